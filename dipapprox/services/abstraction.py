@@ -28,7 +28,7 @@ from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
 from dipapprox.services.model import Call, Inexpressible, State, Untracked
-from dipapprox.services.pairs import EQUAL, Cover, Edge, Exploration, Node, PairGraph, explore_pairs
+from dipapprox.services.pairs import EQUAL, Cover, Edge, Exploration, Node, PairGraph
 from dipapprox.services.ranges import range_of
 from dipapprox.services.reachable import Arrival, Examiner
 from dipapprox.services.search import Search, path_to
@@ -129,7 +129,7 @@ class _Search(Search):
         values = System(service, BY_VALUE, False, limits, eps)
         super().__init__(PairGraph(), system, values, examiner, limits)
         self.fine = System(service, additive, any_data, limits, eps)
-        explore_pairs(self.graph, system, examiner, limits, most)
+        Exploration(self.graph, system, examiner, limits).run(most)
         paths, unit = paths_of(self.graph, limits)
         self.cycle = paths.cycle
         self.lost = tuple(Fraction(value, unit) for value in paths.values)

@@ -10,20 +10,14 @@ from collections.abc import Callable, Iterator
 
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.services.model import Outcome, Step
-from dipapprox.services.publishing import signature
 from dipapprox.services.ratios import Gain
 
 
-def agree(one: Outcome, other: Outcome) -> bool:
-    """Whether two outcomes show the same replies."""
-    return one.reply == other.reply and signature(one) == signature(other)
-
-
-def by_reply(step: Step) -> dict[tuple[object, ...], Step]:
+def by_label(step: Step) -> dict[tuple[object, ...], Step]:
     """Group outcomes by what they show."""
     found: dict[tuple[object, ...], list[Outcome]] = defaultdict(list)
     for outcome in step:
-        found[outcome.reply, signature(outcome)].append(outcome)
+        found[outcome.label].append(outcome)
     return {label: tuple(outcomes) for label, outcomes in found.items()}
 
 

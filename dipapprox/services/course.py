@@ -143,7 +143,7 @@ class _Course:
         ((_, sign),) = found
         return node.relation.holds(Fraction(sign), Fraction(0))
 
-    def published(self, place: int, name: str, value: StoredValue) -> tuple[int, Published]:
+    def published(self, name: str, value: StoredValue) -> tuple[int, Published]:
         """Return the sample that a reply cell publishes, and how it is moved or mirrored."""
         form = _number(value)
         (number,) = form.samples() or (None,) if len(form.samples()) < 2 else (None,)
@@ -157,7 +157,7 @@ class _Course:
             raise NotPlain
         mean = sample.mean.scaled(sign) + rest
         ends = self.clamps.get(name)
-        return number, Published(place, sample.family, mean, sample.scale.coefficient, ends)
+        return number, Published(sample.family, mean, sample.scale.coefficient, ends)
 
 
 class Courses:
@@ -183,7 +183,7 @@ class Courses:
         found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
         self.ranges = {name: values for name, values in found.items() if values is not None}
         self._states = [(s.name, s.name in kept, s, _domain(s.cell)) for s in service.states]
-        self._replies = [(place, c.name, _domain(c)) for place, c in enumerate(service.replies)]
+        self._replies = [(cell.name, _domain(cell)) for cell in service.replies]
 
     def run(self, handler: Handler, held: Mapping[str, StoredValue]) -> list[Outcome]:
         """Execute a handler; outcomes may come several times.
@@ -227,18 +227,16 @@ class Courses:
             if value is not before[name] and not admits(domain, constant):
                 raise NotPlain
             state.append(constant)
-        reply: list[core.Value | None] = []
-        published = []
-        samples = set[int]()
-        for place, name, domain in self._replies:
+        reply: list[core.Value | Published] = []
+        samples: list[int] = []
+        for name, domain in self._replies:
             shown = course.held.get(name)
             if shown is None:
                 reply.append(NOTHING)
             elif name in course.clamps or not _is_constant(shown):
-                sample, each = course.published(place, name, shown)
-                samples.add(sample)
-                published.append(each)
-                reply.append(None)
+                sample, each = course.published(name, shown)
+                samples.append(sample)
+                reply.append(each)
             else:
                 constant = _constant(shown)
                 if not admits(domain, constant):
@@ -246,14 +244,12 @@ class Courses:
                 reply.append(constant)
         if not handler.is_data and all(value == NOTHING for value in reply):
             raise NotPlain
-        if len(samples) < len(published):
+        if len(set(samples)) < len(samples):
             raise NotPlain  # one sample in two replies
         where = tuple(
             (name, now) for name, now in course.ranges.items() if now != self.ranges[name]
         )
-        return Outcome(
-            course.probability, tuple(reply), tuple(published), tuple(state), tuple(forms), where
-        )
+        return Outcome(course.probability, tuple(reply), tuple(state), tuple(forms), where)
 
     def _require_fit(self, form: LinearForm, cell: StateCell, course: _Course) -> None:
         """Make sure that a cell certainly gets a value of its domain.

@@ -28,7 +28,6 @@ from dipapprox.flows import Arc, maximum_flow
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.services.model import Call, Outcome, State
-from dipapprox.services.publishing import signature
 from dipapprox.services.reachable import Examiner, reachable_states
 from dipapprox.services.system import System
 
@@ -175,7 +174,7 @@ class FamilyCheck:
             for call in self.system.calls:
                 missing = self._unmatched(pair, call)
                 if missing:
-                    replies = tuple(outcome.reply for outcome in missing)
+                    replies = tuple(outcome.values for outcome in missing)
                     budget = self.family.values[pair]
                     return Rejection(_TOO_LITTLE, None, None, pair, budget, call, replies)
         return None
@@ -209,9 +208,9 @@ class FamilyCheck:
         """Return what it costs to match two outcomes, in eps; None if they show other replies."""
         cost = Fraction(0)
         if self.seen[call]:
-            if one.reply != other.reply or signature(one) != signature(other):
+            if one.label != other.label:
                 return None
-            for ours, theirs in zip(one.published, other.published, strict=True):
+            for ours, theirs in zip(one.samples, other.samples, strict=True):
                 cost += abs(ours.mean.constant - theirs.mean.constant) / ours.scale
         forth = self.system.gain(one.probability, other.probability).upper
         back = self.system.gain(other.probability, one.probability).upper

@@ -19,15 +19,15 @@ from dipapprox.language.core import Value
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits, limited
 from dipapprox.services.loss import Loss
-from dipapprox.services.model import Call, Inexpressible, State, Step
+from dipapprox.services.model import Call, Inexpressible, Published, State, Step
 from dipapprox.services.prove_service import find_loss
-from dipapprox.services.publishing import signature, spelled_out
+from dipapprox.services.publishing import spelled_out
 from dipapprox.services.reachable import reachable_states
 from dipapprox.services.service_proof import ServiceProof, examiner_of
 from dipapprox.services.system import BY_VALUE, System, merged
 
-Shown = tuple[tuple[Value | None, ...], tuple[object, ...], State]
-"""Reply, published samples, next state."""
+Shown = tuple[tuple[Value | Published, ...], State]
+"""Reply, next state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Deviation:
 
     state: State
     call: Call
-    reply: tuple[Value | None, ...]
+    reply: tuple[Value | Published, ...]
     after: State
 
     def text(self, name: str, idealised: str) -> str:
@@ -53,8 +53,9 @@ class Deviation:
         return f"{name} does not implement {idealised}: {where}, {what}"
 
 
-def _row(values: tuple[Value | None, ...]) -> str:
-    return f"({', '.join('a sample' if value is None else str(value) for value in values)})"
+def _row(values: tuple[Value | Published | None, ...]) -> str:
+    said = ("a sample" if isinstance(each, Published) else str(each) for each in values)
+    return f"({', '.join(said)})"
 
 
 def prove_implementation(
@@ -112,8 +113,7 @@ def first_deviation(service: Service, idealised: Service, limits: Limits) -> Dev
             limits.check()
             found = _differing(own.step(state, call), ideal.step(state, call))
             if found is not None:
-                reply, _, after = found
-                return Deviation(state, call, reply, after)
+                return Deviation(state, call, *found)
     return None
 
 
@@ -146,7 +146,7 @@ def _differing(ours: Step, theirs: Step) -> Shown | None:
 
 
 def _law(step: Step) -> Mapping[Shown, ExponentialRatio]:
-    return {(o.reply, (*signature(o), *o.published), o.state): o.probability for o in step}
+    return {(o.reply, o.state): o.probability for o in step}
 
 
 def _explicit(step: Step) -> Step:

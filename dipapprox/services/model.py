@@ -64,14 +64,12 @@ class Published:
     """A sample of its own that a reply cell shows, and nothing else sees.
 
     Attributes:
-        cell: Index of the reply cell.
         family: Laplace, discrete or not.
         mean: Over cells kept by differences and the data argument.
         scale: g > 0 of the scale g / eps.
         ends: What it is clamped to; None for no clamp.
     """
 
-    cell: int
     family: Family
     mean: LinearForm
     scale: Fraction
@@ -84,19 +82,37 @@ class Outcome:
 
     Attributes:
         probability: A function of eps, not the zero function.
-        reply: Values of the reply cells; None where a sample is published.
-        published: The samples; at most one a cell.
+        reply: What the reply cells hold, each a sample of its own or a value.
         state: Afterwards.
         forms: What happens to the cells that are kept by differences.
         where: What these have to hold for the call to end so; cells not named: anything.
     """
 
     probability: ExponentialRatio
-    reply: tuple[Value | None, ...]
-    published: tuple[Published, ...]
+    reply: tuple[Value | Published, ...]
     state: State
     forms: Forms = ()
     where: Where = ()
+
+    @property
+    def samples(self) -> list[Published]:
+        """Those that are published."""
+        return [each for each in self.reply if isinstance(each, Published)]
+
+    @property
+    def values(self) -> tuple[Value | None, ...]:
+        """The values of the reply cells; None where a sample is published."""
+        return tuple([None if isinstance(each, Published) else each for each in self.reply])
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """What two replies must have in common to show the same, but for their means."""
+        return tuple(
+            [
+                (each.family, each.scale, each.ends) if isinstance(each, Published) else each
+                for each in self.reply
+            ]
+        )
 
 
 Step = tuple[Outcome, ...]

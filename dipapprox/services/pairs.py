@@ -45,7 +45,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import inf
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import LimitReached
@@ -54,12 +53,11 @@ from dipapprox.language.core import Value
 from dipapprox.language.services import Change
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.services.couplings import agree, by_reply, paired
+from dipapprox.services.couplings import by_label, paired
 from dipapprox.services.model import (
     Call,
     Inexpressible,
     Outcome,
-    Published,
     State,
     Step,
     Untracked,
@@ -72,6 +70,9 @@ from dipapprox.services.system import System, merged, unseen
 
 Node = tuple[int, int, tuple[Fraction, ...]]
 """The numbers of the two states, and the differences of the additive cells, first minus second."""
+
+_Way = tuple[Value | None, Step, Fraction | None]
+"""The data of a call, None for no call; its outcomes; the data again, if it is a number."""
 
 _FREE = Fraction(0)
 
@@ -156,27 +157,16 @@ class PairGraph:
     determined: bool = True
 
 
-def explore_pairs(
-    graph: PairGraph, system: System, examiner: Examiner, limits: Limits, most: float = inf
-) -> None:
-    """Explore the pairs from all covering ones, until a reply is one-sided.
+class Exploration:
+    """Explores pairs.
 
     Args:
         graph: Empty; what is found before a limit is reached stays in it.
         system: By differences or not.
         examiner: Who looks.
         limits: Of time, memory and states.
-        most: States, and pairs, that are looked at.
-
-    Raises:
-        LimitReached: If there are too many.
-        Untracked: If differences do not determine what happens to them.
-        SourceError, UserError, Inexpressible: See `System.step`.
     """
-    Exploration(graph, system, examiner, limits).run(most)
 
-
-class Exploration:
     def __init__(
         self, graph: PairGraph, system: System, examiner: Examiner, limits: Limits
     ) -> None:
@@ -200,7 +190,16 @@ class Exploration:
         self.calm = (min(data, key=lambda v: (abs(v), v)),) if data else ()
 
     def run(self, most: float) -> None:
-        """Explore; see `explore_pairs`."""
+        """Explore the pairs from all covering ones, until a reply is one-sided.
+
+        Args:
+            most: States, and pairs, that are looked at.
+
+        Raises:
+            LimitReached: If there are too many.
+            Untracked: If differences do not determine what happens to them.
+            SourceError, UserError, Inexpressible: See `System.step`.
+        """
         graph = self.graph
         graph.parents = reachable_states(self.system, self.limits, most)
         for state in graph.parents:
@@ -238,7 +237,7 @@ class Exploration:
 
     def covering(self, state: State) -> Iterator[tuple[Node, Cover]]:
         system = self.system
-        ways: list[tuple[Value | None, Step, Fraction | None]] = []
+        ways: list[_Way] = []
         for call in system.calls:
             if call.is_data:
                 values: tuple[Value, ...] = self.ends if system.any_data else call.values
@@ -248,35 +247,20 @@ class Exploration:
                     ways.append((given, step, number))
                 self.graph.determined &= len({each.where for each in step}) == len(step)
         unchanged = tuple(LinearForm.symbol(name) for name in self.kept)
-        stay = Outcome(_CERTAINLY, (), (), state, unchanged)
+        stay = Outcome(_CERTAINLY, (), state, unchanged)
         zero = (Fraction(0),) * len(self.kept)
-        for value, step, number in ways:
-            if system.service.change is Change.INSERT:
-                for outcome in step:
-                    yield self._pair(outcome, stay, zero, number, None, Cover(state, value, None))
-                    yield self._pair(stay, outcome, zero, None, number, Cover(state, None, value))
-                continue
-            for other, others, second in ways:
-                if other != value:
-                    for ours, theirs in cases(step, others, self.held, lambda _: _FREE):
-                        for left, right, gain in paired(ours, theirs, self.system.gain):
-                            if gain.upper is None:
-                                raise Inexpressible(_UNEVEN)
-                            cover = Cover(state, value, other, gain.upper)
-                            yield self._pair(left, right, zero, number, second, cover)
-
-    def _pair(
-        self,
-        left: Outcome,
-        right: Outcome,
-        differences: tuple[Fraction, ...],
-        first: Fraction | None,
-        second: Fraction | None,
-        cover: Cover,
-    ) -> tuple[Node, Cover]:
-        after = self.after(left, right, differences, first, second)
-        ours, theirs = self.system.number(left.state), self.system.number(right.state)
-        return (ours, theirs, after), cover
+        different = [(one, other) for one in ways for other in ways if one[0] != other[0]]
+        if system.service.change is Change.INSERT:
+            nothing: _Way = None, (stay,), None
+            different = [pair for way in ways for pair in ((way, nothing), (nothing, way))]
+        for (value, step, first), (other, others, second) in different:
+            for ours, theirs in cases(step, others, self.held, lambda _: _FREE):
+                for left, right, gain in paired(ours, theirs, system.gain):
+                    if gain.upper is None:
+                        raise Inexpressible(_UNEVEN)
+                    after = self.after(left, right, zero, first, second)
+                    states = system.number(left.state), system.number(right.state)
+                    yield (*states, after), Cover(state, value, other, gain.upper)
 
     # --- differences ----------------------------------------------------------------------------
 
@@ -349,7 +333,9 @@ class Exploration:
             if visible:
                 shown = ours_shown[0], theirs_shown[0]
                 if shown not in self.plain:
-                    self.plain[shown] = self.costs(one, other, ()) if agree(one, other) else None
+                    self.plain[shown] = (
+                        self.costs(one, other, ()) if one.label == other.label else None
+                    )
                 cost = self.plain[shown]
             if cost is not None:
                 gain = self.system.gain(one.probability, other.probability)
@@ -371,13 +357,13 @@ class Exploration:
         differences = self.graph.nodes[place][2]
         groups = [(left, right)]
         plain = True
-        if visible and not (len(left) == 1 == len(right) and agree(left[0], right[0])):
+        if visible and not (len(left) == 1 == len(right) and left[0].label == right[0].label):
             reply = one_sided_reply(left, right)
             if reply is not None:
                 self.graph.one_sided = OneSided(place, call, reply)
                 return
             groups = list(self.grouped(left, right))
-            plain = all(not each.published for each in (*left, *right))
+            plain = not any(each.samples for each in (*left, *right))
         for ours, theirs in groups:
             determined = plain and len(ours) == 1 == len(theirs)
             self.graph.determined &= determined
@@ -401,18 +387,12 @@ class Exploration:
         return self.calm if alike else self.ends
 
     def costs(self, one: Outcome, other: Outcome, differences: tuple[Fraction, ...]) -> Fraction:
-        """Return what two published replies cost."""
-        if not one.published:
-            return _FREE
-        shown = zip(one.published, other.published, strict=True)
-        return sum((self.cost(a, b, differences) for a, b in shown), _FREE)
-
-    def cost(
-        self, ours: Published, theirs: Published, differences: tuple[Fraction, ...]
-    ) -> Fraction:
-        """Return what a published sample costs."""
-        apart = self.difference(ours.mean, theirs.mean, differences, None, None)
-        return abs(apart) / ours.scale
+        """Return what two replies cost: the samples that they publish."""
+        total = _FREE
+        for ours, theirs in zip(one.samples, other.samples, strict=True):
+            apart = self.difference(ours.mean, theirs.mean, differences, None, None)
+            total += abs(apart) / ours.scale
+        return total
 
     def grouped(self, left: Step, right: Step) -> Iterator[tuple[Step, Step]]:
         """Group outcomes by their replies; each of the first run has a match.
@@ -421,13 +401,13 @@ class Exploration:
             Untracked: If samples whose means are not known would have to be spelled out.
             Inexpressible: If they have too many values, or one of them has no match.
         """
-        ours, theirs = by_reply(left), by_reply(right)
-        if ours.keys() != theirs.keys() and any(each.published for each in (*left, *right)):
+        ours, theirs = by_label(left), by_label(right)
+        if ours.keys() != theirs.keys() and any(each.samples for each in (*left, *right)):
             left, right = (
                 merged([each for outcome in step for each in spelled_out(outcome)])
                 for step in (left, right)
             )
-            ours, theirs = by_reply(left), by_reply(right)
+            ours, theirs = by_label(left), by_label(right)
         for label, outcomes in ours.items():
             if label not in theirs:
                 raise Inexpressible("a reply that one run may give and the other cannot")

@@ -22,7 +22,7 @@ from dipapprox.limits import Limits, limited
 from dipapprox.services.abstraction import loss_by_counters
 from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
 from dipapprox.services.model import Inexpressible, Untracked
-from dipapprox.services.pairs import Edge, PairGraph, explore_pairs
+from dipapprox.services.pairs import Edge, Exploration, PairGraph
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.search import Cycle, Search, path_to
 from dipapprox.services.short_courses import best_short_course
@@ -113,7 +113,7 @@ def loss_by_values(
             reason = ""
             with EarlyEnd() as end, limited(limits):
                 try:
-                    explore_pairs(graph, system, examiner, limits, most)
+                    Exploration(graph, system, examiner, limits).run(most)
                 except Inexpressible as missing:
                     reason = str(missing)
         except Untracked:

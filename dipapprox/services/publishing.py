@@ -21,11 +21,6 @@ _WIDEST = 20_000
 """Most numbers that a sample is spelled out for."""
 
 
-def signature(outcome: Outcome) -> tuple[object, ...]:
-    """Return what two published replies must have in common to show the same numbers."""
-    return tuple([(p.cell, p.family, p.scale, p.ends) for p in outcome.published])
-
-
 def shown_probability(published: Published, number: Fraction) -> ExponentialRatio:
     """Return the probability that a sample shows a number; of continuous noise the density.
 
@@ -78,47 +73,45 @@ def spelled_out(outcome: Outcome) -> Iterator[Outcome]:
         Untracked: If a mean is not known.
         Inexpressible: If there are too many numbers.
     """
-    choices = []
-    for published in outcome.published:
-        if not published.mean.is_constant:
+    choices: list[list[tuple[Value, ExponentialRatio]]] = []
+    for each in outcome.reply:
+        if not isinstance(each, Published):
+            choices.append([(each, ExponentialRatio(ONE))])
+            continue
+        if not each.mean.is_constant:
             raise Untracked
-        if published.ends is None or isinstance(published.family, RealFamily):
+        if each.ends is None or isinstance(each.family, RealFamily):
             raise Inexpressible("one run publishes other noise than the other, without bounds")
-        low, high = published.ends
+        low, high = each.ends
         if high - low >= _WIDEST:
             raise Inexpressible(f"one run publishes other noise, of more than {_WIDEST} values")
         numbers = [Fraction(number) for number in range(low, high + 1)]
-        choices.append([(n, shown_probability(published, n)) for n in numbers])
+        choices.append([(n, shown_probability(each, n)) for n in numbers])
     for shown in product(*choices):
-        reply, probability = list(outcome.reply), outcome.probability
-        for published, (number, chance) in zip(outcome.published, shown, strict=True):
-            reply[published.cell] = number
+        probability = outcome.probability
+        for _, chance in shown:
             probability = probability * chance
-        yield replace(outcome, reply=tuple(reply), published=(), probability=probability)
+        yield replace(outcome, reply=tuple([n for n, _ in shown]), probability=probability)
 
 
-def one_sided_reply(left: Step, right: Step) -> tuple[Value | None, ...] | None:
+def one_sided_reply(left: Step, right: Step) -> tuple[Value, ...] | None:
     """Return a reply that is possible for the first step only; None if none was found.
 
     Numbers shown by continuous noise have probability 0 elsewhere; any will do.
     """
-    labels = {(outcome.reply, signature(outcome)) for outcome in right}
+    labels = {outcome.label for outcome in right}
     for outcome in left:
-        if (outcome.reply, signature(outcome)) in labels:
+        if outcome.label in labels:
             continue
         beyond = _beyond(right)
-        candidates = []
-        for place, value in enumerate(outcome.reply):
-            published = _in_cell(outcome, place)
-            candidates.append((value,) if published is None else _some(published, beyond))
+        candidates = [
+            _some(each, beyond) if isinstance(each, Published) else (each,)
+            for each in outcome.reply
+        ]
         for reply in product(*candidates):
             if not any(_may_show(outcome, other, reply) for other in right):
                 return reply
     return None
-
-
-def _in_cell(outcome: Outcome, place: int) -> Published | None:
-    return next((p for p in outcome.published if p.cell == place), None)
 
 
 def _beyond(step: Step) -> Fraction:
@@ -126,7 +119,7 @@ def _beyond(step: Step) -> Fraction:
     known = [Fraction(0)]
     for outcome in step:
         known += [value for value in outcome.reply if isinstance(value, Fraction)]
-        known += [Fraction(end) for p in outcome.published for end in p.ends or ()]
+        known += [Fraction(end) for each in outcome.samples for end in each.ends or ()]
     top = max(known)
     return Fraction(top.numerator // top.denominator + 1)
 
@@ -139,21 +132,17 @@ def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
     return tuple(Fraction(n) for n in dict.fromkeys((low, high, min(low + 1, high))))
 
 
-def _may_show(ours: Outcome, theirs: Outcome, reply: tuple[Value | None, ...]) -> bool:
+def _may_show(ours: Outcome, theirs: Outcome, reply: tuple[Value, ...]) -> bool:
     """Whether an outcome may show a reply that another shows."""
-    for place, value in enumerate(reply):
-        published = _in_cell(theirs, place)
-        if published is None:
-            if theirs.reply[place] != value:
+    for own, other, value in zip(ours.reply, theirs.reply, reply, strict=True):
+        if not isinstance(other, Published):
+            if other != value:
                 return False
             continue
-        own = _in_cell(ours, place)
-        if own is None:
-            alike = isinstance(published.family, IntegerFamily)
+        if isinstance(own, Published):
+            alike = own.family is other.family
         else:
-            alike = own.family is published.family
-        if not alike or not isinstance(value, Fraction):
-            return False
-        if not may_show(published, value):
+            alike = isinstance(other.family, IntegerFamily)
+        if not alike or not isinstance(value, Fraction) or not may_show(other, value):
             return False
     return True

@@ -14,7 +14,7 @@ from dipapprox.data_classes import replace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.services.loss import Loss, Repetition, repeated
-from dipapprox.services.model import Call, Outcome, State
+from dipapprox.services.model import Call, Outcome, Published, State
 from dipapprox.services.pairs import EQUAL, Cover, Edge, PairGraph
 from dipapprox.services.reachable import Arrival, Examiner
 from dipapprox.services.system import System
@@ -141,7 +141,7 @@ class Search:
 
     def event(self, edge: Edge) -> Event:
         """Return what an edge stands for."""
-        reply = edge.outcomes[0].reply if self._sees(edge.call) else None
+        reply = edge.outcomes[0].values if self._sees(edge.call) else None
         return Event(edge.call, edge.call, reply)
 
     def _data(self, value: Value | None) -> Call | None:
@@ -168,7 +168,7 @@ class Search:
         outcomes = self.values.step(now, call)
         for outcome in outcomes:
             fits = all(b is None or a == b for a, b in zip(outcome.state, there, strict=True))
-            if fits and outcome.reply == wanted.reply:
+            if fits and outcome.values == wanted.values:
                 return outcome
         return outcomes[0]
 
@@ -183,11 +183,12 @@ class Search:
 
 def _shown(outcome: Outcome) -> Reply:
     """Return a reply in which samples show a number near their means."""
-    reply = list(outcome.reply)
-    for published in outcome.published:
-        number = published.mean.constant
-        if published.ends is not None:
-            low, high = map(Fraction, published.ends)
-            number = min(max(number, low), high)
-        reply[published.cell] = number
-    return tuple(reply)
+    return tuple([_near(each) if isinstance(each, Published) else each for each in outcome.reply])
+
+
+def _near(published: Published) -> Fraction:
+    low, high = published.ends or (None, None)
+    number = published.mean.constant
+    if low is None or high is None:
+        return number
+    return min(max(number, Fraction(low)), Fraction(high))

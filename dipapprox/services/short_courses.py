@@ -112,7 +112,7 @@ def _alike(system: System, examiner: Examiner, runs: Runs) -> Iterator[Event]:
             continue
         replies = dict[Reply, None]()
         for state in runs.first:
-            replies.update((outcome.reply, None) for outcome in system.step(state, call))
+            replies.update((outcome.values, None) for outcome in system.step(state, call))
         for reply in replies:
             yield Event(call, call, reply)
 

@@ -82,7 +82,7 @@ class System:
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
-        self._shown: dict[tuple[object, object], int] = {}
+        self._shown: dict[object, int] = {}
         self.states: list[State] = []
         self.decided: set[int] = set()
         self._names = [cell.name for cell in service.states]
@@ -122,7 +122,7 @@ class System:
             known = self._known[state][call] = (
                 outcomes,
                 tuple([self.number(each.state) for each in outcomes]),
-                tuple([shown.setdefault((o.reply, o.published), len(shown)) for o in outcomes]),
+                tuple([shown.setdefault(o.reply, len(shown)) for o in outcomes]),
             )
         return known
 
@@ -192,7 +192,7 @@ def merged(outcomes: Sequence[Outcome]) -> Step:
         return tuple(outcomes)
     found: dict[tuple[object, ...], Outcome] = {}
     for each in outcomes:
-        key = each.reply, each.published, each.state, each.forms, each.where
+        key = each.reply, each.state, each.forms, each.where
         known = found.get(key)
         if known is not None:
             each = replace(known, probability=known.probability + each.probability)
@@ -202,7 +202,7 @@ def merged(outcomes: Sequence[Outcome]) -> Step:
 
 def unseen(outcomes: Step) -> Step:
     """Join outcomes with equal states: nobody who looks sees their replies."""
-    return merged([replace(each, reply=(), published=()) for each in outcomes])
+    return merged([replace(each, reply=()) for each in outcomes])
 
 
 # --- which cells matter ---------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def general_outcomes(
         reply, after = tuple(values[:size]), tuple(values[size:])
         if not handler.is_data and all(value == NOTHING for value in reply):
             raise no_reply(handler, call)
-        outcomes.append(Outcome(probability, reply, (), after))
+        outcomes.append(Outcome(probability, reply, after))
     return outcomes
 
 

@@ -154,17 +154,15 @@ def _probability(outcome: Outcome, reply: Reply | None) -> tuple[int, Exponentia
     if reply is None:
         return 0, outcome.probability
     order, chance = 0, outcome.probability
-    shown = {published.cell: published for published in outcome.published}
-    for place, value in enumerate(reply):
-        published = shown.get(place)
-        if published is None:
-            if outcome.reply[place] != value:
+    for shown, value in zip(outcome.reply, reply, strict=True):
+        if not isinstance(shown, Published):
+            if shown != value:
                 return None
             continue
-        if not isinstance(value, Fraction) or not may_show(published, value):
+        if not isinstance(value, Fraction) or not may_show(shown, value):
             return None
-        order += isinstance(published.family, RealFamily)
-        chance = chance * shown_probability(published, value)
+        order += isinstance(shown.family, RealFamily)
+        chance = chance * shown_probability(shown, value)
     return order, chance
 
 
@@ -197,17 +195,17 @@ def with_best_replies(
 def _best_reply(reply: Reply, event: Event, runs: Runs, system: System) -> Reply:
     """Choose among the ends, or the means, what tells most."""
     shown = [
-        *_published(runs.first, event.first, reply, system),
-        *_published(runs.second, event.second, reply, system),
+        *_alike(runs.first, event.first, reply, system),
+        *_alike(runs.second, event.second, reply, system),
     ]
     candidates: list[tuple[Value | None, ...]] = []
     for place, value in enumerate(reply):
         if value is not None:
             candidates.append((value,))
             continue
-        means = {p.mean.constant for p in shown if p.cell == place}
-        ends = {Fraction(e) for p in shown if p.cell == place for e in p.ends or ()}
-        numbers = ends or means
+        samples = [each for own in shown if isinstance(each := own.reply[place], Published)]
+        ends = {Fraction(end) for each in samples for end in each.ends or ()}
+        numbers = ends or {each.mean.constant for each in samples}
         # Without numbers the calls before do not lead here: such a trace shows nothing.
         candidates.append((min(numbers), max(numbers)) if numbers else (None,))
     best, most = reply, None
@@ -220,14 +218,9 @@ def _best_reply(reply: Reply, event: Event, runs: Runs, system: System) -> Reply
     return best
 
 
-def _published(
-    belief: Belief, call: Call | None, reply: Reply, system: System
-) -> Iterator[Published]:
+def _alike(belief: Belief, call: Call | None, reply: Reply, system: System) -> Iterator[Outcome]:
+    """Yield outcomes with a reply, but for the numbers of samples."""
     for state in belief:
         for outcome in () if call is None else system.step(state, call):
-            if _fits(outcome.reply, reply):
-                yield from outcome.published
-
-
-def _fits(own: Reply, wanted: Reply) -> bool:
-    return all((a is None) == (b is None) and a == b for a, b in zip(own, wanted, strict=True))
+            if outcome.values == reply:
+                yield outcome
