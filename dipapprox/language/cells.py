@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
+from dipapprox.graphs import reachable
 from dipapprox.language import core
 
 
@@ -141,14 +142,12 @@ def reached(block: core.Body, names: Iterable[str]) -> frozenset[str]:
         if isinstance(each, core.Assign):
             for name in read(each.value):
                 readers.setdefault(name, []).append(each.target)
-    found = set(names)
-    waiting = list(found)
-    while waiting:
-        for target in readers.get(waiting.pop(), ()):
-            new = set(cells_of(target)) - found
-            found |= new
-            waiting += new
-    return frozenset(found)
+
+    def holders(name: str) -> Iterator[str]:
+        for target in readers.get(name, ()):
+            yield from cells_of(target)
+
+    return frozenset(reachable(names, holders))
 
 
 Definitions = dict[str, frozenset[int]]

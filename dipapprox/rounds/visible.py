@@ -25,6 +25,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from dipapprox.automata.model import Automaton
+from dipapprox.graphs import strong_components
 
 Seen = tuple[str | None, ...]
 """What one step publishes, in its order; None for a number of noise."""
@@ -104,19 +105,10 @@ class _Apart:
 
 def _has_cycle(children: dict[tuple[int, int, Seen], list[tuple[int, int, Seen]]]) -> bool:
     """Whether one can go on for ever."""
-    waiting_for = dict.fromkeys(children, 0)
-    for found in children.values():
-        for each in found:
-            waiting_for[each] += 1
-    free = [pair for pair, number in waiting_for.items() if not number]
-    removed = 0
-    while free:
-        removed += 1
-        for each in children[free.pop()]:
-            waiting_for[each] -= 1
-            if not waiting_for[each]:
-                free.append(each)
-    return removed < len(children)
+    numbers = {pair: number for number, pair in enumerate(children)}
+    following = [[numbers[each] for each in found] for found in children.values()]
+    itself = any(number in found for number, found in enumerate(following))
+    return itself or len(set(strong_components(following))) < len(children)
 
 
 def _are_aligned(automaton: Automaton, seen: Sequence[Seen]) -> bool:

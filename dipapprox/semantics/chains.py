@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
+from dipapprox.graphs import reaching
 from dipapprox.language import core
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.semantics.configuration import State, Trail
@@ -48,22 +49,6 @@ CERTAINLY = ExponentialRatio.constant(1)
 
 Transitions = Sequence[Mapping[int, ExponentialRatio]]
 """For every node the nodes that follow it, with functions other than 0; none for ends."""
-
-
-def reaching(transitions: Transitions, ends: Collection[int]) -> set[int]:
-    """Return the nodes from which an end can be reached."""
-    before: dict[int, list[int]] = {}
-    for node, following in enumerate(transitions):
-        for other in following:
-            before.setdefault(other, []).append(node)
-    reached = set(ends)
-    waiting = list(ends)
-    while waiting:
-        for node in before.get(waiting.pop(), ()):
-            if node not in reached:
-                reached.add(node)
-                waiting.append(node)
-    return reached
 
 
 def law_of_end(
@@ -192,7 +177,7 @@ def _chain(run: Run, loop: core.While, entry: State) -> Chain:
                 found[number] = found[number] + weight if number in found else weight
         transitions.append({k: weight for k, weight in found.items() if weight.numerator})
     ends = {k: node for k, node in enumerate(nodes) if isinstance(node, ChainEnd)}
-    terminating = reaching(transitions, ends)
+    terminating = reaching(dict(enumerate(transitions)), ends)
     if len(terminating) < len(nodes):
         raise endless(_loop_of(nodes, terminating))
     law, outcomes = law_of_end(transitions, ends)

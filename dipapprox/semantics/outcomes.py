@@ -24,6 +24,7 @@ from functools import reduce
 from math import comb
 from operator import or_
 
+from dipapprox import graphs
 from dipapprox.errors import BrokenInvariant
 
 NEVER, ALWAYS = 0, 1
@@ -244,14 +245,7 @@ class OutcomeSets:
 
 def reachable(nodes: Sequence[Node], roots: Iterable[int]) -> list[int]:
     """Return the nodes that sets consist of, children before their parents."""
-    found = set(roots)
-    waiting = list(found)
-    while waiting:
-        for child in nodes[waiting.pop()][2]:
-            if child not in found:
-                found.add(child)
-                waiting.append(child)
-    return sorted(found)
+    return sorted(graphs.reachable(roots, lambda node: nodes[node][2]))
 
 
 def as_conjunction(nodes: Sequence[Node], number: int) -> list[tuple[int, frozenset[int]]] | None:

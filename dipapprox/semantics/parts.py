@@ -13,11 +13,11 @@ program's body: those inside another one belong to it, and all after the first e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.graphs import components
+from dipapprox.graphs import components, reachable
 from dipapprox.language import core
 from dipapprox.language.cells import Use, assigned, sources_of, statements_in, use_of
 from dipapprox.language.equal_turns import written_out
@@ -89,11 +89,11 @@ def independent_parts(program: core.Program) -> tuple[Part, ...]:
     idle = set(range(size))
     for group in components(len(sources), links):
         if random[group[0]]:
-            chosen = _with_sources(group, sources)
+            chosen = reachable(group, sources.__getitem__)
             idle -= chosen
             found.append(_part(program, units, uses, chosen))
     if idle:
-        found.append(_part(program, units, uses, _with_sources(idle, sources)))
+        found.append(_part(program, units, uses, reachable(idle, sources.__getitem__)))
     return tuple(found)
 
 
@@ -110,16 +110,6 @@ def _units(body: core.Block) -> tuple[list[core.Block], list[Use]]:
         units.append((statement,))
         uses.append(use)
     return units, uses
-
-
-def _with_sources(group: Iterable[int], sources: Sequence[frozenset[int]]) -> set[int]:
-    found = set(group)
-    waiting = list(found)
-    while waiting:
-        new = sources[waiting.pop()] - found
-        found |= new
-        waiting += new
-    return found
 
 
 def _part(

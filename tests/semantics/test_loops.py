@@ -10,11 +10,12 @@ import pytest
 
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.exponentials import ExponentialRatio
+from dipapprox.graphs import reaching
 from dipapprox.language import core
 from dipapprox.laws.choices import ChainLaw, FiniteLaw
 from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
-from dipapprox.semantics.chains import law_of_end, reaching
+from dipapprox.semantics.chains import law_of_end
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
@@ -232,8 +233,8 @@ def test_markov_chains_are_as_simple_as_they_get() -> None:
     sure = ExponentialRatio.constant(1)
     # 0 -> 1 -> {2, 3, 4}, 3 -> 5: ends 2, 4 and 5
     transitions = [{1: sure}, {2: third, 3: third, 4: third}, {}, {5: sure}, {}, {}]
-    assert len(reaching(transitions, {2, 4, 5})) == len(transitions)
-    assert len(reaching(transitions, {2, 4})) < len(transitions)
+    assert len(reaching(dict(enumerate(transitions)), {2, 4, 5})) == len(transitions)
+    assert len(reaching(dict(enumerate(transitions)), {2, 4})) < len(transitions)
     assert law_of_end(transitions, {2, 4, 5}) == (FiniteLaw((third,) * 3), (2, 5, 4))
     # two ways to the same end add up
     both = [{1: third, 2: third, 3: third}, {3: sure}, {}, {}]

@@ -29,6 +29,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.graphs import reaching
 from dipapprox.laws.choices import ChainLaw
 from dipapprox.limits import Limits
 
@@ -72,7 +73,7 @@ def absorption_probabilities(law: ChainLaw, limits: Limits) -> dict[int, Exponen
     if not law.transitions[0]:
         return {0: ExponentialRatio.constant(1)}
     edges = reached(possible(law))
-    ending = can_end(edges, (state for state, targets in edges.items() if not targets))
+    ending = reaching(edges, (state for state, targets in edges.items() if not targets))
     if 0 not in ending:
         return {}
     weights = [weight for targets in edges.values() for weight in targets.values()]
@@ -108,22 +109,6 @@ def reached(edges: Edges) -> Edges:
             if target not in found:
                 found[target] = edges[target]
                 waiting.append(target)
-    return found
-
-
-def can_end(edges: Edges, ends: Iterable[int]) -> set[int]:
-    """The states from which one of `ends` can be reached."""
-    sources: dict[int, list[int]] = {}
-    for state, targets in edges.items():
-        for target in targets:
-            sources.setdefault(target, []).append(state)
-    found = set(ends)
-    waiting = list(found)
-    while waiting:
-        for source in sources.get(waiting.pop(), ()):
-            if source not in found:
-                found.add(source)
-                waiting.append(source)
     return found
 
 

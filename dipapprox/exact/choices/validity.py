@@ -22,13 +22,14 @@ from typing import assert_never
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.exact.choices.absorption import absorption, can_end, possible, reached
+from dipapprox.exact.choices.absorption import absorption, possible, reached
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.vanishing import vanishing_together
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.graphs import reaching
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.semantics.state import Choice
@@ -171,7 +172,7 @@ def _of_chain(law: ChainLaw, signs: _Signs) -> Objection | None:
     ends = [state for state in edges if not law.transitions[state]]
     if not set(ends) <= set(law.outcomes):
         return Objection("the loop can end in a state that is no outcome")
-    if edges.keys() - can_end(edges, ends):
+    if edges.keys() - reaching(edges, ends):
         return Objection("the loop does not end with probability 1")
     numerators = {
         (state, target): weight.numerator
@@ -185,7 +186,7 @@ def _of_chain(law: ChainLaw, signs: _Signs) -> Objection | None:
                 for state, targets in edges.items()
             }
         )
-        if left.keys() - can_end(left, ends):
+        if left.keys() - reaching(left, ends):
             near = "at" if signs.epsilons.is_point else "near"
             where = f"{near} eps = {exact_text(place)}"
             return Objection(f"the loop does not end with probability 1 {where}")
