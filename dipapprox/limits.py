@@ -1,4 +1,7 @@
-"""Limits of time, memory, states and pieces: one object, asked often, answering by exception."""
+"""Limits of time, memory, states and pieces: one object, asked often, answering by exception.
+
+And how far work within them has come, told while it goes on.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
@@ -20,6 +23,14 @@ from dipapprox.errors import LimitReached, UserError
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
 
 T = TypeVar("T")
+
+Progress = Callable[[int, int | None], None]
+"""Told how much is done, and of how much; None if that is unknown."""
+
+
+def silent(_done: int, _total: int | None) -> None:
+    """Report no progress."""
+
 
 _BETWEEN_LOOKS = 0.001
 """Seconds between two looks at the memory: asking the system takes as long as the work between."""

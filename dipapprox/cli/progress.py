@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 
 _PATIENCE = 1.0
 _INTERVAL = 0.1

@@ -42,7 +42,7 @@ from dipapprox.composition.profile import Profile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon, steepness
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, Progress, silent
 
 _ZERO = Fraction(0)
 
@@ -68,14 +68,6 @@ _NO_GAIN = f"{STUCK} on finer grids"
 
 _FINE = 3
 """Grids finer than the resolution of what is run by this tell hardly more of it."""
-
-
-Progress = Callable[[int, int | None], None]
-"""Told how much is done, of how much; None: that is not known."""
-
-
-def _silent(done: int, total: int | None) -> None:
-    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +124,7 @@ class Composition:
         return sum(run.times for run in self.runs)
 
     def epsilon(
-        self, delta: Fraction, width: Fraction, limits: Limits, progress: Progress = _silent
+        self, delta: Fraction, width: Fraction, limits: Limits, progress: Progress = silent
     ) -> Answer:
         """Enclose the least ε >= 0 for which the composition is (ε, delta)-private.
 
@@ -163,7 +155,7 @@ class Composition:
         budgets: Sequence[Fraction],
         width: Fraction,
         limits: Limits,
-        progress: Progress = _silent,
+        progress: Progress = silent,
     ) -> Answer:
         """Enclose the least δ for which the composition is (ε, δ)-private, for every ε given.
 

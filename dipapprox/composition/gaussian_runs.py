@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.composition.accountant import Answer, Progress
+from dipapprox.composition.accountant import Answer
 from dipapprox.composition.bounds import Bounds
 from dipapprox.composition.mechanisms import Gaussian
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, Progress
 
 _LEAST_BITS = 64
 

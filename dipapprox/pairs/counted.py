@@ -6,13 +6,12 @@ from functools import partial
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.language.core import Cell
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.largest import Settle, largest_delta
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import ExactPairs, Search
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.tables import Tables

@@ -23,6 +23,7 @@ import numpy as np
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.language.core import Everyone, Program, Within
+from dipapprox.limits import Progress
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.pairs.arrays import PairArrays, numbered
 from dipapprox.pairs.counted import CountedPairs
@@ -30,7 +31,6 @@ from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosu
 from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.maximum import FACTOR_BITS, largest_first, search_together
 from dipapprox.pairs.orbits import orbits
-from dipapprox.pairs.progress import Progress
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.selections import Pair, PairSelection

@@ -18,7 +18,7 @@ from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected
@@ -42,7 +42,6 @@ from dipapprox.pairs.maximum import (
     improved,
     simplest_pair,
 )
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import refined
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.selections import Pair, PairSelection

@@ -26,11 +26,10 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, c
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.selections import Orbit, Pair
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import dataclass
@@ -33,22 +32,16 @@ Describe = Callable[[Attempt, bool], Witness | None]
 
 
 def conclude(
-    search: Search,
-    outputs: Sequence[Sequence[Value]],
-    total: int | None,
-    stopped: str | None,
-    describe: Describe | None = None,
+    search: Search, total: int | None, stopped: str | None, describe: Describe
 ) -> Conclusion:
     """Turn the state of a search into an answer.
 
     Args:
         search: At its end, whatever ended it.
-        outputs: The outputs, in the order of the search's source.
         total: Number of pairs there are, if known.
         stopped: Why the search ended early, None if it did not.
-        describe: Where attempts have no distributions over `outputs`.
+        describe: Says what tells the pair of an attempt apart.
     """
-    describe = describe or partial(witness_over, outputs, search.delta)
     if search.violation is not None:
         witness = _described(describe, search.violation, True)
         return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness)

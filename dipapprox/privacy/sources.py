@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
-    from dipapprox.pairs.boxes import together as real_pairs
     from dipapprox.pairs.products import source as product_sources
     from dipapprox.pairs.products.program import ProductProgram
     from dipapprox.pairs.published import divergences as published
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
 else:
     measures = Deferred("dipapprox.events.measures")
     published = Deferred("dipapprox.pairs.published.divergences")
-    real_pairs = Deferred("dipapprox.pairs.boxes.together")
     product_sources = Deferred("dipapprox.pairs.products.source")
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
@@ -261,33 +259,6 @@ def open_published(
     measuring = measures.Measuring(states, eps)
     method = method or open_method(options)
     return published.PublishedDivergences(measuring, method, options.limits)
-
-
-def open_real_pairs(
-    states: FinalStates,
-    eps: Fraction,
-    options: Options,
-    *,
-    shorten: bool = False,
-    patient: bool = False,
-) -> tuple[OutputProbabilities, real_pairs.RealPairs]:
-    """Open all pairs of a program with real inputs, and what computes single ones.
-
-    Args:
-        states: The final states.
-        eps: Where the program runs.
-        options: Ask for an engine.
-        shorten: Whether sets are left out for what guards say: not for certificates.
-        patient: Whether a limit leaves bounds, where some are known.
-
-    Raises:
-        UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
-        LimitReached: If a limit is reached.
-    """
-    source = open_probabilities(states, eps, options)
-    lemmas = {} if shorten else {"lemmas": frozenset[str]()}
-    real = real_pairs.RealPairs(states, eps, source, options.limits, patient=patient, **lemmas)
-    return source, real
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.core import Program
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration import calibrate
 from dipapprox.privacy.profiles.calibration_result import Calibration

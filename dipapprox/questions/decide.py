@@ -10,7 +10,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import Delta, read_delta

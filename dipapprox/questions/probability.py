@@ -9,7 +9,7 @@ from typing import ClassVar
 from dipapprox.data_classes import dataclass
 from dipapprox.events.intervals import Interval
 from dipapprox.language.core import Program
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.rounded_scales import error_of

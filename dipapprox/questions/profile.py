@@ -11,7 +11,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError, shorten
 from dipapprox.language.core import Program
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer

@@ -9,7 +9,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.services import Service
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import prove_automaton

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 
 from dipapprox.data_classes import field, metadata_of
 from dipapprox.language.core import Program
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.result import Result
 from dipapprox.questions.argument import Argument, Spelled, read_values, spelled_as_keyword

@@ -10,7 +10,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dipapprox.errors import UserError
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
 from dipapprox.privacy.compositions.pipeline import Pipeline

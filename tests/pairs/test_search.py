@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +19,7 @@ from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selections import Pair, one_by_one
-from dipapprox.privacy.conclusion import Conclusion, conclude
+from dipapprox.privacy.conclusion import Conclusion, conclude, witness_over
 from dipapprox.privacy.verdict import Answer
 
 ZERO, ONE, TWO = ((Fraction(n),) for n in range(3))
@@ -62,7 +63,7 @@ def run(
     search = Search(source, delta, Growth(budget), LADDER, Limits())
     search.run(one_by_one(pairs), len(pairs))
     outputs = tuple((Fraction(i),) for i in range(len(source.laws[ZERO])))
-    return search, conclude(search, outputs, len(pairs), None)
+    return search, conclude(search, len(pairs), None, partial(witness_over, outputs, delta))
 
 
 def true_delta(source: Fake, pair: Pair, budget: Fraction) -> Enclosure:
@@ -128,7 +129,9 @@ def test_more_bits_never_flip(source: Fake, budget: Fraction, delta: Fraction) -
     for bits in (4, 8, 16, 64):
         search = Search(source, delta, Growth(budget), (bits,), Limits())
         search.run(one_by_one(ALL), None)
-        answers.append(conclude(search, ((), (), ()), None, None).answer)
+        answers.append(
+            conclude(search, None, None, partial(witness_over, ((), (), ()), delta)).answer
+        )
     decided = [a for a in answers if a is not Answer.UNKNOWN]
     assert len(set(decided)) <= 1
     assert answers == sorted(answers, key=lambda a: a is not Answer.UNKNOWN)
@@ -251,7 +254,9 @@ def test_a_limit_keeps_what_is_known() -> None:
     search = Search(source, Fraction(1, 2), Growth(Fraction(0)), LADDER, Limits())
     with pytest.raises(LimitReached) as stop:
         search.run(one_by_one(BOTH), 2)
-    conclusion = conclude(search, ((ZERO), (ONE)), 2, stop.value.reason)
+    conclusion = conclude(
+        search, 2, stop.value.reason, partial(witness_over, ((ZERO), (ONE)), search.delta)
+    )
     reason = why_unknown(conclusion)
     assert reason.startswith("time limit: 5 s; 0 of 2 pairs checked; at 8 bits delta")
     # One attempt at 8 bits was made, and is honest about what it showed.

@@ -17,7 +17,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Listed
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, silent
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
@@ -29,14 +29,13 @@ from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.many_pairs import search_blocks
 from dipapprox.pairs.maximum import search_together
-from dipapprox.pairs.progress import silent
 from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.conclusion import conclude
+from dipapprox.privacy.conclusion import conclude, witness_over
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import check_pairs, verify
@@ -161,7 +160,7 @@ def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> Non
     outputs = of.states.outputs
     search = of.search(min(largest.upper + near, Fraction(1)), budget)
     strategy(of, search)
-    conclusion = conclude(search, outputs, None, None)
+    conclusion = conclude(search, None, None, partial(witness_over, outputs, search.delta))
     assert conclusion.answer is Answer.DP
     assert search.checked == len(of.pairs())
     assert conclusion.delta_enclosure is not None
@@ -170,7 +169,7 @@ def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> Non
     if largest.lower > near:
         search = of.search(largest.lower - near, budget)
         strategy(of, search)
-        conclusion = conclude(search, outputs, None, None)
+        conclusion = conclude(search, None, None, partial(witness_over, outputs, search.delta))
         assert conclusion.answer is Answer.NOT_DP
         assert conclusion.witness is not None
         assert conclusion.witness.delta_enclosure.lower > search.delta
@@ -186,7 +185,9 @@ def test_a_critical_delta_is_unknown(strategy: Searching) -> None:
     delta = of.delta(pair, Fraction(0), 300)
     search = of.search((delta.lower + delta.upper) / 2, Fraction(0))
     strategy(of, search)
-    conclusion = conclude(search, of.states.outputs, None, None)
+    conclusion = conclude(
+        search, None, None, partial(witness_over, of.states.outputs, search.delta)
+    )
     assert conclusion.answer is Answer.UNKNOWN
     assert conclusion.reason is not None and "critical" in conclusion.reason
     assert search.undecided >= 1
@@ -234,7 +235,9 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
     search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160), Limits())
     total = count_pairs(program.inputs, program.adjacency)
     check_pairs(search, of.states, AllPairs(), total, source, silent)
-    conclusion = conclude(search, of.states.outputs, total, None)
+    conclusion = conclude(
+        search, total, None, partial(witness_over, of.states.outputs, search.delta)
+    )
     assert conclusion.answer is Answer.UNKNOWN
     assert conclusion.reason is not None and "did not converge" in conclusion.reason
 

@@ -72,7 +72,7 @@ class PublishedPairs:
         claimed: Growth | None = None,
         comparison: ExactComparison | None = None,
     ) -> None:
-        self._divergences = divergences
+        self.divergences = divergences
         self._pairs = pairs
         self._total = total
         self._limits = limits
@@ -122,12 +122,12 @@ class PublishedPairs:
             proof = self._proof_of_nothing(terms, pair, factor)
             if proof is not None:
                 delta = Enclosure.exact(0)
-                self._divergences.note(proof)
+                self.divergences.note(proof)
             else:
                 found: Enclosure | NotEnclosed | NoProduct = (
                     terms
                     if isinstance(terms, NoProduct)
-                    else self._divergences.divergence(terms, factor, bits)
+                    else self.divergences.divergence(terms, factor, bits)
                 )
                 if isinstance(found, Enclosure):
                     delta = found
@@ -209,7 +209,7 @@ class PublishedPairs:
         a negative one. The comparison relies on parts of positive mass, so their enclosures have to
         say so, too.
         """
-        sides = self._divergences.sides(pair)
+        sides = self.divergences.sides(pair)
         if isinstance(sides, NoProduct):
             return ()
         return tuple(
@@ -219,7 +219,7 @@ class PublishedPairs:
         )
 
     def _are_possible(self, parts: Sequence[Part], bits: int) -> bool:
-        masses = (self._divergences.mass((part,), bits) for part in parts)
+        masses = (self.divergences.mass((part,), bits) for part in parts)
         return all(isinstance(mass, Enclosure) and mass.lower > 0 for mass in masses)
 
     def classes(self) -> Sequence[tuple[Terms | NoProduct, Pair]]:
@@ -238,7 +238,7 @@ class PublishedPairs:
             seen: dict[int, Terms] = {}  # by identity: terms hash slowly, and mostly are known ones
             for pair in self._pairs:
                 self._limits.check()
-                terms = self._divergences.terms(pair)
+                terms = self.divergences.terms(pair)
                 if seen.get(id(terms)) is terms:
                     continue
                 if not isinstance(terms, NoProduct):
@@ -257,7 +257,7 @@ class PublishedPairs:
             self._limits.check()
             outcomes = self._exceeding(pair, found.bits) if delta.upper else ()
             if outcomes:
-                self._divergences.note(EXACT)
+                self.divergences.note(EXACT)
                 proof = ExactSide(Side.ABOVE, outcomes, _ARGUMENT)
                 search.violation = Attempt(
                     pair, found.bits, delta, factor, obstacle=obstacle, proof=proof

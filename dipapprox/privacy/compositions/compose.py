@@ -45,8 +45,7 @@ from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.limits import limited
-from dipapprox.pairs.progress import Progress, silent
+from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.export import LogMasses, log_masses

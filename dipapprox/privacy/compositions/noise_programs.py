@@ -23,21 +23,15 @@ from itertools import islice
 
 from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism
 from dipapprox.composition.product_measures import gaussian_pair
-from dipapprox.composition.published_noise import published_noise
-from dipapprox.data_classes import replace
-from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
-from dipapprox.laws.family import Family
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.published.divergences import Terms
-from dipapprox.pairs.selections import AllPairs
+from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.privacy.compositions.real_pairs import RealPairs
 from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_published
-from dipapprox.semantics.execution import execute
+from dipapprox.privacy.subjects import executed_for, open_subject
 
 _MOST_PAIRS = 2_000
 
@@ -49,9 +43,8 @@ def real_mechanism(
 
     For arguments and errors see `bounds_of_real_program`.
     """
-    if has_real_inputs(program):
-        return bounds_of_real_program(program, eps, adjacency, accuracy, options)
-    if len(list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))) > _MOST_PAIRS:
+    many = has_real_inputs(program) or len(_some_pairs(program)) > _MOST_PAIRS
+    if many:
         return bounds_of_real_program(program, eps, adjacency, accuracy, options)
     noise = worst_noise(program, eps, adjacency, options)
     return noise or RealPairs(program, eps, adjacency, accuracy, options)
@@ -60,10 +53,10 @@ def real_mechanism(
 def worst_noise(
     program: Program, eps: Fraction, adjacency: Adjacency, options: Options
 ) -> Mechanism | None:
-    """Return the worst pair of a program; None if it is of another kind, or has many pairs.
+    """Return the worst pair of a program; None if it is of another kind.
 
     Args:
-        program: With real outputs and a symmetric adjacency.
+        program: With real outputs, few inputs and a symmetric adjacency.
         eps: Where it runs, > 0.
         adjacency: Of the data sets that its inputs come from.
         options: How to compute.
@@ -71,59 +64,17 @@ def worst_noise(
     Raises:
         LimitReached: If a limit of `options` is reached.
     """
-    if has_real_inputs(program):
-        return None
-    pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
-    if len(pairs) > _MOST_PAIRS:
-        return None
-    executed = execute(program, options.merge, options.limits, real_outputs=True)
-    divergences = open_published(executed, eps, options)
-    families: set[Family] = set()
-    most = Fraction(0)
-    for pair in pairs:
-        options.limits.check()
-        terms = divergences.terms(pair)
-        found = None if isinstance(terms, NoProduct) else _noise(terms)
-        if found is None:
-            return None
-        family, shift = found
-        if shift:
-            families.add(family)
-            most = max(most, shift)
-    if families == {GAUSSIAN}:
-        return gaussian_pair(most, adjacency)
-    if families == {LAPLACE}:
-        return Laplace(most, Fraction(1), adjacency)
-    return None
-
-
-def _noise(terms: Terms) -> tuple[Family, Fraction] | None:
-    """The kind of noise of a pair, with m² or t; None for pairs of another kind."""
-    if len(terms) != 1 or terms[0][1] != 1:
-        return None
-    sides = terms[0][0]
-    if len(sides.first) != 1 or len(sides.second) != 1:
-        return None
-    (first,), (second,) = sides.first, sides.second
-    if first.events or second.events:
-        return None
-    shifts: list[tuple[Family, Fraction]] = []
-    for own, other in zip(first.marginals, second.marginals, strict=True):
-        one = published_noise((replace(first, marginals=(own,)),))
-        two = published_noise((replace(second, marginals=(other,)),))
-        if one is None or two is None or (one.family, one.square) != (two.family, two.square):
-            return None
-        distance = abs(one.mean - two.mean)
-        if one.family is GAUSSIAN:
-            shifts.append((one.family, distance**2 / one.square))
-        elif one.family is LAPLACE:
-            shifts.append((one.family, distance / one.scale))
-        else:
-            return None
-    shifts = [each for each in shifts if each[1]]
-    families = {family for family, _ in shifts}
+    executed = executed_for(program, AllPairs(), options)
+    published = open_subject(executed, eps, AllPairs(), options).published
+    shifts = None if published is None else published.shifts()
     if not shifts:
-        return GAUSSIAN, Fraction(0)
-    if families == {GAUSSIAN} or len(shifts) == 1:
-        return shifts[0][0], sum((shift for _, shift in shifts), Fraction(0))
-    return None
+        return None
+    families = {shift.family for shift, _ in shifts}
+    most = max((shift for shift, _ in shifts), key=lambda shift: shift.square)
+    if families == {GAUSSIAN}:
+        return gaussian_pair(most.square, adjacency)
+    return Laplace(most.shift, Fraction(1), adjacency) if families == {LAPLACE} else None
+
+
+def _some_pairs(program: Program) -> list[Pair]:
+    return list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))

@@ -49,11 +49,10 @@ from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import Maximum
-from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import AllPairs, Pair, is_symmetric
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_probabilities
-from dipapprox.semantics.execution import execute
+from dipapprox.privacy.profiles.profile import Profiler
+from dipapprox.privacy.subjects import executed_for
 
 Row = Sequence[tuple[Enclosure, Enclosure]]
 """(p, q) of every output of a pair."""
@@ -164,10 +163,8 @@ def worst_of_program(
 
 def _searched(program: Program, eps: Fraction, options: Options) -> _Search:
     require_symmetric(program)
-    states = execute(program, options.merge, options.limits, compared=True)
-    source = open_probabilities(states, eps, options)
-    ladder = precisions(options.precision, options.max_precision)
-    maxima = Maxima.of(states, source, AllPairs(), ladder, options.limits)
+    executed = executed_for(program, AllPairs(), options, parts=False)
+    maxima = Profiler(executed, eps, AllPairs(), options).maxima
     if maxima.pairs == 0:
         raise UserError(f"'{program.name}': no two different inputs are adjacent")
     return _Search(maxima)

@@ -37,7 +37,8 @@ from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.profile import Profiler, executed_for
+from dipapprox.privacy.profiles.profile import Profiler
+from dipapprox.privacy.subjects import executed_for
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _PLACE_BITS = 40

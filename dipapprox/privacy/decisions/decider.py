@@ -12,11 +12,10 @@ from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, limit_beh
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
-from dipapprox.limits import limited
+from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.selections import Orbit, PairSelection, inputs_of, one_by_one
 from dipapprox.privacy.decisions.decision import (
     EXACT,

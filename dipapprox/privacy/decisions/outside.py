@@ -18,10 +18,9 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.formula import Operation, Operator
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, Progress
 from dipapprox.numerics import intervals
 from dipapprox.pairs.growth import eps_prv_factor
-from dipapprox.pairs.progress import Progress
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow

@@ -18,10 +18,10 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.limits import Progress, silent
 from dipapprox.numerics.decimals import short
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.growth import eps_prv_factor
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.selections import OrderedPairs, PairSelection, inputs_of
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim

@@ -16,19 +16,16 @@ tiny, or when the claim is critical at both ends of it after some subdivision.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import isqrt
 from typing import Generic
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, Progress
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.intervals.cells import Cell, K, Point, Subdivided
-
-Progress = Callable[[int, int | None], None]
-"""Told the decided thousandths of the interval, and 1000."""
 
 MOST_POINTS = 4_000
 
@@ -87,7 +84,7 @@ class IntervalSearch(Generic[K]):
         """Decide the interval as far as possible, or go on with what is left of it.
 
         Args:
-            progress: Told about the decided part.
+            progress: Told the decided thousandths of the interval.
             most: Epsilons evaluated, of this run and those before it.
 
         Raises:

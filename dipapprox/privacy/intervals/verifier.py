@@ -22,10 +22,9 @@ from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import Limits, Progress, limited, silent
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy.intervals.cells import Subdivided

@@ -22,17 +22,18 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program
+from dipapprox.limits import Progress, silent
 from dipapprox.pairs.divergence import difference_over
 from dipapprox.pairs.growth import Factor, eps_prv_factor
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.details import PairDetails
-from dipapprox.privacy.profiles.profile import Profiler, executed_for
+from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
+from dipapprox.privacy.subjects import executed_for
 from dipapprox.privacy.verdict import Witness
 
 DEFAULT_WIDTH = Fraction(1, 10**6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
@@ -13,17 +13,14 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.limits import Progress, silent
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
-from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import precisions
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of, is_symmetric
+from dipapprox.pairs.selections import Pair, PairSelection, is_symmetric
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
@@ -44,52 +41,21 @@ from dipapprox.privacy.profiles.question import (
 )
 from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import (
-    open_probabilities,
-    open_product_source,
-    open_published,
-    open_real_pairs,
-)
+from dipapprox.privacy.subjects import Executed, executed_for, open_subject, sizes_of
 from dipapprox.privacy.verdict import Witness
-from dipapprox.semantics.execution import execute
-from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
-    from dipapprox.exact.real_outputs import comparison
-    from dipapprox.pairs.boxes import vertices as box_vertices
-    from dipapprox.pairs.boxes.together import RealPairs
-    from dipapprox.pairs.products import layout as product_layout
-    from dipapprox.pairs.products import losses as product_losses
-    from dipapprox.pairs.products import search as product_search
-    from dipapprox.pairs.products.source import ProductSource
-    from dipapprox.pairs.published import couplings
-    from dipapprox.pairs.published import divergences as published_divergences
-    from dipapprox.pairs.published import together as published_search
     from dipapprox.privacy import possible as possibilities
-    from dipapprox.privacy.products import witness as product_witnesses
     from dipapprox.privacy.profiles import curve as curves
     from dipapprox.privacy.profiles import renyi as renyi
-    from dipapprox.privacy.published import details as published_details
     from dipapprox.privacy.published import renyi as published_renyi
     from dipapprox.privacy.published import shifts as published_shifts
-    from dipapprox.semantics import real_inputs
 else:
-    comparison = Deferred("dipapprox.exact.real_outputs.comparison")
-    box_vertices = Deferred("dipapprox.pairs.boxes.vertices")
-    product_layout = Deferred("dipapprox.pairs.products.layout")
-    product_losses = Deferred("dipapprox.pairs.products.losses")
-    product_search = Deferred("dipapprox.pairs.products.search")
-    couplings = Deferred("dipapprox.pairs.published.couplings")
-    published_divergences = Deferred("dipapprox.pairs.published.divergences")
-    published_search = Deferred("dipapprox.pairs.published.together")
     possibilities = Deferred("dipapprox.privacy.possible")
-    product_witnesses = Deferred("dipapprox.privacy.products.witness")
     renyi = Deferred("dipapprox.privacy.profiles.renyi")
-    published_details = Deferred("dipapprox.privacy.published.details")
     published_renyi = Deferred("dipapprox.privacy.published.renyi")
     published_shifts = Deferred("dipapprox.privacy.published.shifts")
-    real_inputs = Deferred("dipapprox.semantics.real_inputs")
     curves = Deferred("dipapprox.privacy.profiles.curve")
 
 _REAL_WIDTH = Fraction(1, 10**6)
@@ -118,7 +84,7 @@ class Profiler:
 
     def __init__(
         self,
-        executed: FinalStates | ProductProgram,
+        executed: Executed,
         eps: Fraction,
         selection: PairSelection,
         options: Options,
@@ -126,91 +92,39 @@ class Profiler:
     ) -> None:
         self._options, self._eps = options, eps
         self._selection = selection
-        program = executed.program
+        program = self._program = executed.program
         ladder = precisions(options.precision, options.max_precision)
-        self.details: PairDetails
-        self._program = program
-        self._states: FinalStates | None = None
-        self._published: published_search.PublishedPairs | None = None
-        self._real: RealPairs | None = None
-        self._source: (
-            OutputProbabilities
-            | ProductSource
-            | published_divergences.PublishedDivergences
-            | RealPairs
-        )
-        if isinstance(executed, ProductProgram):
-            self._source = open_product_source(executed, eps, options)
-            losses = product_losses.Losses(self._source, selection, options.limits)
-            pairs = count_selected(program, selection)
-            together = product_search.ProductPairs(losses, None, pairs)
-            self.maxima = Maxima(
-                pairs, ladder, together, None, self._source, options.limits, progress
-            )
-            self.details = product_witnesses.ProductDetails(losses)
-            outputs, final_states = executed.outputs, executed.final_states
-        elif has_real_inputs(program) and not program.real_outputs:
-            source, real = open_real_pairs(executed, eps, options, shorten=True, patient=True)
-            self._source = self._real = real
-            self.maxima = Maxima(None, ladder, real, None, source, options.limits, progress)
-            self.details = ListedDetails(source, executed.outputs)
-            outputs, final_states = len(executed.outputs), len(executed.states)
-        elif program.real_outputs:
-            self._source = divergences = open_published(executed, eps, options)
-            pairs = count_selected(program, selection)
-            stream: Iterable[Pair]
-            if has_real_inputs(program):
-                stream = vertices = box_vertices.vertex_pairs(executed)
-                pairs = len(vertices)
-                divergences.note(box_vertices.LEMMA)
-            else:
-                stream = select_pairs(program, selection)
-            selected = published_search.PublishedPairs(
-                divergences,
-                stream,
-                pairs,
-                options.limits,
-                couplings.Couplings(executed, eps, options.limits)
-                if options.compares_exactly
-                else None,
-                comparison=(
-                    comparison.ExactComparison(options.limits) if options.compares_exactly else None
-                ),
-            )
-            self._published = selected
-            self.maxima = Maxima(
-                pairs, ladder, selected, None, divergences, options.limits, progress
-            )
-            self.details = published_details.PublishedDetails(divergences, selected)
-            outputs, final_states = len(executed.outputs), len(executed.states)
+        subject = self._subject = open_subject(executed, eps, selection, options)
+        self.details = subject.details()
+        limits, pairs = options.limits, None if subject.boxes is not None else subject.pairs
+        if subject.listed is not None:
+            self.maxima = Maxima.of(*subject.listed, selection, ladder, limits, progress)
         else:
-            self._source = source = open_probabilities(executed, eps, options)
-            self.maxima = Maxima.of(executed, source, selection, ladder, options.limits, progress)
-            self.details = ListedDetails(self.maxima.source, executed.outputs)
-            self._states = executed
-            outputs, final_states = len(executed.outputs), len(executed.states)
+            together, source = subject.together, subject.source
+            self.maxima = Maxima(pairs, ladder, together, None, source, limits, progress)
+        outputs, final_states = sizes_of(executed)
         self._run = run_of(
             program,
             scope_of(program, selection),
-            pairs=None if has_real_inputs(program) else self.maxima.pairs,
+            pairs=None if has_real_inputs(program) else subject.pairs,
             outputs=outputs,
             final_states=final_states,
             precision=options.precision,
-            engine=self._source.name,
+            engine=subject.engine(),
             seconds=0.0,
             reason=None,
         )
 
     def least_delta(self, question: AtEpsPrv) -> LeastDelta:
         """Enclose the least delta for an eps_prv."""
-        published = self._published
+        published = self._subject.published
         with nullcontext() if published is None else published.claiming(question.growth):
             found = self.maxima.sharpened(
                 question.growth.bounds,
                 lambda delta: delta.width <= question.tolerance(delta),
             )
         wanted = question.tolerance(found.delta)
-        if question.width is None and self._real is not None:
+        if question.width is None and self._subject.boxes is not None:
             # Sets of pairs are bounded by polynomials: more bits would not help.
             wanted = max(wanted, found.delta.upper * _REAL_WIDTH)
         reached = found.delta.width <= wanted
@@ -228,7 +142,7 @@ class Profiler:
         wanted = question.tolerance
         found = self._least_eps_prv(question.delta, wanted)
         width, upper = found.eps_prv.width, found.eps_prv.upper
-        if question.width is None and self._real is not None and upper is not None:
+        if question.width is None and self._subject.boxes is not None and upper is not None:
             wanted = _REAL_WIDTH * max(upper, Fraction(1))
         witness = None
         if found.pair is not None and (found.outputs is None or found.outputs):
@@ -244,20 +158,22 @@ class Profiler:
     def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
         exactly = self._options.compares_exactly
-        shifts = self._published.shifts() if self._published is not None and exactly else None
+        published, listed = self._subject.published, self._subject.listed
+        shifts = published.shifts() if published is not None and exactly else None
         if shifts is not None:
             return published_shifts.least_of_shifts(shifts, delta, width)
-        with nullcontext() if self._real is None else self._real.claiming(delta):
+        with self._subject.claiming(delta):
             found = least_eps_prv(self.maxima, self.details, delta, width)
-        if found.eps_prv.infinite or found.eps_prv.upper is not None or self._states is None:
+        if found.eps_prv.infinite or found.eps_prv.upper is not None or listed is None:
             return found
+        states, _ = listed
         if not delta:
-            possible = possibilities.PossibleOutputs(self._states, self._eps, self._options.limits)
+            possible = possibilities.PossibleOutputs(states, self._eps, self._options.limits)
             for pair in select_pairs(self._program, self._selection):
                 outputs = possible.only_first(pair)
                 if outputs:
                     return EpsPrvBounds(INFINITE, pair, outputs, None, found.bits)
-        return self._exactly(self._states, delta, width) or found
+        return self._exactly(states, delta, width) or found
 
     def _exactly(
         self, states: FinalStates, delta: Fraction, width: Fraction
@@ -276,7 +192,7 @@ class Profiler:
             return None
         if found.eps_prv.upper is None:
             return None
-        self._source, self.maxima, self.details = exact._source, exact.maxima, exact.details
+        self._subject, self.maxima, self.details = exact._subject, exact.maxima, exact.details
         return found
 
     def curve(self, question: OnCurve) -> PrivacyCurve:
@@ -313,17 +229,13 @@ class Profiler:
         if isinstance(order, str):
             pure = self._least_eps_prv(Fraction(0), width)
             return OrderResult(order, pure.eps_prv, self._order_witness(pure.pair)), pure.bits, None
-        if self._real is not None:
+        if self._subject.boxes is not None:
             raise UserError(
                 "Rényi divergences of finite orders are not known for real inputs",
                 "'--renyi inf' is; so are --eps-prv, --delta and --curve",
             )
-        if self._published is not None and isinstance(
-            self._source, published_divergences.PublishedDivergences
-        ):
-            found = published_renyi.largest_published_divergence(
-                self._published, self._source, order
-            )
+        if self._subject.published is not None:
+            found = published_renyi.largest_published_divergence(self._subject.published, order)
         else:
             found = renyi.largest_divergence(self.maxima, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))
@@ -357,8 +269,8 @@ class Profiler:
             obstacle = self.maxima.obstacle
             limit = limit or self.maxima.ended or f"precision limit: {bits} bits"
             wanted = "the width asked for was not reached"
-            if self._real is not None:
-                limit = self._real.undecided() or limit
+            if self._subject.boxes is not None:
+                limit = self._subject.boxes.undecided() or limit
                 if asked is not None:
                     wanted = f"the width asked for, {float(asked):.2g}, was not reached"
             stopped = self.maxima.ended is not None or obstacle is None
@@ -367,37 +279,10 @@ class Profiler:
         return replace(
             self._run,
             precision=max(bits, self._run.precision),
-            engine=self._source.name,
+            engine=self._subject.engine(),
             seconds=self._options.limits.elapsed(),
             reason=reason,
         )
-
-
-def executed_for(
-    program: Program, selection: PairSelection, options: Options, *, parts: bool = True
-) -> FinalStates | ProductProgram:
-    """Execute a program for a `Profiler`, in independent parts if these will do.
-
-    Raises:
-        UserError: If a real input's value is needed.
-        LimitReached: If a limit of `options` is reached.
-    """
-    if has_real_inputs(program):
-        if isinstance(selection, AllPairs):
-            return real_inputs.execute_for_declared(program, options.merge, options.limits)
-        program = real_inputs.with_values(program, selection.pairs)
-    if parts and not is_seen_whole(program):
-        found = product_layout.select_parts(program, selection, options.merge, options.limits)
-        if found is not None:
-            return found
-    return execute(
-        program,
-        options.merge,
-        options.limits,
-        real_outputs=True,
-        compared=not program.real_outputs,
-        inputs=inputs_of(selection),
-    )
 
 
 @sound_arithmetic()

@@ -17,8 +17,8 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Program
+from dipapprox.limits import Progress, silent
 from dipapprox.pairs.growth import Growth
-from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import INFINITE, Extended

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.measures import NoProduct
-from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
@@ -22,14 +21,11 @@ _BITS = 64
 _NO_BOUND = "no bound of the quotient of densities is known"
 
 
-def largest_published_divergence(
-    pairs: PublishedPairs, divergences: PublishedDivergences, order: Fraction
-) -> OrderBounds:
+def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> OrderBounds:
     """Bound the largest Rényi divergence of a finite order >= 1 over all pairs.
 
     Args:
         pairs: The pairs.
-        divergences: Of the same program.
         order: At least 1; 1 is the Kullback-Leibler divergence.
 
     Raises:
@@ -49,7 +45,7 @@ def largest_published_divergence(
             if attaining is None or own.lower > lower:
                 lower, attaining = own.lower, pair
             continue
-        found = divergences.moment(terms, order, pairs.budget(pair))
+        found = pairs.divergences.moment(terms, order, pairs.budget(pair))
         if isinstance(found, NotEnclosed):
             limit = limit or found.reason
             continue

@@ -1,0 +1,268 @@
+"""What a program is at one eps: how its selected pairs are opened, for whatever is asked of them.
+
+    real inputs, selected pairs     their values are those of the pairs: a finite program
+    real inputs, finite outputs     sets of pairs                      (`pairs.boxes`)
+    real inputs, real outputs       vertices of the sets, as a finite program with real outputs
+    real outputs                    measures of pairs that look alike  (`pairs.published`)
+    independent parts               losses of kinds of pairs           (`pairs.products`)
+    anything else                   probabilities of all outputs       (`pairs.maxima`)
+
+Nobody else tells these apart: `verify`, `profile` and `calibrate` ask the `Subject`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
+from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
+from dipapprox.numerics.bulk import ProbabilitySource
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.pairs.divergence import Attempt
+from dipapprox.pairs.search import ExactPairs
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.conclusion import Describe, witness_over
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import (
+    open_exact_pairs,
+    open_probabilities,
+    open_product_source,
+    open_published,
+)
+from dipapprox.privacy.verdict import Witness
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.parts import is_seen_whole
+from dipapprox.semantics.state import FinalStates
+
+if TYPE_CHECKING:
+    from dipapprox.exact.real_outputs import comparison
+    from dipapprox.pairs.boxes import together as boxes
+    from dipapprox.pairs.boxes import vertices
+    from dipapprox.pairs.maximum import CheckedTogether
+    from dipapprox.pairs.products import layout as product_layout
+    from dipapprox.pairs.products import losses as product_losses
+    from dipapprox.pairs.products import search as product_search
+    from dipapprox.pairs.products.program import ProductProgram
+    from dipapprox.pairs.published import couplings
+    from dipapprox.pairs.published import together as published_search
+    from dipapprox.privacy.products import exact as exact_products
+    from dipapprox.privacy.products import witness as product_witnesses
+    from dipapprox.privacy.profiles import details as pair_details
+    from dipapprox.privacy.published import details as published_details
+    from dipapprox.semantics import real_inputs
+else:
+    comparison = Deferred("dipapprox.exact.real_outputs.comparison")
+    boxes = Deferred("dipapprox.pairs.boxes.together")
+    vertices = Deferred("dipapprox.pairs.boxes.vertices")
+    product_layout = Deferred("dipapprox.pairs.products.layout")
+    product_losses = Deferred("dipapprox.pairs.products.losses")
+    product_search = Deferred("dipapprox.pairs.products.search")
+    couplings = Deferred("dipapprox.pairs.published.couplings")
+    published_search = Deferred("dipapprox.pairs.published.together")
+    exact_products = Deferred("dipapprox.privacy.products.exact")
+    product_witnesses = Deferred("dipapprox.privacy.products.witness")
+    pair_details = Deferred("dipapprox.privacy.profiles.details")
+    published_details = Deferred("dipapprox.privacy.published.details")
+    real_inputs = Deferred("dipapprox.semantics.real_inputs")
+
+Executed: TypeAlias = "FinalStates | ProductProgram"
+"""A program's final states, or those of its independent parts."""
+
+
+@dataclass(slots=True)
+class Subject:
+    """A program at one eps, with its selected pairs.
+
+    Attributes:
+        source: Distributions of single inputs.
+        pairs: How many there are, infinitely many of a set counted as 1; None if they are too many
+            to count.
+        details: Answers about single pairs.
+        describe: Says what tells the pair of an attempt apart; for certain, if so asked.
+        engine: What computed, in words; they grow.
+        together: All pairs at once; None where they are gone through (`listed`).
+        listed: Final states, and probabilities in bulk, where pairs are gone through; else None.
+        exact: What decides single pairs of a claim; None if nothing does, or nothing is claimed.
+        published: The pairs of a program with real outputs; else None.
+        boxes: The pairs of a program with real inputs and finite outputs; else None.
+    """
+
+    source: ProbabilitySource
+    pairs: int | None
+    details: Callable[[], pair_details.PairDetails]
+    describe: Describe
+    engine: Callable[[], str]
+    together: CheckedTogether | None = None
+    listed: tuple[FinalStates, OutputProbabilities] | None = None
+    exact: ExactPairs | None = None
+    published: published_search.PublishedPairs | None = None
+    boxes: boxes.RealPairs | None = None
+
+    def claiming(self, delta: Fraction) -> AbstractContextManager[None]:
+        """Ask within the block only whether the largest delta is at most this one."""
+        return nullcontext() if self.boxes is None else self.boxes.claiming(delta)
+
+
+def executed_for(
+    program: Program, selection: PairSelection, options: Options, *, parts: bool = True
+) -> Executed:
+    """Execute a program for its `Subject`, in independent parts if these will do.
+
+    Raises:
+        UserError: If a real input's value is needed.
+        LimitReached: If a limit of `options` is reached.
+    """
+    if has_real_inputs(program):
+        if isinstance(selection, AllPairs):
+            return real_inputs.execute_for_declared(program, options.merge, options.limits)
+        program = real_inputs.with_values(program, selection.pairs)
+    if parts and not is_seen_whole(program):
+        found = product_layout.select_parts(program, selection, options.merge, options.limits)
+        if found is not None:
+            return found
+    return execute(
+        program,
+        options.merge,
+        options.limits,
+        real_outputs=True,
+        compared=not program.real_outputs,
+        inputs=inputs_of(selection),
+    )
+
+
+def sizes_of(executed: Executed) -> tuple[int, int]:
+    """Return how many distinct outputs and final states there are."""
+    if isinstance(executed, FinalStates):
+        return len(executed.outputs), len(executed.states)
+    return executed.outputs, executed.final_states
+
+
+def open_subject(
+    executed: Executed,
+    eps: Fraction,
+    selection: PairSelection,
+    options: Options,
+    claim: Claim | None = None,
+) -> Subject:
+    """Open the selected pairs of a program.
+
+    Args:
+        executed: From `executed_for`.
+        eps: Where it runs.
+        selection: Which pairs.
+        options: How to compute.
+        claim: What is to be decided; None where bounds are wanted.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
+        LimitReached: If a limit of `options` is reached.
+    """
+    if not isinstance(executed, FinalStates):
+        return _open_product(executed, eps, selection, options, claim)
+    if executed.program.real_outputs:
+        return _open_published(executed, eps, selection, options, claim)
+    source = open_probabilities(executed, eps, options)
+
+    def details() -> pair_details.PairDetails:
+        return pair_details.ListedDetails(source, executed.outputs)
+
+    describe = partial(
+        witness_over, executed.outputs, Fraction(0) if claim is None else claim.delta
+    )
+    if has_real_inputs(executed.program):
+        patient = claim is None
+        real = boxes.RealPairs(executed, eps, source, options.limits, patient=patient)
+        return Subject(source, 1, details, describe, lambda: real.name, together=real, boxes=real)
+    total = count_selected(executed.program, selection)
+    exact = None if claim is None else open_exact_pairs(executed, claim, options)
+    return Subject(
+        source,
+        total,
+        details,
+        describe,
+        lambda: source.name,
+        listed=(executed, source),
+        exact=exact,
+    )
+
+
+def _open_product(
+    product: ProductProgram,
+    eps: Fraction,
+    selection: PairSelection,
+    options: Options,
+    claim: Claim | None,
+) -> Subject:
+    limits, total = options.limits, count_selected(product.program, selection)
+    source = open_product_source(product, eps, options)
+    losses = product_losses.Losses(source, selection, limits)
+    exact = pairs = None
+    if claim is not None:
+        exact = exact_products.open_exact_product(product, eps, options)
+    if claim is not None and exact is not None:
+        pairs = exact_products.ExactProductPairs(exact, claim, limits)
+    harmless = Fraction(1) if claim is None else claim.delta
+
+    def describe(attempt: Attempt, certain: bool) -> Witness | None:
+        return product_witnesses.product_witness(losses, attempt, harmless if certain else None)
+
+    return Subject(
+        source,
+        total,
+        lambda: product_witnesses.ProductDetails(losses),
+        describe,
+        lambda: source.name,
+        together=product_search.ProductPairs(losses, exact, total, harmless),
+        exact=pairs,
+    )
+
+
+def _open_published(
+    states: FinalStates,
+    eps: Fraction,
+    selection: PairSelection,
+    options: Options,
+    claim: Claim | None,
+) -> Subject:
+    divergences = open_published(states, eps, options)
+    limits, exactly = options.limits, options.compares_exactly
+    pairs: Iterable[Pair]
+    total: int | None
+    if has_real_inputs(states.program):
+        pairs = corners = vertices.vertex_pairs(states)
+        total = len(corners)
+        divergences.note(vertices.LEMMA)
+    else:
+        pairs = select_pairs(states.program, selection)
+        total = count_selected(states.program, selection)
+    compared = exactly and (claim is None or not claim.delta)
+    together = published_search.PublishedPairs(
+        divergences,
+        pairs,
+        total,
+        limits,
+        couplings.Couplings(states, eps, limits) if exactly else None,
+        None if claim is None else claim.growth,
+        comparison.ExactComparison(limits) if compared else None,
+    )
+    if claim is None:
+        details = published_details.PublishedDetails(divergences, together)
+    else:
+        details = published_details.PublishedDetails(divergences, claimed=claim.delta)
+    return Subject(
+        divergences,
+        total,
+        lambda: details,
+        details.describe,
+        lambda: divergences.name,
+        together=together,
+        published=together,
+    )
