@@ -17,13 +17,13 @@ from dipapprox.kernel.integration import chance
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.likelier import lost
-from dipapprox.kernel.measures import Form, only
+from dipapprox.kernel.measures import Form
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import over
 from dipapprox.kernel.reading import as_list
 from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import STEPS, Flat, Runs, flat, read_inputs, read_pair
+from dipapprox.kernel.runs import Flat, Runs, flat, read_inputs, read_pair
 from dipapprox.kernel.signs import ALL, Signs
 
 
@@ -41,18 +41,17 @@ def chances(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     random = [value for value in said if isinstance(value, Form)]
     listed = iter(as_list(step["shown"], "bounds", len(random)))
     bounds = [read_pair(next(listed)) if isinstance(v, Form) else (Fraction(v),) * 2 for v in said]
-    alike = [flat(each, inputs, integers=False) for each in runs.alike(run, {})]
-    graph = Graph()
-    scalars = [
-        reduce(graph.plus, [_chance(graph, each, at, bounds) for each in alike], graph.zero)
-        for at in (0, 1)
-    ]
+    alike, graph, scalars = list(runs.alike(run, {})), Graph(), list[Node]()
+    for at in (0, 1):
+        here = {name: [over(v, [Form(Fraction(at))]) for v in own] for name, own in inputs.items()}
+        found = [_chance(graph, flat(each, here, integers=False), bounds) for each in alike]
+        scalars.append(reduce(graph.plus, found, graph.zero))
     known = exact_values(graph, scalars, Signs(ALL))
     return lost(step, *[known[each] for each in scalars])
 
 
-def _chance(graph: Graph, run: Flat, at: int, bounds: Sequence[tuple[Fraction, ...]]) -> Node:
-    """Return the probability of a run, so many steps along the ray."""
+def _chance(graph: Graph, run: Flat, bounds: Sequence[tuple[Fraction, ...]]) -> Node:
+    """Return the probability of a run."""
     laws = {
         atom: Law(sample.family, ZERO, Fraction(sample.size), -1)
         for atom, sample in enumerate(run.samples)
@@ -62,5 +61,4 @@ def _chance(graph: Graph, run: Flat, at: int, bounds: Sequence[tuple[Fraction, .
     for form, (low, high) in zip(shown, bounds, strict=True):
         forms.append((form.plus(Form(-low)), False))
         forms.append((form.scaled(Fraction(-1)).plus(Form(high)), False))
-    steps = [Form(Fraction(at)) if atom == STEPS else only(atom) for atom in (*laws, STEPS)]
-    return chance(graph, laws, [(over(form, steps), strict) for form, strict in forms])
+    return chance(graph, laws, forms)

@@ -38,9 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
 from itertools import product
-from operator import add
 from typing import Any
 
 from dipapprox.kernel.adjacency import Value
@@ -51,15 +49,13 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, number_form
+from dipapprox.kernel.paths import IMPOSSIBLE, Beside, Held, Path, Read, Sample, number_form
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_word
 from dipapprox.kernel.services import Arguments, Calls, Service
 from dipapprox.kernel.signs import ALL, Sign, Signs
 from dipapprox.kernel.states import Stored
 
 ZERO = Fraction(0)
-
-NOTHING = Ratio.constant(ZERO)
 
 _Store = tuple[Value, ...]
 
@@ -233,8 +229,8 @@ class _Couplings:
                     raise Refuted("there is no such path")
             taken, matched = taken + first, matched + second
             gain = as_number(factor, "a gain")
-            p = reduce(add, [ours[k][0].weight for k in first] or [NOTHING])
-            q = reduce(add, [theirs[k][0].weight for k in second] or [NOTHING])
+            p = sum((ours[k][0].weight for k in first), IMPOSSIBLE)
+            q = sum((theirs[k][0].weight for k in second), IMPOSSIBLE)
             if gain or p != q:
                 slack = Ratio(Sum.exponential(gain)) * q + p.scaled(Fraction(-1))
                 if not self._signs.tell(slack.numerator, positive=False):

@@ -23,7 +23,8 @@ from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, copied, size_of
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
 
-CERTAIN = Ratio.constant(Fraction(1))
+CERTAIN, IMPOSSIBLE = Ratio.constant(Fraction(1)), Ratio.constant(Fraction(0))
+"""Probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Path:
         return only(len(self.atoms) - 1)
 
 
-def over(form: Form, forms: Sequence[Form]) -> Form:
+def over(form: Form, forms: Sequence[Form] | Mapping[int, Form]) -> Form:
     """Put forms in the place of atoms."""
     constant, found = form.constant, dict[int, Fraction]()
     for atom, coefficient in form.terms:

@@ -50,7 +50,7 @@ from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Sample
+from dipapprox.kernel.paths import Sample, over
 from dipapprox.kernel.reading import as_list, as_word
 from dipapprox.kernel.regions import ZERO, combined
 from dipapprox.kernel.rounds import Rounds
@@ -64,6 +64,7 @@ from dipapprox.kernel.runs import (
     Turn,
     flat,
     is_whole,
+    line,
     read_inputs,
     read_pair,
     read_parts,
@@ -92,10 +93,12 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     first = flat(run, inputs, integers)
     noise = [read_pair(each) for each in as_list(step["noise"], "noise", len(first.samples))]
     require_possible(first, noise, large, integers)
-    held = [{name: _at(form, noise) for name, form in own.items()} for own in first.cells]
+    near = near_noise(noise)
+    held = [{name: over(form, near) for name, form in own.items()} for own in first.cells]
     if any(held[start - 1] != held[end - 1] for end, start in parts.items()):
         raise Refuted("a part does not lead to where it began")
-    said = [None if form is None else _at(form, noise)[0] for own in first.said for form in own]
+    forms = [form for own in first.said for form in own]
+    said = [None if form is None else over(form, near).constant for form in forms]
     price = sum([abs(z) / s.size for s, (z, _) in zip(first.samples, noise, strict=True)], ZERO)
     rows = as_list(step["multipliers"], "multipliers", len(alike))
     ways = Ways(alike, inputs, integers, said, parts)
@@ -121,22 +124,19 @@ def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bo
         whole = not isinstance(law, IntegerFamily) or (value.denominator == 1 and not side)
         if not whole or not (law.shifts or law.is_light) or (large and law.is_light and value):
             raise Refuted(f"such noise of {sample.family} is not known to be possible")
-        if len(law.shifts) == 1 and (law.shifts[0] * value, law.shifts[0] * side) <= _NONE:
+        if len(law.shifts) == 1 and (law.shifts[0] * value, law.shifts[0] * side) <= (ZERO, ZERO):
             raise Refuted("noise on the wrong side")
+    near = near_noise(noise)
     for form, strict in (guard for own in run.guards for guard in own):
-        spare = _at(form, noise)
-        if spare < _NONE or (spare == _NONE and (strict or not integers)):
+        found = over(form, near)
+        spare = found.constant or dict(found.terms).get(0, ZERO)
+        if spare < 0 or (not spare and (strict or not integers)):
             raise Refuted("a guard does not hold")
 
 
-_NONE: Pair = (ZERO, ZERO)
-
-
-def _at(form: Form, noise: Sequence[Pair]) -> Pair:
-    """Return the value at t = 0, and how it changes with s."""
-    terms = [(noise[atom], c) for atom, c in form.terms if atom >= 0]
-    slope = sum([c * side for (_, side), c in terms], ZERO)
-    return sum([c * value for (value, _), c in terms], form.constant), slope
+def near_noise(noise: Sequence[Pair]) -> list[Form]:
+    """Return noise as forms over s, and as the last one the number of steps on the ray: 0."""
+    return [*(line(pair, 0) for pair in noise), Form(ZERO)]
 
 
 @dataclass(frozen=True, slots=True)

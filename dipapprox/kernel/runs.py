@@ -156,8 +156,8 @@ def may_equal(one: Stored | tuple[str], other: Stored | tuple[str]) -> bool:
     return one == other
 
 
-Inputs = Mapping[str, Sequence[Pair]]
-"""What is read, by name: those that are not listed are 0, and stay."""
+Inputs = Mapping[str, Sequence[Form]]
+"""What is read, by name: those that are not listed are 0."""
 
 STEPS = -1
 """An atom: the number of steps on the ray."""
@@ -196,8 +196,7 @@ def flat(run: Sequence[Turn], inputs: Inputs, integers: bool, start: int = 0) ->
                     forms.append(cells[name])
                 case Read(name):
                     own = inputs.get(name, ())[counts[name] :]
-                    first, grows = own[0] if own else (ZERO, ZERO)
-                    forms.append(only(STEPS).scaled(grows).plus(Form(first)))
+                    forms.append(own[0] if own else Form(ZERO))
                     counts[name] += 1
                 case Sample(mean=mean):
                     forms.append(over(mean, forms).plus(only(len(found.samples))))
@@ -228,7 +227,7 @@ def is_whole(run: Sequence[Turn]) -> bool:
     return whole and all(number.denominator == 1 for number in numbers)
 
 
-def read_inputs(machine: Rounds, json: object, large: bool) -> dict[str, list[Pair]]:
+def read_inputs(machine: Rounds, json: object, large: bool) -> Inputs:
     """Read [name, [[first number, what it grows by], …]], and see whether such are adjacent.
 
     Args:
@@ -261,7 +260,17 @@ def read_inputs(machine: Rounds, json: object, large: bool) -> dict[str, list[Pa
     start, after = tuple(a for a, _ in pairs), tuple(a + b for a, b in pairs)
     if not machine.adjacency.holds(start, after):
         raise Refuted("the inputs of a ray are not adjacent")
-    return found
+    return on_ray(found)
+
+
+def on_ray(pairs: Mapping[str, Sequence[Pair]]) -> Inputs:
+    """Return the inputs of a ray."""
+    return {name: [line(pair, STEPS) for pair in own] for name, own in pairs.items()}
+
+
+def line(pair: Pair, atom: int) -> Form:
+    """Return a number and a multiple of an atom."""
+    return Form(pair[0]).plus(only(atom).scaled(pair[1]))
 
 
 def read_pair(json: object) -> Pair:

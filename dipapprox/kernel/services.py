@@ -31,7 +31,7 @@ from dipapprox.kernel.loops import Head, absorbed
 from dipapprox.kernel.machine import Block, Tree, read_block, read_cell, read_value
 from dipapprox.kernel.measures import HOLDS, Form
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.paths import CERTAIN, Follower, Path, Read, Sample
+from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Follower, Path, Read, Sample
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.signs import Signs
@@ -193,8 +193,7 @@ class Calls(Follower):
                 sums.setdefault((said, after), []).append(part)
         nodes = {node for own in sums.values() for _, node in own}
         values = exact_values(self._graph, nodes, self._signs)
-        nothing = Ratio.constant(Fraction(0))
-        return {key: sum((w * values[n] for w, n in own), nothing) for key, own in sums.items()}
+        return {key: sum((w * values[n] for w, n in own), IMPOSSIBLE) for key, own in sums.items()}
 
     def _loop(self, condition: Tree, body: Block, states: list[Path]) -> list[Path]:
         def head(path: Path) -> Head[Path]:

@@ -23,15 +23,13 @@ from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.likelier import lost
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.paths import CERTAIN
+from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE
 from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.services import NOTHING, Calls, Condition, Said, Service
 from dipapprox.kernel.signs import ALL, Sign, Signs
 
 MOST_STORES = 10_000
-
-ZERO = Ratio.constant(Fraction(0))
 
 Kept = tuple[Value, ...]
 
@@ -63,7 +61,7 @@ def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budge
     first, second = runs.adjacent(step["events"])
     turns = as_list(step["turns"], "turns")
     store = tuple(map(read_value, as_list(step["store"], "a store", len(service.cells))))
-    back = runs.alike({store: CERTAIN}, turns).get(store, ZERO)
+    back = runs.alike({store: CERTAIN}, turns).get(store, IMPOSSIBLE)
     if store not in first or first[store].numerator.sign(eps) <= 0 or back.numerator.sign(eps) <= 0:
         raise Refuted("the first run does not get to its store, or not back there")
     waiting = list(second)
@@ -143,7 +141,7 @@ class Runs:
                 cells = dict(zip(self._names, store, strict=True))
                 self._known[key] = self._calls.ends(call, cells, arguments, shown)
             for (_, after), chance in self._known[key].items():
-                found[after] = found.get(after, ZERO) + weight * chance
+                found[after] = found.get(after, IMPOSSIBLE) + weight * chance
         return {after: weight for after, weight in found.items() if weight.numerator.terms}
 
 
@@ -158,7 +156,4 @@ def _condition(json: object) -> Condition:
 
 def total_of(belief: Belief) -> Ratio:
     """Return the probability of what is seen."""
-    found = ZERO
-    for weight in belief.values():
-        found = found + weight
-    return found
+    return sum(belief.values(), IMPOSSIBLE)

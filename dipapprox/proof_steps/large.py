@@ -12,18 +12,18 @@ from fractions import Fraction
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.measures import Form
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import Runs, Turn, is_whole
+from dipapprox.kernel.runs import Inputs, Runs, Turn, is_whole
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, Side
-from dipapprox.proof_steps.least_noise import Solved, at_inputs, is_light, never, solved
+from dipapprox.proof_steps.least_noise import Solved, is_light, never, solved
 from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.rays import MOST_ALIKE, step_fields
 from dipapprox.proof_steps.whole_runs import (
-    INPUTS,
     Shown,
     Whole,
-    in_noise,
+    known_values,
     shown_at,
     value_at,
     whole_run,
@@ -67,40 +67,35 @@ def large_step(
     """
     runs = Runs(machine)
     first, second = places
-    known: list[tuple[Fraction, int, list[int], list[Turn], Whole, Solved]] = []
+    known: list[tuple[Fraction, int, list[int], list[Turn], Solved]] = []
     for paths, run in runs_of(runs, turns, is_meant):
         limits.check()
         if sum(len(turn.path.said) for turn in run) < said:
             continue
-        bound = whole_run(run, numbers)
-        found = solved(
-            bound, at_inputs(bound, _reads(bound, first), _are_whole(machine, run)), limits
-        )
+        bound = whole_run(run, _at(first), _are_whole(machine, run), numbers)
+        found = solved(bound, limits)
         if found.cost is not None:
-            known.append((found.cost, len(known), paths, run, whole_run(run), found))
+            known.append((found.cost, len(known), paths, run, found))
     best: tuple[Json, Fraction] | None = None
     words = set[object]()
-    for cost, _, paths, run, whole, found in sorted(known, key=lambda each: each[:2]):
+    for cost, _, paths, run, found in sorted(known, key=lambda each: each[:2]):
         word = tuple([v if isinstance(v, str) else None for t in run for v in t.path.said])
         if (word, run[-1].path.ended) in words or len(words) == MOST_WORDS:
             continue
-        toward = _inwards(machine, whole, found, first, limits)
+        whole, noise = whole_run(run, _at(first)), known_values(found.noise)
+        toward = _inwards(machine, whole, noise, limits)
         if toward is None:
             continue
         words.add((word, run[-1].path.ended))
-        reads = _reads(whole, first)
-        samples = _samples(whole, found.noise, reads)
-        shown = shown_at(run, whole, {**dict(enumerate(samples)), **reads})
-        rows, least = _needed(runs, machine, run, shown, second, limits)
+        rows, least = _needed(runs, machine, run, shown_at(whole, noise), second, limits)
         if least is not None and (least <= cost or (best is not None and best[1] >= least - cost)):
             continue
-        grows = {
-            name: [b - a for a, b in zip(values, second[name], strict=True)]
+        ray = {
+            name: [(a, b - a) for a, b in zip(values, second[name], strict=True)]
             for name, values in first.items()
         }
         pairs = list(zip(found.noise, toward, strict=True))
-        fields = step_fields("large", paths, whole, grows, pairs, [*reads.values()])
-        step: Json = {**fields, "parts": [], "multipliers": rows}
+        step: Json = {**step_fields("large", paths, ray, pairs), "parts": [], "multipliers": rows}
         if least is None:
             return step, None
         best = step, least - cost
@@ -136,18 +131,14 @@ def _needed(
     if len(alike) > MOST_ALIKE:
         raise NoCertificate("too many runs publish the same")
     integers = all(_are_whole(machine, other) for other in alike)
-    wholes = [whole_run(other, shown) for other in alike]
-    found = [
-        solved(each, at_inputs(each, _reads(each, second), integers), limits) for each in wholes
-    ]
+    inputs = _at(second)
+    found = [solved(whole_run(other, inputs, integers, shown), limits) for other in alike]
     listed: list[Json] = [each.rows for each in found]
     for number in sorted(range(len(found)), key=lambda k: found[k].cost or _ZERO):
         cost = found[number].cost
         if cost is None:
             continue
-        plain = whole_run(alike[number])
-        rest = at_inputs(plain, _reads(plain, second), False)
-        reason = never(plain, [_ZERO] * len(rest), rest, integers, limits)
+        reason = never(whole_run(alike[number], inputs), integers, limits)
         if reason is None:
             return listed, cost
         listed[number] = reason
@@ -158,26 +149,12 @@ def _are_whole(machine: Rounds, run: Sequence[Turn]) -> bool:
     return machine.whole and is_whole(run)
 
 
-def _reads(whole: Whole, values: Numbers) -> dict[int, Fraction]:
-    found = {}
-    for place, (name, number) in enumerate(whole.reads):
-        own = values.get(name, ())
-        found[INPUTS + place] = own[number] if number < len(own) else _ZERO
-    return found
-
-
-def _samples(
-    whole: Whole, noise: Sequence[Fraction], reads: Mapping[int, Fraction]
-) -> list[Fraction]:
-    """Return the values of samples."""
-    known = dict(reads)
-    for number, (sample, each) in enumerate(zip(whole.samples, noise, strict=True)):
-        known[number] = value_at(sample.mean, known) + each
-    return [known[number] for number in range(len(whole.samples))]
+def _at(numbers: Numbers) -> Inputs:
+    return {name: [Form(value) for value in values] for name, values in numbers.items()}
 
 
 def _inwards(
-    machine: Rounds, whole: Whole, found: Solved, first: Numbers, limits: Limits
+    machine: Rounds, whole: Whole, noise: Mapping[int, Fraction], limits: Limits
 ) -> list[Fraction] | None:
     """Return where noise may be moved, so that all guards hold with something to spare.
 
@@ -185,16 +162,14 @@ def _inwards(
     """
     if machine.whole and all(isinstance(FAMILIES[s.family], IntegerFamily) for s in whole.samples):
         return [_ZERO] * len(whole.samples)
-    rows: list[list[tuple[int, Fraction]]] = []
-    forms = [guard for own in whole.guards for guard in own]
-    for (form, _), rest in zip(forms, at_inputs(whole, _reads(whole, first), False), strict=True):
-        noise = in_noise(form, whole).noise
-        if rest + sum((c * found.noise[k] for k, c in noise.items()), _ZERO):
-            continue
-        rows.append([(k, -c) for k, c in noise.items()])
+    rows = [
+        [(k, -c) for k, c in whole.noise_of(form)]
+        for form in whole.forms
+        if not value_at(form, noise)
+    ]
     for number, sample in enumerate(whole.samples):
         shifts = FAMILIES[sample.family].shifts
-        if len(shifts) == 1 and not is_light(sample) and not found.noise[number]:
+        if len(shifts) == 1 and not is_light(sample) and not noise[number]:
             rows.append([(number, Fraction(-shifts[0]))])
     sides = dict.fromkeys(range(len(whole.samples)), Side.ANY)
     moved = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))

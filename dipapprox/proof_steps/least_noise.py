@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Sample
+from dipapprox.kernel.runs import STEPS
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, Side
 from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.whole_runs import INPUTS, Growth, Whole, in_noise, value_at
+from dipapprox.proof_steps.whole_runs import Whole
 
 _ZERO = Fraction(0)
 
@@ -34,42 +34,19 @@ class Solved:
     noise: tuple[Fraction, ...]
 
 
-def along(whole: Whole, grows: Growth) -> list[Fraction]:
-    """Return what every guard gains by every step on a ray."""
-    found = []
-    for own in whole.guards:
-        for form, _ in own:
-            grown = _ZERO
-            for atom, coefficient in in_noise(form, whole).inputs.items():
-                name, number = whole.reads[atom - INPUTS]
-                steps = grows.get(name, ())
-                grown += coefficient * (steps[number] if number < len(steps) else _ZERO)
-            found.append(grown)
-    return found
+def solved(whole: Whole, limits: Limits, every_step: bool = False) -> Solved:
+    """Return the least noise with which all guards of a run are >= 0.
 
-
-def at_inputs(whole: Whole, reads: Mapping[int, Fraction], integers: bool) -> list[Fraction]:
-    """Return what every guard is without noise; of integers a form > 0 is no less than a unit."""
-    found = []
-    for form, strict in (guard for own in whole.guards for guard in own):
-        each = in_noise(form, whole)
-        rest = value_at(Form(each.constant, tuple(each.inputs.items())), reads)
-        if strict and integers:
-            numbers = (form.constant, *(c for _, c in form.terms))
-            rest -= Fraction(1, lcm(*(number.denominator for number in numbers)))
-        found.append(rest)
-    return found
-
-
-def solved(whole: Whole, rest: Sequence[Fraction], limits: Limits) -> Solved:
-    """Return the least noise x with coefficients * x + rest >= 0 for every guard of a run."""
-    noises = [in_noise(form, whole).noise for own in whole.guards for form, _ in own]
+    Or, for `every_step` on a ray, that makes up for what each of them loses.
+    """
+    forms = whole.forms
     rates = {
         number: None if is_light(sample) else _ZERO if number in whole.free else 1 / sample.size
         for number, sample in enumerate(whole.samples)
     }
     sides = {number: _side(sample.family) for number, sample in enumerate(whole.samples)}
-    rows = [[(number, -c) for number, c in noise.items()] for noise in noises]
+    rows = [[(number, -c) for number, c in whole.noise_of(form)] for form in forms]
+    rest = [_grown(form) if every_step else form.constant for form in forms]
     found = LinearProgramme(rows, rates, sides, limits).solve(rest)
     listed = _listed(whole, found.flow)
     if not isinstance(found, Optimum):
@@ -77,19 +54,11 @@ def solved(whole: Whole, rest: Sequence[Fraction], limits: Limits) -> Solved:
     return Solved(listed, found.value, tuple(found.shift.values()))
 
 
-def never(
-    whole: Whole,
-    ray: Sequence[Fraction],
-    rest: Sequence[Fraction],
-    integers: bool,
-    limits: Limits,
-) -> Json:
+def never(whole: Whole, integers: bool, limits: Limits) -> Json:
     """Return multipliers that show that a run is never taken, whatever its noise.
 
     Args:
-        whole: A run, without what it publishes.
-        ray: What every guard gains on a ray, where what it is at first does not matter.
-        rest: What it is at first.
+        whole: A run, without what it publishes, and as if numbers were not whole.
         integers: Whether ties of samples are possible.
         limits: Asked again and again.
 
@@ -97,11 +66,10 @@ def never(
         As `solved`; None if there are no such multipliers.
     """
     rows: list[list[tuple[int, Fraction]]] = []
-    count = len(whole.samples)
-    forms = [form for own in whole.guards for form, _ in own]
-    for form, steps, first in zip(forms, ray, rest, strict=True):
-        known = in_noise(form, whole).noise | {count: steps, count + 1: first}
-        rows.append([(number, -c) for number, c in known.items()])
+    count, forms = len(whole.samples), whole.forms
+    for form in forms:
+        known = [*whole.noise_of(form), (count, _grown(form)), (count + 1, form.constant)]
+        rows.append([(number, -c) for number, c in known])
     sides = dict.fromkeys(range(count + 1), Side.ANY) | {count + 1: Side.AT_LEAST_ZERO}
     found = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))
     if isinstance(found, Optimum):
@@ -110,6 +78,11 @@ def never(
     if integers and not any(y and strict for y, strict in zip(found.flow, stricts, strict=True)):
         return None
     return _listed(whole, found.flow)
+
+
+def _grown(form: Form) -> Fraction:
+    """Return what a form gains by every step on a ray."""
+    return dict(form.terms).get(STEPS, _ZERO)
 
 
 def _listed(whole: Whole, factors: Sequence[Fraction]) -> list[Json]:

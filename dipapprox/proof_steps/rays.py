@@ -9,28 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import product
-from math import floor
+from math import ceil, lcm
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import Runs, Turn
+from dipapprox.kernel.runs import Pair, Runs, Turn, on_ray
 from dipapprox.limits import Limits
-from dipapprox.linear.differences import potentials
 from dipapprox.linear.programme import LinearProgramme, Optimum, Side
-from dipapprox.proof_steps.least_noise import along, at_inputs, never, solved
+from dipapprox.proof_steps.least_noise import never, solved
 from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.orders import NOTHING, ends_of
 from dipapprox.proof_steps.whole_runs import (
     INPUTS,
     Growth,
     Part,
     Whole,
     known_values,
+    ray_of,
+    reads_of,
     shown_at,
-    value_at,
     whole_run,
 )
 
@@ -62,38 +60,34 @@ def ray_step(
     """
     runs = Runs(machine)
     run = runs.along(list(paths))
-    whole = whole_run(run)
-    values, inputs = _possible(whole, machine, _returning(whole, parts), limits)
-    shown = shown_at(run, whole, known_values(values, inputs))
+    reads = reads_of(run)
+    known: dict[str, list[Form]] = {}
+    for number, name in enumerate(reads):
+        known.setdefault(name, []).append(only(INPUTS + number))
+    whole = whole_run(run, known)
+    noise, starts = _possible(whole, reads, machine, _returning(whole, parts), limits)
+    shown = shown_at(whole, known_values(noise, starts))
     alike: list[Sequence[Turn]] = []
     for other in runs.alike(run, {end: start for start, end in parts}):
         limits.check()
         if len(alike) == MOST_ALIKE:
             raise NoCertificate("too many runs publish the same")
         alike.append(other)
-    starts = dict(zip(whole.reads, inputs, strict=True))
+    ray = ray_of(reads, starts, grows)
+    inputs = on_ray(ray)
     listed: list[Json] = []
     least: Fraction | None = None
     for each in alike:
-        own = whole_run(each, shown, parts, alike)
-        found = solved(own, along(own, grows), limits)
+        found = solved(whole_run(each, inputs, False, shown, parts, alike), limits, every_step=True)
         reason: Json = None
         if found.cost is not None and not parts:
-            plain = whole_run(each)
-            ray = along(plain, grows)
-            # Those that are alike may read more: it is 0.
-            reads = {INPUTS + k: starts.get(read, _ZERO) for k, read in enumerate(plain.reads)}
-            rest = at_inputs(plain, reads, False)
-            reason = never(plain, ray, rest, machine.whole, limits)
+            reason = never(whole_run(each, inputs), machine.whole, limits)
         listed.append(found.rows if reason is None else reason)
         if found.cost is not None and reason is None:
             least = found.cost if least is None else min(least, found.cost)
     if least is not None and least <= 0:
         raise NoCertificate("nothing is lost on the ray that was found")
-    known = known_values(values, inputs)
-    noise = [known[k] - value_at(each.mean, known) for k, each in enumerate(whole.samples)]
-    pairs = [(value, _ZERO) for value in noise]
-    fields = step_fields("every", paths, whole, grows, pairs, inputs)
+    fields = step_fields("every", paths, ray, [(value, _ZERO) for value in noise])
     step: Json = {**fields, "parts": [list(part) for part in parts], "multipliers": listed}
     return step, None if parts else least
 
@@ -101,30 +95,23 @@ def ray_step(
 def step_fields(
     eps: str,
     paths: Sequence[int],
-    whole: Whole,
-    grows: Growth,
-    values: Sequence[tuple[Fraction, Fraction]],
-    inputs: Sequence[Fraction],
+    ray: Mapping[str, Sequence[Pair]],
+    noise: Sequence[Pair],
 ) -> dict[str, Json]:
     """Return the fields of a step, but for parts and multipliers."""
-    starts = dict(zip(whole.reads, inputs, strict=True))
-    read: list[Json] = []
-    for name in dict.fromkeys([*(each for each, _ in whole.reads), *grows]):
-        steps = grows.get(name, ())
-        size = max(len(steps), sum(each == name for each, _ in whole.reads))
-        numbers: list[Json] = []
-        for k in range(size):
-            grown = steps[k] if k < len(steps) else _ZERO
-            numbers.append([number_json(starts.get((name, k), _ZERO)), number_json(grown)])
-        read.append([name, numbers])
+    read: list[Json] = [[name, _pairs_json(own)] for name, own in ray.items()]
     return {
         "rule": "ray",
         "from": [],
         "eps": eps,
         "paths": list(paths),
         "inputs": read,
-        "noise": [[number_json(value), number_json(side)] for value, side in values],
+        "noise": _pairs_json(noise),
     }
+
+
+def _pairs_json(pairs: Sequence[Pair]) -> Json:
+    return [[number_json(value), number_json(side)] for value, side in pairs]
 
 
 # --- a possible run ------------------------------------------------------------------------------
@@ -142,94 +129,44 @@ def _returning(whole: Whole, parts: Sequence[Part]) -> list[Form]:
 
 
 def _possible(
-    whole: Whole, machine: Rounds, zero: Sequence[Form], limits: Limits
+    whole: Whole, reads: Sequence[str], machine: Rounds, zero: Sequence[Form], limits: Limits
 ) -> tuple[list[Fraction], list[Fraction]]:
-    """Return values of samples and of inputs at which all guards hold with something to spare.
+    """Return small noise and inputs where all guards hold with something to spare.
 
     Some forms are to be 0.
     """
-    margins = Fraction(1), Fraction(1, len(whole.samples) + 2)
-    for find, margin in product((_values, _planned), margins):
-        values = find(whole, machine, margin, zero, limits)
-        if values is None:
-            continue
-        known = known_values(*values)
-        for number, sample in enumerate(whole.samples):
-            # One-sided noise: its input lies on the other side, if it has one.
-            noise = known[number] - value_at(sample.mean, known)
-            signs = FAMILIES[sample.family].shifts
-            reads = [(a, c) for a, c in sample.mean.terms if a >= INPUTS]
-            if len(signs) == 1 and noise * signs[0] <= 0 and reads:
-                atom, coefficient = reads[0]
-                known[atom] += (noise - signs[0]) / coefficient
-        if _holds(whole, known) and all(not value_at(form, known) for form in zero):
-            return values[0], [known[INPUTS + k] for k in range(len(whole.reads))]
-    raise NoCertificate("no values were found at which the run is possible")
-
-
-def _holds(whole: Whole, known: Mapping[int, Fraction]) -> bool:
-    for number, sample in enumerate(whole.samples):
-        noise, law = known[number] - value_at(sample.mean, known), FAMILIES[sample.family]
-        if len(law.shifts) == 1 and noise * law.shifts[0] <= 0:
-            return False
-        if isinstance(law, IntegerFamily) and noise.denominator > 1:
-            return False
-    return all(value_at(form, known) > 0 for own in whole.guards for form, _ in own)
-
-
-def _values(
-    whole: Whole, machine: Rounds, margin: Fraction, zero: Sequence[Form], limits: Limits
-) -> tuple[list[Fraction], list[Fraction]] | None:
-    """Return values of samples and inputs that keep differences, x_i - x_j >= c and the margin.
-
-    None if none do.
-    """
-    demands: list[tuple[int, int, Fraction]] = []  # of -x: where none is larger, x is least
-    wanted = [(form, True) for own in whole.guards for form, _ in own]
-    wanted += [(each, False) for form in zero for each in (form, form.scaled(Fraction(-1)))]
-    for form, apart in wanted:
-        ends = ends_of(form)
-        if ends is not None:
-            high, low, factor = ends
-            least = -form.constant / factor
-            spare = Fraction(floor(least) + 1) if machine.whole else least + margin
-            demands.append((low, high, -spare if apart else -least))
-    for number, sample in enumerate(whole.samples):
-        signs = FAMILIES[sample.family].shifts
-        if len(signs) == 1 and not sample.mean.terms:
-            pair = (NOTHING, number) if signs[0] > 0 else (number, NOTHING)
-            demands.append((*pair, -(signs[0] * sample.mean.constant + margin)))
-    found = potentials(demands, _ZERO)
-    if found is None:
-        return None
-    start = found.get(NOTHING, _ZERO)
-    samples = [start - found.get(k, _ZERO) for k in range(len(whole.samples))]
-    reads = range(INPUTS, INPUTS + len(whole.reads))
-    return samples, [start - found.get(k, start) for k in reads]
-
-
-def _planned(
-    whole: Whole, machine: Rounds, margin: Fraction, zero: Sequence[Form], limits: Limits
-) -> tuple[list[Fraction], list[Fraction]] | None:
-    """Return small values of samples and inputs that keep all forms, by a linear programme."""
-    wanted = [form.plus(Form(-margin)) for own in whole.guards for form, _ in own]
-    wanted += [each for form in zero for each in (form, form.scaled(Fraction(-1)))]
+    count = len(whole.samples)
+    atoms = [*range(count), *(INPUTS + k for k in range(len(reads)))]
+    fixed = [each for form in zero for each in (form, form.scaled(Fraction(-1)))]
+    for place, name in enumerate(reads):
+        domain, value = machine.inputs[name], only(INPUTS + place)
+        fixed += [] if domain.low is None else [value.plus(Form(-domain.low))]
+        if domain.high is not None:
+            fixed.append(value.scaled(Fraction(-1)).plus(Form(domain.high)))
+    open_ = [*whole.forms]
     for number, sample in enumerate(whole.samples):
         signs = FAMILIES[sample.family].shifts
         if len(signs) == 1:
-            noise = Form(_ZERO, ((number, Fraction(1)),)).plus(sample.mean.scaled(Fraction(-1)))
-            wanted.append(noise.scaled(Fraction(signs[0])).plus(Form(-margin)))
-    for place, (name, _) in enumerate(whole.reads):
-        domain, value = machine.inputs[name], Form(_ZERO, ((INPUTS + place, Fraction(1)),))
-        wanted += [] if domain.low is None else [value.plus(Form(-domain.low))]
-        if domain.high is not None:
-            wanted.append(value.scaled(Fraction(-1)).plus(Form(domain.high)))
-    atoms = [*range(len(whole.samples)), *(INPUTS + k for k in range(len(whole.reads)))]
-    rows = [[(atom, -c) for atom, c in form.terms] for form in wanted]
-    sides = dict.fromkeys(atoms, Side.ANY)
-    programme = LinearProgramme(rows, dict.fromkeys(atoms, 1), sides, limits)
-    found = programme.solve([form.constant for form in wanted])
-    if not isinstance(found, Optimum):
-        return None
-    values = list(found.shift.values())
-    return values[: len(whole.samples)], values[len(whole.samples) :]
+            open_.append(only(number).scaled(Fraction(signs[0])))
+    for margin in (Fraction(1), Fraction(1, count + 2)):
+        wanted = [*fixed, *(_spared(form, margin, machine.whole) for form in open_)]
+        rows = [[(atom, -c) for atom, c in form.terms] for form in wanted]
+        sides = dict.fromkeys(atoms, Side.ANY)
+        programme = LinearProgramme(rows, dict.fromkeys(atoms, 1), sides, limits)
+        found = programme.solve([form.constant for form in wanted])
+        if isinstance(found, Optimum):
+            values = list(found.shift.values())
+            if all(
+                value.denominator == 1 or not isinstance(FAMILIES[sample.family], IntegerFamily)
+                for sample, value in zip(whole.samples, values, strict=False)
+            ):
+                return values[:count], values[count:]
+    raise NoCertificate("no values were found at which the run is possible")
+
+
+def _spared(form: Form, margin: Fraction, integers: bool) -> Form:
+    """Return a form that is >= 0 where another one is at least a margin; of integers, > 0."""
+    if not integers:
+        return form.plus(Form(-margin))
+    whole = form.scaled(Fraction(lcm(*(c.denominator for _, c in form.terms))))
+    return Form(Fraction(ceil(whole.constant) - 1), whole.terms)

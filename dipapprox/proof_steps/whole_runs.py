@@ -1,25 +1,24 @@
-"""A run of a machine with rounds, all of it over the same atoms: samples, and inputs."""
+"""A run of a machine with rounds, all of it over the noise of samples, and what is not known."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import count
+from itertools import pairwise, zip_longest
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Held, Read, Sample, over
-from dipapprox.kernel.runs import Turn
+from dipapprox.kernel.paths import Read, Sample, over
+from dipapprox.kernel.runs import Inputs, Pair, Turn, flat
 from dipapprox.kernel.walk import Guard
 
 MOST_SAMPLES = 400
 """Of a run."""
 
 INPUTS = 1_000_000
-"""The number of the first input."""
+"""The number of the first input that is not known."""
 
 _ZERO = Fraction(0)
 
@@ -29,24 +28,32 @@ Growth = Mapping[str, Sequence[Fraction]]
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A run, all of it over the same atoms: samples by number, inputs by name and turn.
+    """A run, all of it over the noise of samples, by number, and what inputs are.
 
     Where parts come again, cells that they change hold unknown numbers at both ends of them.
 
     Attributes:
-        samples: All samples, and unknown numbers; means are forms over samples and inputs.
-        free: Numbers of those whose noise must not count: unknown ones, and those outside parts.
-        reads: (name, which of its numbers) of the inputs, which are numbered from `INPUTS` on.
+        samples: All samples, and unknown numbers.
+        free: Numbers of those that must not count: unknown ones, and samples outside parts.
         guards: For each turn its guards; then for each random number that is published two.
-        cells: For each turn what cells hold afterwards.
+        said: What is published; None stands for a name.
+        cells: For each turn what cells hold afterwards that hold something random.
     """
 
     samples: tuple[Sample, ...]
     free: frozenset[int]
-    reads: tuple[tuple[str, int], ...]
     guards: tuple[tuple[Guard, ...], ...]
-    said: tuple[Form, ...]
+    said: tuple[Form | None, ...]
     cells: tuple[dict[str, Form], ...]
+
+    @property
+    def forms(self) -> list[Form]:
+        """Those that are >= 0 on the run."""
+        return [form for own in self.guards for form, _ in own]
+
+    def noise_of(self, form: Form) -> list[tuple[int, Fraction]]:
+        """Return the coefficients of the noise of samples."""
+        return [(atom, c) for atom, c in form.terms if 0 <= atom < len(self.samples)]
 
 
 Part = tuple[int, int]
@@ -57,15 +64,31 @@ Shown = Mapping[int, Fraction]
 """Numbers that are published, by their places in what is."""
 
 
-def shown_at(run: Sequence[Turn], whole: Whole, known: Mapping[int, Fraction]) -> Shown:
-    """Return the numbers that a run publishes where its samples and inputs are known."""
-    numbers = iter(whole.said)
-    said = [value for turn in run for value in turn.path.said]
-    return {k: value_at(next(numbers), known) for k, v in enumerate(said) if not isinstance(v, str)}
+def shown_at(whole: Whole, known: Mapping[int, Fraction]) -> Shown:
+    """Return the numbers that a run publishes where its noise and inputs are known."""
+    return {k: value_at(form, known) for k, form in enumerate(whole.said) if form is not None}
+
+
+def reads_of(run: Sequence[Turn]) -> list[str]:
+    """Return the inputs that are read, in turn."""
+    return [atom.name for turn in run for atom in turn.path.atoms if isinstance(atom, Read)]
+
+
+def ray_of(
+    reads: Sequence[str], starts: Sequence[Fraction], grows: Growth
+) -> dict[str, list[Pair]]:
+    """Return where inputs begin, and what they grow by."""
+    found = {}
+    for name in dict.fromkeys([*reads, *grows]):
+        own = [start for read, start in zip(reads, starts, strict=True) if read == name]
+        found[name] = list(zip_longest(own, grows.get(name, ()), fillvalue=_ZERO))
+    return found
 
 
 def whole_run(
     run: Sequence[Turn],
+    inputs: Inputs,
+    integers: bool = False,
     shown: Shown = types.MappingProxyType({}),
     parts: Sequence[Part] = (),
     alike: Sequence[Sequence[Turn]] = (),
@@ -74,21 +97,20 @@ def whole_run(
 
     Args:
         run: A run.
+        inputs: What is read.
+        integers: Whether all numbers are whole.
         shown: What numbers it is to publish.
         parts: What may come again.
         alike: Runs that publish the same, if something comes again: whose turns may take its place.
     """
     samples: list[Sample] = []
     free: set[int] = set()
-    reads: list[tuple[str, int]] = []
-    counts: dict[str, Iterator[int]] = {}
     starts, stops = dict(parts), {end: start for start, end in parts}
-    inside = {k for start, end in parts for k in range(start, end)}
     cells: dict[str, Form] = {}
     after: list[dict[str, Form]] = []
     guards: list[tuple[Guard, ...]] = []
-    all_said: list[Form] = []
-    place = 0
+    all_said: list[Form | None] = []
+    known = {atom: only(atom) for own in inputs.values() for form in own for atom, _ in form.terms}
 
     def drawn(sample: Sample, is_free: bool) -> Form:
         if len(samples) == MOST_SAMPLES:
@@ -105,44 +127,27 @@ def whole_run(
             found[name] = before[name] if kept else drawn(_UNKNOWN, True)
         return found
 
-    for number, turn in enumerate(run):
-        if number in starts:
-            cells = unknown(cells, number, starts[number])
-        forms: list[Form] = []
-        for atom in turn.path.atoms:
-            match atom:
-                case Held(cell):
-                    forms.append(cells[cell])
-                case Read(name):
-                    forms.append(only(INPUTS + len(reads)))
-                    reads.append((name, next(counts.setdefault(name, count()))))
-                case Sample(family, mean, size):
-                    sample = Sample(family, over(mean, forms), size)
-                    forms.append(drawn(sample, bool(parts) and number not in inside))
-        own = [(over(form, forms), strict) for form, strict in turn.path.guards]
-        for said in turn.path.said:
-            if not isinstance(said, str):
-                form = over(form_of(said), forms)
+    for start, stop in pairwise(sorted({0, len(run), *starts, *stops})):
+        if start in starts:
+            cells = unknown(cells, start, starts[start])
+        own = flat(run[:stop], inputs, integers, start)
+        is_free = bool(parts) and start not in starts
+        atoms = {number: drawn(sample, is_free) for number, sample in enumerate(own.samples)}
+        atoms |= {**known, **{atom: cells[name] for atom, name in own.held.items()}}
+        for turn, said, left in zip(own.guards, own.said, own.cells, strict=True):
+            conditions = [(over(form, atoms), strict) for form, strict in turn]
+            for each in said:
+                form = None if each is None else over(each, atoms)
+                if form is not None and len(all_said) in shown:
+                    apart = form.plus(Form(-shown[len(all_said)]))
+                    conditions += [(apart, False), (apart.scaled(Fraction(-1)), False)]
                 all_said.append(form)
-                if place in shown:
-                    apart = form.plus(Form(-shown[place]))
-                    own += [(apart, False), (apart.scaled(Fraction(-1)), False)]
-            place += 1
-        guards.append(tuple(own))
-        items = turn.path.store.items()
-        cells = {name: over(form, forms) for name, form in items if isinstance(form, Form)}
-        after.append(cells)
-        if number + 1 in stops:
-            start = stops[number + 1]
-            cells = unknown(after[start - 1], start, number + 1)
-    return Whole(
-        tuple(samples),
-        frozenset(free),
-        tuple(reads),
-        tuple(guards),
-        tuple(all_said),
-        tuple(after),
-    )
+            guards.append(tuple(conditions))
+            after.append({name: over(form, atoms) for name, form in left.items()})
+        cells = after[-1]
+        if stop in stops:
+            cells = unknown(after[stops[stop] - 1], stops[stop], stop)
+    return Whole(tuple(samples), frozenset(free), tuple(guards), tuple(all_said), tuple(after))
 
 
 _UNKNOWN = Sample("Lap", Form(_ZERO), Fraction(1))
@@ -158,33 +163,6 @@ def value_at(form: Form, values: Mapping[int, Fraction]) -> Fraction:
     return form.constant + sum((c * values[atom] for atom, c in form.terms), _ZERO)
 
 
-@dataclass(frozen=True, slots=True)
-class InNoise:
-    """A form in the noise of samples, and in inputs: the coefficients, and the constant."""
-
-    noise: dict[int, Fraction]
-    inputs: dict[int, Fraction]
-    constant: Fraction
-
-
-def in_noise(form: Form, whole: Whole) -> InNoise:
-    """Return a form with samples as their means and noise."""
-    left, noise, inputs = dict(form.terms), dict[int, Fraction](), dict[int, Fraction]()
-    constant = form.constant
-    while left:
-        atom = max((a for a in left if a < INPUTS), default=None)
-        if atom is None:
-            inputs = left
-            break
-        factor = left.pop(atom)
-        if factor:
-            mean = whole.samples[atom].mean
-            noise[atom], constant = factor, constant + factor * mean.constant
-            for other, coefficient in mean.terms:
-                left[other] = left.get(other, _ZERO) + factor * coefficient
-    return InNoise(noise, inputs, constant)
-
-
-def known_values(values: Sequence[Fraction], inputs: Sequence[Fraction]) -> dict[int, Fraction]:
+def known_values(noise: Sequence[Fraction], inputs: Sequence[Fraction] = ()) -> dict[int, Fraction]:
     """Return the values of all atoms."""
-    return {**dict(enumerate(values)), **{INPUTS + k: value for k, value in enumerate(inputs)}}
+    return {**dict(enumerate(noise)), **{INPUTS + k: value for k, value in enumerate(inputs)}}

@@ -146,7 +146,8 @@ class Couplings:
         return None if found == plain else found
 
     def _gain(self, ours: Sequence[Path], theirs: Sequence[Path]) -> Json:
-        p, q = (_sum([path.weight for path in paths]) for paths in (ours, theirs))
+        nothing = Ratio.constant(Fraction(0))
+        p, q = (sum((path.weight for path in paths), nothing) for paths in (ours, theirs))
         if p == q:
             return 0
         found = gain_of(ratio_of(p), ratio_of(q), self._signs.limits).upper
@@ -193,13 +194,6 @@ def _paired(left: _Classes, right: _Classes) -> list[tuple[list[int], list[int]]
 def _relative(form: Form, first: int) -> tuple[object, ...]:
     """A form, with the numbers of its samples among these."""
     return form.constant, tuple((atom - first, c) for atom, c in form.terms)
-
-
-def _sum(weights: Sequence[Ratio]) -> Ratio:
-    found = Ratio.constant(Fraction(0))
-    for weight in weights:
-        found = found + weight
-    return found
 
 
 def ratio_of(ratio: Ratio) -> ExponentialRatio:
