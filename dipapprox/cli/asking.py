@@ -17,15 +17,16 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.domains import AS_DECLARED
 from dipapprox.language.load import (
     DIP,
     DPG,
+    OpenProgram,
     Source,
     file_or_bundled,
+    finite,
     program_from,
     read_source,
-    with_claimed_delta,
 )
 from dipapprox.language.unused import unused
 from dipapprox.language.values import parse_rational, read_rounds, read_widening
@@ -39,7 +40,6 @@ from dipapprox.questions.question import AnyQuestion, Question
 if TYPE_CHECKING:
     from dipapprox.cli import certificate, review
     from dipapprox.experiments import pictures
-    from dipapprox.language.finite_rounds import FiniteRounds
     from dipapprox.privacy import page as pages
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.decisions.decision import Decision
@@ -58,22 +58,13 @@ else:
 Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
 
 
-@dataclass(frozen=True, slots=True)
-class GivenProgram:
-    """A program as the command line gives it: read once, and not elaborated yet."""
-
-    source: Source
-    widening: Widening
-    rounds: FiniteRounds | None = None
-
-
 def load(
-    given: GivenProgram, pairs: str = "all", *, reals: bool = False, delta: object = None
+    given: OpenProgram, pairs: str = "all", *, reals: bool = False, delta: object = None
 ) -> Program:
     """Check and elaborate a program.
 
     Args:
-        given: The program.
+        given: The program, not elaborated yet.
         pairs: The value of --pairs: a file may extend the domain of a `.dip` program.
         reals: Whether inputs may be any real numbers.
         delta: Of the claim, if it is a number.
@@ -81,10 +72,9 @@ def load(
     Raises:
         UserError: If the program is wrong, or a parameter or a domain does not suit it.
     """
+    found = given.program_for(delta) if isinstance(delta, Fraction) else given.program()
+    program = finite(found, reals=reals)
     source = given.source
-    if isinstance(delta, Fraction):
-        source = with_claimed_delta(source, delta)
-    program = program_from(source, given.widening, given.rounds, reals=reals)
     warn_unused(source)
     if source.language != DIP:
         return program
@@ -143,7 +133,7 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def program_of(words: argparse.Namespace) -> GivenProgram:
+def program_of(words: argparse.Namespace) -> OpenProgram:
     """Read the words of `add_program`, and the file.
 
     Raises:
@@ -152,7 +142,7 @@ def program_of(words: argparse.Namespace) -> GivenProgram:
     """
     rounds, parameters = read_rounds(words.rounds, words.values), parameters_of(words)
     widening = read_widening(words.widen)
-    return GivenProgram(read_source(words.file, parameters), widening, rounds)
+    return OpenProgram(read_source(words.file, parameters), widening, rounds)
 
 
 def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
@@ -267,7 +257,7 @@ def write_report(
 
 
 def loaded(
-    program: GivenProgram, pairs: Pairs, *, reals: bool = False, delta: object = None
+    program: OpenProgram, pairs: Pairs, *, reals: bool = False, delta: object = None
 ) -> Program:
     """Load a program about which something is claimed; warn if the claim says nothing.
 

@@ -93,18 +93,10 @@ def _mentions(node: ast.Expression, names: set[str], through_draws: bool = False
 
 def _deciding(statement: ast.Statement) -> Iterator[ast.Expression]:
     """Yield the expressions whose values decide what is done."""
-    match statement:
-        case ast.If(branches):
-            for branch in branches:
-                yield branch.condition
-        case ast.While(condition):
-            yield condition
-        case ast.Assign(targets):
-            for target in targets:
-                if isinstance(target, ast.Index):
-                    yield target.index
-        case _:
-            pass
+    if isinstance(statement, ast.Assign):
+        yield from (each.index for each in statement.targets if isinstance(each, ast.Index))
+    else:
+        yield from operands_of(statement)
 
 
 def _computed(node: ast.Expression) -> Iterator[ast.Expression]:

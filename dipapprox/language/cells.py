@@ -14,6 +14,7 @@ from typing import assert_never
 from dipapprox.data_classes import dataclass
 from dipapprox.graphs import reachable
 from dipapprox.language import core
+from dipapprox.language.traversal import nodes_in
 
 
 def statements_in(block: Iterable[core.Statement | core.Repeat]) -> Iterator[core.Statement]:
@@ -34,54 +35,11 @@ def statements_in(block: Iterable[core.Statement | core.Repeat]) -> Iterator[cor
                 pass
 
 
-def read(expression: core.Expression) -> Iterator[str]:
-    """Yield the cells that an expression reads."""
-    match expression:
-        case core.Constant():
-            return
-        case core.Variable(name=name):
-            yield name
-        case core.Element(index=index):
-            yield from cells_of(expression)
-            yield from read(index)
-        case core.Sum(left=left, right=right) | core.Product(left=left, right=right):
-            yield from read(left)
-            yield from read(right)
-        case _:
-            assert_never(expression)
-
-
-def compared(condition: core.Condition) -> Iterator[str]:
-    """Yield the cells that a condition reads."""
-    match condition:
-        case core.Comparison(left=left, right=right):
-            yield from read(left)
-            yield from read(right)
-        case core.All(parts=parts) | core.Any(parts=parts):
-            for part in parts:
-                yield from compared(part)
-        case _:
-            assert_never(condition)
-
-
-def weighed(weight: core.Weight) -> Iterator[str]:
-    """Yield the cells that a weight reads."""
-    match weight:
-        case core.Epsilon():
-            return
-        case core.WeightSum(left, right) | core.WeightProduct(left, right):
-            yield from weighed(left)
-            yield from weighed(right)
-        case core.Inverse(operand):
-            yield from weighed(operand)
-        case core.Exponential(exponent):
-            yield from weighed(exponent)
-        case (
-            core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product()
-        ) as expression:
-            yield from read(expression)
-        case _:
-            assert_never(weight)
+def read(part: core.Expression | core.Condition | core.Weight) -> Iterator[str]:
+    """Yield the cells that an expression, a condition or a weight reads."""
+    for node in nodes_in(part):
+        if isinstance(node, core.Variable | core.Element):
+            yield from cells_of(node)
 
 
 def cells_of(target: core.Variable | core.Element) -> Iterator[str]:
@@ -105,9 +63,9 @@ def used(statement: core.Statement) -> Iterator[str]:
         case core.Choose(target=target, options=options):
             for value, weight in options:
                 yield from read(value)
-                yield from weighed(weight)
+                yield from read(weight)
         case core.If(condition=condition) | core.While(condition=condition):
-            yield from compared(condition)
+            yield from read(condition)
             return
         case core.Exit():
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.symbols import ABSOLUTE, EPSILON, EXTREMES, LOGARITHM, ROOT
+from dipapprox.language.symbols import ABSOLUTE, DELTA, EPSILON, EXTREMES, LOGARITHM, ROOT
 from dipapprox.source import Span
 
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ def monomial(
                 if operator == "*":
                     coefficient, degree = coefficient * factor, degree + shift
                 elif not factor:
-                    raise Wrong("value error", "division by zero", operand.span)
+                    hint = hint_of_delta(constants) if irrational else ""
+                    raise Wrong("value error", "division by zero", operand.span, hint)
                 else:
                     coefficient, degree = coefficient / factor, degree - shift
                 _check_number(coefficient, node.span)
@@ -179,6 +180,13 @@ def monomial(
             raise Wrong("type error", message, node.span)
         case _:
             raise Wrong("type error", "a constant is needed here", node.span)
+
+
+def hint_of_delta(constants: Mapping[str, Fraction]) -> str:
+    """Say what may be wrong with a scale that has no value; "" if nothing is known of it."""
+    if constants.get(DELTA) != 0:
+        return ""
+    return f"the scale depends on delta, which is 0 here; -p {DELTA}=1e-6 sets another one"
 
 
 def _extreme(node: ast.Expression, name: str, given: Sequence[Monomial]) -> Monomial:

@@ -138,12 +138,12 @@ Condition = Comparison | All | Any
 
 
 @dataclass(frozen=True, slots=True)
-class Epsilon:
+class Epsilon(Located):
     """The program's eps."""
 
 
 @dataclass(frozen=True, slots=True)
-class WeightSum:
+class WeightSum(Located):
     """left + right."""
 
     left: Weight
@@ -151,7 +151,7 @@ class WeightSum:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightProduct:
+class WeightProduct(Located):
     """left * right."""
 
     left: Weight

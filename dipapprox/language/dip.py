@@ -60,7 +60,7 @@ t_SEMICOLON = ";"
 
 def t_NUMBER(t: Any) -> Any:
     r"""\d+(\.\d*)?([eE][+-]?\d+)?"""
-    read_number(t, t.value.replace(".", ".0", 1) if t.value[-1] == "." else t.value)
+    read_number(t, t.value)
     return t
 
 

@@ -6,7 +6,6 @@ The variable of such a loop is nothing but an index of input and output arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.language import ast, core
@@ -24,26 +23,25 @@ def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple
         loop: Assigns, draws, branches and exits, and nothing else.
         symbols: What the names in it stand for.
     """
-    indexed = set[str]()
-    others = set[str]()
-    for expression in _expressions(loop.body):
-        waiting = [] if expression is None else [expression]
-        if not waiting:
-            return None
-        while waiting:
-            node = waiting.pop()
-            match node:
-                case ast.Index(name, ast.Name(variable)) if variable == loop.variable:
-                    indexed.add(name)
-                case ast.Name(name) | ast.Index(name) if name != loop.variable:
-                    others.add(name)
-                    waiting += operands_of(node)
-                case ast.Call(name) if name in (*DISTRIBUTIONS, ROOT, LOGARITHM):
-                    waiting += operands_of(node)
-                case ast.Name() | ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
-                    return None
-                case _:
-                    waiting += operands_of(node)
+    statements = list(statements_of(loop.body))
+    if not all(isinstance(s, ast.Assign | ast.If | ast.Exit | ast.Skip) for s in statements):
+        return None
+    indexed, others = set[str](), set[str]()
+    waiting = [part for statement in statements for part in operands_of(statement)]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.Index(name, ast.Name(variable)) if variable == loop.variable:
+                indexed.add(name)
+            case ast.Name(name) | ast.Index(name) if name != loop.variable:
+                others.add(name)
+                waiting += operands_of(node)
+            case ast.Call(name) if name in (*DISTRIBUTIONS, ROOT, LOGARITHM):
+                waiting += operands_of(node)
+            case ast.Name() | ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
+                return None
+            case _:
+                waiting += operands_of(node)
     if indexed & others or not all(_is_finite(symbols[name]) for name in indexed):
         return None
     return tuple(sorted(indexed))
@@ -52,24 +50,6 @@ def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple
 def _is_finite(symbol: Symbol) -> bool:
     """Whether a name is an input, or an output with finitely many values."""
     return symbol.role in (Role.INPUT, Role.OUTPUT) and not symbol.is_real_output
-
-
-def _expressions(block: ast.Block) -> Iterator[ast.Expression | None]:
-    """Yield what the statements of a block are made of; None for statements of another kind."""
-    for statement in statements_of(block):
-        match statement:
-            case ast.Assign(targets, value):
-                yield from targets
-                yield value
-            case ast.If(branches):
-                for branch in branches:
-                    yield branch.condition
-            case ast.Exit() | ast.Skip():
-                pass
-            case ast.For() | ast.While() | ast.Forever() | ast.Read() | ast.Publish():
-                yield None
-            case _:
-                assert_never(statement)
 
 
 # --- core programs --------------------------------------------------------------------------------

@@ -279,7 +279,7 @@ class _Parser:
         self._next += 1
         match token.kind:
             case "number":
-                value = read_decimal(_strict(token.text))
+                value = read_decimal(token.text)
                 if value is None:
                     raise self._error("the number is too long or too extreme", token.span)
                 return Number(value, span=token.span)
@@ -335,12 +335,6 @@ class _Parser:
         self, message: str, span: Span, kind: str = "syntax error", hint: str | None = None
     ) -> SourceError:
         return SourceError([Diagnostic(kind, message, span, self._hint if hint is None else hint)])
-
-
-def _strict(number: str) -> str:
-    """Put a digit where the grammar of programs wants one: "1." and ".5"."""
-    mended = re.sub(r"\.(?!\d)", ".0", number)
-    return "0" + mended if mended.startswith(".") else mended
 
 
 def _join(left: Formula, right: Formula) -> Span:

@@ -250,7 +250,10 @@ def check_name(t: Any) -> None:
 
 
 def read_decimal(text: str) -> Fraction | None:
-    """Read an unsigned decimal with optional exponent, exactly; None if it is absurdly large."""
+    """Read an unsigned decimal with optional exponent, exactly; None if it is absurdly large.
+
+    No digit is needed on one side of the point: "1.", ".5".
+    """
     mantissa, _, exponent = text.lower().partition("e")
     # The exponent is looked at before it is used: 1e999999999 must not be computed.
     if len(mantissa) > 2 * _MOST_DIGITS or len(exponent.lstrip("+-0")) > 4:

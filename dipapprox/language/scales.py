@@ -59,8 +59,7 @@ from typing import TYPE_CHECKING
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language import ast
-from dipapprox.language.constants import Wrong, monomial
-from dipapprox.language.symbols import DELTA
+from dipapprox.language.constants import Wrong, hint_of_delta, monomial
 from dipapprox.laws.distribution import Scale
 
 if TYPE_CHECKING:
@@ -97,9 +96,7 @@ def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> S
             return ScaleInUse(_scale(value, degree, node), Fraction(0))
         near, error = elementary.approximate(value, ACCURACY)
     except elementary.NoValue as none:
-        hint = ""
-        if constants.get(DELTA) == 0:
-            hint = f"the scale depends on delta, which is 0 here; -p {DELTA}=1e-6 sets another one"
+        hint = hint_of_delta(constants)
         raise Wrong("value error", f"not a number > 0: {none}", node.span, hint) from None
     return ScaleInUse(_scale(near, degree, node), error)
 

@@ -1,9 +1,9 @@
-"""Walks over surface trees; trees, of the core too, with some of their parts replaced."""
+"""Walks over trees, of texts and of the core, and trees with some of their parts replaced."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, assert_never
+from typing import Any, TypeVar
 
 from dipapprox.data_classes import replace
 from dipapprox.language import ast
@@ -17,13 +17,17 @@ Tree = TypeVar("Tree")
 
 def nodes_in(tree: Any) -> Iterator[Any]:
     """Yield the nodes of a tree, or of a tuple of trees, outer ones first, in source order."""
-    if isinstance(tree, tuple):
-        for part in tree:
-            yield from nodes_in(part)
-    elif isinstance(tree, ast.Node):
-        yield tree
-        for name in tree.__slots__:
-            yield from nodes_in(getattr(tree, name))
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Located):
+            yield part
+            for name in reversed(part.__slots__):
+                inner = getattr(part, name)
+                if isinstance(inner, Located | tuple):
+                    waiting.append(inner)
+        elif isinstance(part, tuple):
+            waiting += reversed(part)
 
 
 def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
@@ -55,45 +59,23 @@ def computed_in(node: ast.Expression) -> Iterator[ast.Computed]:
                 yield from computed_in(operand)
 
 
-def _parts_of(option: ast.Option) -> Iterator[ast.Expression]:
-    for each in (option.value, option.weight, option.turns):
-        match each:
-            case ast.Range(first, last) | ast.Turns(_, first, last):
-                yield first
-                yield last
-            case None:
-                pass
-            case _:
-                yield each
+_HELD = (ast.Branch, ast.Option, ast.Range, ast.Turns)
+"""Nodes that are no expressions: their parts are those of what they stand in."""
 
 
-def operands_of(node: ast.Expression) -> tuple[ast.Expression, ...]:
-    """Return the direct parts of an expression."""
-    match node:
-        case ast.Number() | ast.Truth() | ast.Name():
-            return ()
-        case ast.Index(_, index):
-            return (index,)
-        case ast.Call(_, arguments):
-            return arguments
-        case ast.Choose(options):
-            return tuple(part for option in options for part in _parts_of(option))
-        case ast.Disc(value, points):
-            return (value, *points)
-        case ast.Negative(operand) | ast.Not(operand):
-            return (operand,)
-        case ast.Power(base, exponent):
-            return (base, exponent)
-        case (
-            ast.Sum(operands)
-            | ast.Product(operands)
-            | ast.Comparison(operands)
-            | ast.And(operands)
-            | ast.Or(operands)
-        ):
-            return operands
-        case _:
-            assert_never(node)
+def operands_of(node: ast.Expression | ast.Statement) -> tuple[ast.Expression, ...]:
+    """Return the direct parts of an expression, or those of a statement outside its blocks."""
+    found: list[ast.Expression] = []
+    waiting: list[Any] = [getattr(node, name) for name in reversed(node.__slots__)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting += reversed(part)
+        elif isinstance(part, _HELD):
+            waiting += [getattr(part, name) for name in reversed(part.__slots__)]
+        elif isinstance(part, ast.Node) and not isinstance(part, ast.Statement):
+            found.append(part)  # type: ignore[arg-type]  # nothing else is left
+    return tuple(found)
 
 
 def rewrite(tree: Tree, change: Change) -> Tree:

@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from dipapprox.language import ast
 from dipapprox.language.printer import print_expression
-from dipapprox.language.traversal import nodes_in, statements_of
+from dipapprox.language.traversal import nodes_in, operands_of, statements_of
 from dipapprox.source import Diagnostic
 
 _KIND = "warning"
@@ -49,22 +49,11 @@ def _names_read(program: ast.Program) -> set[str]:
     for declaration in program.declarations:
         found |= _names_in(declaration)
     for statement in statements_of(program.body):
-        match statement:
-            case ast.Assign(targets, value):
-                found |= _names_in(value)
-                for target in targets:
-                    found |= _names_in(target.index) if isinstance(target, ast.Index) else set()
-            case ast.If(branches):
-                for branch in branches:
-                    found |= _names_in(branch.condition)
-            case ast.For(_, first, last):
-                found |= _names_in(first) | _names_in(last)
-            case ast.While(condition):
-                found |= _names_in(condition)
-            case ast.Publish(value):
-                found |= _names_in(value)
-            case _:
-                pass
+        if isinstance(statement, ast.Assign):
+            indices = (each.index for each in statement.targets if isinstance(each, ast.Index))
+            found |= _names_in((statement.value, *indices))
+        else:
+            found |= _names_in(operands_of(statement))
     return found
 
 

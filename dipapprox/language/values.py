@@ -53,9 +53,7 @@ def parse_rational(text: str, what: str) -> Fraction:
         )
     values = []
     for part in parts:
-        # A digit is put where the strict grammar of programs wants one: "1." and ".5".
-        decimal = re.sub(r"\.(?!\d)", ".0", part.strip(BLANKS))
-        value = read_decimal("0" + decimal if decimal.startswith(".") else decimal)
+        value = read_decimal(part.strip(BLANKS))
         if value is None:
             raise UserError(
                 f"{what} is too long or too extreme: '{shorten(text)}'",

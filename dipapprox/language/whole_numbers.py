@@ -19,6 +19,7 @@ from dipapprox.errors import Diagnosis
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.folding import terms_of
+from dipapprox.language.traversal import nodes_in
 from dipapprox.source import Span
 
 
@@ -102,9 +103,10 @@ class _Checks:
                 if not self._integers.isdisjoint(_names(value)) and not self._is_whole(value):
                     self._report("a random integer is combined with a fraction", value.span)
             case core.If(condition, _, _) | core.While(condition, _):
-                for comparison in _comparisons(condition):
-                    for side in (comparison.left, comparison.right):
-                        self._side(side)
+                for node in nodes_in(condition):
+                    if isinstance(node, core.Comparison):
+                        self._side(node.left)
+                        self._side(node.right)
             case _:
                 pass
 
@@ -188,12 +190,3 @@ def _assignments(statements: Iterable[core.Statement]) -> Iterator[tuple[str, co
                     yield _stem(target), value
             case _:
                 pass
-
-
-def _comparisons(condition: core.Condition) -> Iterator[core.Comparison]:
-    match condition:
-        case core.Comparison():
-            yield condition
-        case core.All(parts) | core.Any(parts):
-            for part in parts:
-                yield from _comparisons(part)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from dipapprox.language import core
-from dipapprox.language.cells import compared, statements_in, used
+from dipapprox.language.cells import read, statements_in, used
 
 
 class Liveness:
@@ -105,7 +105,7 @@ class Liveness:
                 otherwise, otherwise_goes_on = self.through(statement.otherwise, live)
                 if then_goes_on and otherwise_goes_on:
                     _extend(self.after, statement, live)
-                live = then | otherwise | self.mask(compared(statement.condition))
+                live = then | otherwise | self.mask(read(statement.condition))
                 return live, then_goes_on or otherwise_goes_on
             case core.While():
                 return self._loop(statement, live), True
@@ -117,7 +117,7 @@ class Liveness:
     def _loop(self, statement: core.While, live: int) -> int:
         """The least fixed point: what is live at the test is live after each round."""
         _extend(self.after, statement, live)
-        live |= self.mask(compared(statement.condition))
+        live |= self.mask(read(statement.condition))
         while True:
             before, _ = self.through(statement.body, live)
             if not before & ~live:

@@ -16,7 +16,7 @@ from math import ceil, floor
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import core
-from dipapprox.language.cells import cells_of, compared, reached, read, statements_in, tainted, used
+from dipapprox.language.cells import cells_of, reached, read, statements_in, tainted, used
 from dipapprox.language.domains import AllIntegers, AllReals, has_names
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
@@ -146,7 +146,7 @@ def _why(
         if not holders.isdisjoint(used(each)):
             match each:
                 case core.If(condition=condition) | core.While(condition=condition):
-                    if random.isdisjoint(compared(condition)):
+                    if random.isdisjoint(read(condition)):
                         return "inputs are compared without noise", condition.span or each.span
                 case core.Draw(family=family) if family.is_discrete:
                     return "noise of integers around an input, which may be any number", each.span

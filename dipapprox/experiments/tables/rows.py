@@ -36,15 +36,9 @@ from dipapprox.experiments.tables.plan import (
     TablePlan,
     printed_rows,
 )
-from dipapprox.experiments.tables.runs import (
-    AboutAutomaton,
-    AllEpsilons,
-    Found,
-    Question,
-    Runs,
-    Subject,
-)
+from dipapprox.experiments.tables.runs import Found, Subject, decided, proved, structure, verified
 from dipapprox.experiments.tables.table import Notes, Table
+from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.proofs.automaton_proof import AutomatonProof
 
@@ -69,22 +63,21 @@ def make_tables(
         quick: Only rows that take little time.
         progress: Told how many are done, and how many there are.
     """
-    runs = Runs()
     for done, table in enumerate(tables):
         progress(done, len(tables))
-        yield _make(plan, table, runs, quick)
+        yield _make(plan, table, quick)
 
 
-def _make(plan: Plan, table: TablePlan, runs: Runs, quick: bool) -> Table:
+def _make(plan: Plan, table: TablePlan, quick: bool) -> Table:
     notes, layout = Notes(), plan.layouts[table.layout]
     rows = _printed(table, layout)
     if layout.grid is not None:
         steps = table.quick["every"] if quick else 1
-        heads, cells = _gridded(_Cells(plan, table, layout, runs, notes), layout.grid, rows, steps)
+        heads, cells = _gridded(_Cells(plan, table, layout, notes), layout.grid, rows, steps)
         return notes.table(table.name, table.title, heads, cells)
     if quick:
         rows = [row for row in rows if _is_quick(row, table.quick)]
-    made = [_Cells(plan, table, layout, runs, notes).row(row) for row in rows]
+    made = [_Cells(plan, table, layout, notes).row(row) for row in rows]
     return notes.table(table.name, table.title, tuple(c[0] for c in layout.columns), made)
 
 
@@ -112,7 +105,6 @@ class _Cells:
     plan: Plan
     table: TablePlan
     layout: Layout
-    runs: Runs
     notes: Notes
 
     def row(self, row: Printed) -> tuple[str, ...]:
@@ -142,8 +134,8 @@ class _Cells:
             case "printed", column:
                 return row[column] or _NOTHING
             case "structure", measure, column:
-                structure = self.runs.structure(self.subject(row))
-                ours = _as_printed(getattr(structure, measure), row[column])
+                found_structure = structure(self.subject(row))
+                ours = _as_printed(getattr(found_structure, measure), row[column])
                 return self.notes.compare(ours, row[column], note, where)
             case "verdict", name, *expected:
                 found, _ = self._answer(row, name)
@@ -193,7 +185,7 @@ class _Cells:
             text = FAMILIES[row["family"]](int(row["size"]))
         else:
             text = row.get("automaton") or self.plan.automata[row[self.layout.program]].text
-        return self.runs.prove(AboutAutomaton(text, asked.seconds))
+        return proved(text, asked.seconds)
 
     def answer(self, row: Printed, asked: RowQuestion) -> tuple[Found | None, Decision | None]:
         """Answer a question about a row; nothing if its program would have no query."""
@@ -202,19 +194,14 @@ class _Cells:
         queries = int(row["n"]) + asked.queries
         if queries < 1:
             return None, None
-        subject, program = self.subject(row, queries), self._program(row)
-        pairs = _pairs(asked.pairs, row, program)
+        program = self._program(row)
+        subject = self.subject(row, queries)._replace(pairs=_pairs(asked.pairs, row, program))
         if asked.ask == "decide":
             budget = Fraction(asked.budget)
-            everywhere = AllEpsilons(
-                subject, budget, row["delta"], program.interval, pairs, asked.seconds
-            )
-            return self.runs.decide(everywhere)
+            return decided(subject, budget, row["delta"], program.interval, asked.seconds)
         eps, budget, delta = (_value(row, each) for each in (asked.eps, "eps_prv", "delta"))
-        at_one = Question(
-            subject, eps, budget, delta, pairs, asked.engine, asked.strategy, asked.seconds
-        )
-        return self.runs.verify(at_one), None
+        claim = Claim(eps, delta, budget)
+        return verified(subject, claim, asked.engine, asked.strategy, asked.seconds), None
 
     def subject(self, row: Printed, queries: int | None = None) -> Subject:
         """Return the program of a row, with its parameters."""
