@@ -259,9 +259,9 @@ class _Couplings:
         spend(50 + 20 * len(places) * (1 + len(other.guards)))
         for left, point, (mine, theirs) in places:
             first = _atoms(one, self._same, mine, [ZERO] * len(one.atoms))
-            both = Beside(paths, (first, _atoms(other, point, theirs, shifts)), _known)
+            both = Beside(paths, (first, _atoms(other, point, theirs, shifts)), {})
             both.require_alike()
-            held = [_known(both.apart(one.store[n], other.store[n]))[0] for n in self._held]
+            held = [both.ends(one.store[n], other.store[n])[0] for n in self._held]
             lost = there.get(tuple(held))
             if lost is None:
                 raise Refuted("a call leads to a pair that is not listed")
@@ -285,13 +285,6 @@ def _atoms(
                 number, shift = next(moved)
                 found.append(only(-1 - number).plus(Form(shift)))
     return found
-
-
-def _known(form: Form) -> tuple[Fraction, Fraction]:
-    """Return the value of a form, as the least and the largest one."""
-    if form.terms:
-        raise Refuted("how far two runs are apart depends on what is not known")
-    return form.constant, form.constant
 
 
 def _ends(domains: Sequence[Sequence[Value]]) -> list[tuple[Fraction, ...]]:

@@ -7,7 +7,7 @@ disjoint and leave nothing out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -98,6 +98,21 @@ def number_form(value: Stored | None) -> Form:
     return form_of(value)
 
 
+Changes = Mapping[int, tuple[Fraction, Fraction]]
+"""By atom, between what it lies: how much more is read in the second run than in the first one."""
+
+
+def between(form: Form, changes: Changes) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest value of a form over changes."""
+    low = high = form.constant
+    for atom, coefficient in form.terms:
+        if atom not in changes:
+            raise Refuted("what may be depends on what is not known")
+        both = [coefficient * end for end in changes[atom]]
+        low, high = low + min(both), high + max(both)
+    return low, high
+
+
 @dataclass(frozen=True, slots=True)
 class Beside:
     """Paths of two runs, beside each other.
@@ -106,17 +121,21 @@ class Beside:
         paths: Of the first run, and of the second.
         atoms: What their atoms are, as forms over what is not known; where the path is one and the
             same, how much more than in the first run is enough.
-        ends: The least and the largest value of a form; it refuses those that have none.
+        changes: What tells the runs apart.
     """
 
     paths: tuple[Path, Path]
     atoms: tuple[Sequence[Form], Sequence[Form]]
-    ends: Callable[[Form], tuple[Fraction, Fraction]]
+    changes: Changes
 
     def apart(self, ours: Stored | None, theirs: Stored | None) -> Form:
         """Return how much more a number is in the second run."""
         first, second = map(over, map(number_form, (ours, theirs)), self.atoms)
         return second.plus(first.scaled(Fraction(-1)))
+
+    def ends(self, ours: Stored | None, theirs: Stored | None) -> tuple[Fraction, Fraction]:
+        """Return how much that is at least, and at most."""
+        return between(self.apart(ours, theirs), self.changes)
 
     def require_alike(self) -> None:
         """Make sure that the second path is taken where the first one is, and publishes the same.
@@ -127,7 +146,7 @@ class Beside:
         if len(one.guards) != len(other.guards):
             raise Refuted("paths with other guards are matched")
         for (ours, above), (theirs, strict) in zip(one.guards, other.guards, strict=True):
-            least, _ = self.ends(self.apart(ours, theirs))
+            least, _ = self.ends(ours, theirs)
             if least < 0 or (strict and not above and not least):
                 raise Refuted("a guard does not hold after the shifts")
         for own, said in zip(one.said, other.said, strict=True):
@@ -148,7 +167,7 @@ class Beside:
             numbers = moved.constant, *(c for _, c in moved.terms)
             if isinstance(law, IntegerFamily) and any(c.denominator > 1 for c in numbers):
                 raise Refuted("an integer is shifted by a fraction")
-            low, high = self.ends(moved)
+            low, high = between(moved, self.changes)
             if (high > 0 and 1 not in law.shifts) or (low < 0 and -1 not in law.shifts):
                 raise Refuted(f"samples of {family} cannot be shifted so")
             total += max(high, -low) / size

@@ -194,6 +194,11 @@ class _Step:
         self._quiet = quiet
         self._source = source
         self._path = path
+        self._changes = {
+            number: machine.change(atom.name)
+            for number, atom in enumerate(path.atoms)
+            if isinstance(atom, Read)
+        }
         self.heads: set[Head] = set()
 
     def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
@@ -202,9 +207,8 @@ class _Step:
         own = {} if is_start else self._quiet.get(self._source.cells, {})
         if json is None and path.ended and (not self._machine.ends or path.said in own):
             return
-        atoms = self._path.atoms
         if isinstance(json, list):
-            inputs = [k for k, atom in enumerate(atoms) if isinstance(atom, Read)]
+            inputs = list(self._changes)
             if fixed or not inputs or not self._machine.is_alone:
                 raise Refuted("several inputs may change")
             for k, each in zip(inputs, as_list(json, "cases", len(inputs)), strict=True):
@@ -213,14 +217,14 @@ class _Step:
         if isinstance(json, dict) and "input" in json:
             record = as_record(json, "a case", ("input", "cases"))
             number = as_integer(record["input"], "an input")
-            if not 0 <= number < len(atoms) or number in fixed:
+            if number not in self._changes or number in fixed:
                 raise BadProof("an input that is not read, or twice")
             for value, each in self._values(number, record["cases"]):
                 self.case(each, {**fixed, number: value})
             return
         known = [*self._source.facts, *known_forms(self._path)]
         if isinstance(json, dict) and "never" in json:
-            contradiction(as_record(json, "a case", ("never",))["never"], known)
+            contradiction(as_record(json, "a case", ("never",))["never"], known, {})
             return
         record = as_record(json, "a case", ("to", "facts", "moves"))
         moves, target = as_list(record["moves"], "moves"), record["to"]
@@ -254,7 +258,7 @@ class _Step:
 
     def _values(self, number: int, json: object) -> list[tuple[Fraction, object]]:
         """The changes of an input that have cases of their own."""
-        low, high = self._range(number)
+        low, high = self._changes[number]
         values = [low, high]
         if self._machine.whole:
             if high - low > MOST_INTEGERS:
@@ -263,12 +267,6 @@ class _Step:
         cases = as_list(json, "cases", len(values))
         spend(10 * len(values))
         return list(zip(values, cases, strict=True))
-
-    def _range(self, number: int) -> tuple[Fraction, Fraction]:
-        atom = self._path.atoms[number]
-        if not isinstance(atom, Read):
-            raise BadProof("not an input")
-        return self._machine.change(atom.name)
 
     def _move(
         self,
@@ -295,13 +293,13 @@ class _Step:
                     shifts.append(Form(fixed[number]) if number in fixed else only(number))
                 case Sample():
                     stated = read_form(next(given, None), number)
-                    if any(not isinstance(path.atoms[k], Read) for k, _ in stated.terms):
+                    if any(k not in self._changes for k, _ in stated.terms):
                         raise BadProof("shifts depend on inputs")
                     shifts.append(over(stated, shifts))
         if next(given, None) is not None:
             raise BadProof("more shifts than samples")
         spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * len(shifts))
-        both = Beside((path, path), ([Form(ZERO)] * len(shifts), shifts), self._ends)
+        both = Beside((path, path), ([Form(ZERO)] * len(shifts), shifts), self._changes)
         both.require_alike()
         missing = allowance + both.cost() - left
         if missing > 0:
@@ -309,11 +307,3 @@ class _Step:
         for name, there in zip(held, kept, strict=True):
             if both.apart(path.store.get(name), path.store.get(name)) != Form(there):
                 raise Refuted(f"'{name}' is shifted otherwise")
-
-    def _ends(self, form: Form) -> tuple[Fraction, Fraction]:
-        """The least and the largest value, for all changes of inputs."""
-        low = high = form.constant
-        for number, coefficient in form.terms:
-            ends = [coefficient * end for end in self._range(number)]
-            low, high = low + min(ends), high + max(ends)
-        return low, high

@@ -31,7 +31,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample, number_form, over
+from dipapprox.kernel.paths import Changes, Follower, Held, Path, Read, Sample, number_form, over
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.regions import (
     contradiction,
@@ -40,7 +40,6 @@ from dipapprox.kernel.regions import (
 )
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
-from dipapprox.kernel.walk import Guard
 
 Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
 """Values of cells, and others that are held."""
@@ -110,10 +109,10 @@ def _require(
         if not own.may_end(other):
             raise Refuted("the second run does not end with the last words")
         return
-    moved, bounds = second_atoms(machine, own.shifts, path, other)
+    moved, changes = second_atoms(machine, own.shifts, path, other)
     if isinstance(json, list):
         second = [(over(form, moved), strict) for form, strict in known_forms(other)]
-        contradiction(json, [*known_forms(path), *second, *bounds])
+        contradiction(json, [*known_forms(path), *second], changes)
         return
     number = as_integer(json, "a quiet pair")
     if not 0 <= number < len(pairs):
@@ -139,8 +138,8 @@ def reads_of(path: Path) -> Counter[str]:
 
 def second_atoms(
     machine: Rounds, shifts: Sequence[Fraction], path: Path, other: Path
-) -> tuple[list[Form], list[Guard]]:
-    """Return what the atoms of the second path are, and bounds of the changes of inputs.
+) -> tuple[list[Form], Changes]:
+    """Return what the atoms of the second path are, and between what inputs change.
 
     They are forms over the atoms of the first path; behind these come the second path's own, and
     then the changes of the inputs that both read.
@@ -148,7 +147,7 @@ def second_atoms(
     size = len(path.atoms)
     same = same_atoms(path.atoms, other.atoms)
     moved: list[Form] = []
-    bounds: list[Guard] = []
+    changes: dict[int, tuple[Fraction, Fraction]] = {}
     for number, atom in enumerate(other.atoms):
         spend(len(moved))
         if number >= same:
@@ -159,13 +158,10 @@ def second_atoms(
             case Held():
                 form = form.plus(Form(shifts[number]))
             case Read(name):
-                low, high = machine.change(name)
-                change = only(size + len(other.atoms) + number)
-                form = form.plus(change)
-                bounds.append((change.plus(Form(-low)), False))
-                bounds.append((change.scaled(Fraction(-1)).plus(Form(high)), False))
+                change = size + len(other.atoms) + number
+                form, changes[change] = form.plus(only(change)), machine.change(name)
             case Sample(mean=mean):
                 # The noise is the same: what moves is the mean.
                 form = form.plus(over(mean, moved)).plus(mean.scaled(Fraction(-1)))
         moved.append(form)
-    return moved, bounds
+    return moved, changes

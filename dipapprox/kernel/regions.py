@@ -22,7 +22,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Atom, Path, Sample
+from dipapprox.kernel.paths import Atom, Changes, Path, Sample, between
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.states import size_of
 from dipapprox.kernel.walk import Guard
@@ -87,7 +87,7 @@ def with_regions(
                 implied(form, strict, row, known_forms(path))
         others = [path for number, path in enumerate(paths) if number not in numbers]
         for path, row in zip(others, as_list(record["outside"], "", len(others)), strict=True):
-            contradiction(row, [*facts, *region, *renamed_forms(path, atoms)])
+            contradiction(row, [*facts, *region, *renamed_forms(path, atoms)], {})
         common = [name for name in first.store if all(name in each.store for each in own)]
         store = {
             name: first.store[name]
@@ -122,10 +122,11 @@ def implied(form: Form, strict: bool, json: object, known: Sequence[Guard]) -> N
         raise Refuted("a fact, or the form of a region, does not follow")
 
 
-def contradiction(json: object, known: Sequence[Guard]) -> None:
-    """Make sure that forms contradict each other."""
+def contradiction(json: object, known: Sequence[Guard], changes: Changes) -> None:
+    """Make sure that forms contradict each other, whatever changes are."""
     total, strict = combined(json, known)
-    if total.terms or total.constant > 0 or not (strict or total.constant):
+    _, most = between(total, changes)
+    if most > 0 or not (strict or most):
         raise Refuted("a path is possible, or meets a region that it is no part of")
 
 

@@ -11,13 +11,12 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Path, over
+from dipapprox.kernel.measures import Form, only
+from dipapprox.kernel.paths import Changes, Follower, Path, between, over
 from dipapprox.kernel.quiet import Cells, Quiet, reads_of, second_atoms
 from dipapprox.kernel.regions import known_forms, same_atoms
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
-from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import Head, Heads, number_form
 from dipapprox.proof_steps.machines import Json, number_json, stored_json
@@ -165,8 +164,8 @@ class QuietRuns:
                 if pair.may_end(other):
                     row.append(None)
                     continue
-                moved, bounds = second_atoms(self._machine, pair.shifts, path, other)
-                why = _contradiction(path, other, moved, bounds) or self._next(
+                moved, changes = second_atoms(self._machine, pair.shifts, path, other)
+                why = _contradiction(path, other, moved, changes) or self._next(
                     path, other, moved, pair.last
                 )
                 if why is None:
@@ -192,7 +191,7 @@ class QuietRuns:
 
 
 def _contradiction(
-    path: Path, other: Path, moved: Sequence[Form], bounds: Sequence[Guard]
+    path: Path, other: Path, moved: Sequence[Form], changes: Changes
 ) -> Reason | None:
     """Return why two paths are not taken together; None if that is not seen.
 
@@ -203,26 +202,15 @@ def _contradiction(
     known = [*ours]
     for form, strict in theirs:
         known.append((Form(form.constant, tuple([(a + size, c) for a, c in form.terms])), strict))
-    # What a form >= 0 comes from, among all that the kernel knows.
+    # What a form >= 0 comes from, among all that the kernel knows; nothing, if it is of changes.
     sources: list[Reason] = [((number, Fraction(1)),) for number in range(len(known))]
-    limits = {}
-    for number, (form, _) in enumerate(bounds, len(known)):
-        ((change, sign),) = form.terms
-        limits[change, sign] = number, form
     for atom in range(same):
-        back = Form(Fraction(0), ((atom, Fraction(-1)),))
-        more = moved[atom].plus(back)
+        more = moved[atom].plus(only(atom).scaled(Fraction(-1)))
         for sign in (Fraction(1), Fraction(-1)):
-            total = Form(Fraction(0), ((atom, -sign), (atom + size, sign)))
-            total = total.plus(Form(-sign * more.constant))
-            source = []
-            for change, factor in more.terms:
-                side = sign if factor > 0 else -sign
-                number, form = limits[change, side]
-                total = total.plus(Form(abs(factor) * form.constant))
-                source.append((number, abs(factor)))
+            _, most = between(more.scaled(-sign), changes)
+            total = Form(most, ((atom, -sign), (atom + size, sign)))
             known.append((total, False))
-            sources.append(tuple(source))
+            sources.append(())
     found = closure(known)
     if not isinstance(found, tuple):
         return None

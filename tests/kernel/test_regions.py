@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_forms_that_contradict_each_other_hold_nowhere(
     known: list[Guard], multipliers: dict[int, int]
 ) -> None:
     try:
-        contradiction(listed(multipliers), known)
+        contradiction(listed(multipliers), known, {})
     except (BadProof, Refuted):
         return
     assert not places(known)
@@ -99,17 +100,26 @@ def test_a_sum_and_a_number_follow_if_the_number_is_not_below_zero(
 
 
 def test_what_never_holds_contradicts_itself() -> None:
-    contradiction([[0, 1], [1, 1]], [(X, True), (X.scaled(Fraction(-1)), False)])
+    contradiction([[0, 1], [1, 1]], [(X, True), (X.scaled(Fraction(-1)), False)], {})
     contradiction(
         [[0, 2], [1, 1]],
         [(X, False), (X.scaled(Fraction(-2)).plus(Form(Fraction(-1))), False)],
+        {},
     )
     with pytest.raises(Refuted, match="possible"):
-        contradiction([[0, 1], [1, 1]], [(X, False), (X.scaled(Fraction(-1)), False)])
+        contradiction([[0, 1], [1, 1]], [(X, False), (X.scaled(Fraction(-1)), False)], {})
     with pytest.raises(Refuted, match="possible"):
-        contradiction([[0, 1], [1, 1]], [(X, True), (X.scaled(Fraction(-1)).plus(ONE), True)])
-    with pytest.raises(Refuted, match="possible"):
-        contradiction([[0, 1]], [(X.plus(ONE.scaled(Fraction(-1))), True)])
+        contradiction([[0, 1], [1, 1]], [(X, True), (X.scaled(Fraction(-1)).plus(ONE), True)], {})
+    with pytest.raises(Refuted, match="not known"):
+        contradiction([[0, 1]], [(X.plus(ONE.scaled(Fraction(-1))), True)], {})
+    # X is a change of at least 1, or of perhaps less.
+    for low, refuted in ((1, False), (0, True)):
+        with pytest.raises(Refuted, match="possible") if refuted else nullcontext():
+            contradiction(
+                [[0, 1]],
+                [(ONE.plus(X.scaled(Fraction(-2))), False)],
+                {0: (Fraction(low), Fraction(3))},
+            )
 
 
 @pytest.mark.parametrize("factor", [0, -1, "-1/2"])
@@ -233,7 +243,7 @@ def test_paths_that_do_different_things_are_not_joined(change: dict[str, Any]) -
 def test_a_region_holds_on_all_of_its_paths_and_on_no_other() -> None:
     with pytest.raises(Refuted, match="does not follow"):
         with_regions(three(), joined(region=[[[0, [[1, 1]]], True]]), [])
-    with pytest.raises(Refuted, match="no part of"):
+    with pytest.raises(Refuted, match="not known"):
         wide = joined(region=[[[0, [[0, 1], [1, 1]]], True]], inside=[[[[0, 1], [1, 1]]]] * 2)
         with_regions([three()[0], three()[0], three()[2]], wide, [])
     with pytest.raises(Refuted, match="no part of"):
