@@ -8,16 +8,14 @@ independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 from dipapprox.data_classes import dataclass
 
 Edge = tuple[int, int]
-
-V = TypeVar("V", bound=Hashable)
 
 _EXACT_UP_TO = 12  # vertices of a graph that is not a tree; beyond it the root is a good guess
 _ROOTS_TRIED = 32  # of those, in order of falling degree, when it is a guess
@@ -72,26 +70,6 @@ def is_forest(edges: Iterable[Edge]) -> bool:
             return False
         above[a] = b
     return True
-
-
-def reachable(starts: Iterable[V], following: Callable[[V], Iterable[V]]) -> set[V]:
-    """Return the vertices, whatever they are, that some of them lead to; these are among them."""
-    found = set(starts)
-    waiting = list(found)
-    while waiting:
-        new = set(following(waiting.pop())) - found
-        found |= new
-        waiting += new
-    return found
-
-
-def reaching(successors: Mapping[int, Iterable[int]], ends: Iterable[int]) -> set[int]:
-    """Return the vertices from which one of some ends can be reached."""
-    before: dict[int, list[int]] = {}
-    for vertex, heads in successors.items():
-        for head in heads:
-            before.setdefault(head, []).append(vertex)
-    return reachable(ends, lambda vertex: before.get(vertex, ()))
 
 
 def strong_components(successors: Sequence[Sequence[int]]) -> tuple[int, ...]:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.graphs import reachable
 from dipapprox.language import core
 from dipapprox.language.traversal import nodes_in
+from dipapprox.reachability import reachable
 
 
 def statements_in(block: Iterable[core.Statement | core.Repeat]) -> Iterator[core.Statement]:

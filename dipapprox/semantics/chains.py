@@ -24,9 +24,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.graphs import reaching
 from dipapprox.language import core
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
+from dipapprox.reachability import reaching
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.courses import Frame, follow, into
 from dipapprox.semantics.evaluation import PathFault

@@ -24,7 +24,7 @@ from functools import reduce
 from math import comb
 from operator import or_
 
-from dipapprox import graphs
+from dipapprox import reachability
 from dipapprox.errors import BrokenInvariant
 
 NEVER, ALWAYS = 0, 1
@@ -245,7 +245,7 @@ class OutcomeSets:
 
 def reachable(nodes: Sequence[Node], roots: Iterable[int]) -> list[int]:
     """Return the nodes that sets consist of, children before their parents."""
-    return sorted(graphs.reachable(roots, lambda node: nodes[node][2]))
+    return sorted(reachability.reachable(roots, lambda node: nodes[node][2]))
 
 
 def as_conjunction(nodes: Sequence[Node], number: int) -> list[tuple[int, frozenset[int]]] | None:

@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from itertools import chain
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.graphs import components, reachable
+from dipapprox.graphs import components
 from dipapprox.language import core
 from dipapprox.language.cells import Use, assigned, sources_of, statements_in, use_of
 from dipapprox.language.equal_turns import written_out
+from dipapprox.reachability import reachable
 
 
 @dataclass(frozen=True, slots=True)
