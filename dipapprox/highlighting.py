@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexer import RegexLexer, bygroups, words
+from pygments.lexer import RegexLexer, bygroups
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Text
 
 from dipapprox.language.core import EUCLIDEAN, Norm
@@ -64,6 +64,28 @@ def _any_of(alternatives: tuple[str, ...]) -> str:
     return rf"\b(?:{'|'.join(sorted(alternatives))})\b"
 
 
+_RULES = (
+    (Comment.Single, "comment.line.number-sign", r"#[^\n]*"),
+    *(
+        (bygroups(Keyword, Text.Whitespace, Keyword), "keyword.control", rf"\b{phrase}")
+        for phrase in _PHRASES
+    ),
+    (Keyword.Declaration, "storage.type", _any_of(DECLARATIONS)),
+    (Keyword.Declaration, "storage.type", SOFT_DECLARATIONS),
+    (Keyword, "keyword.control", SOFT_STATEMENTS),
+    (Keyword.Constant, "constant.language", REALS),
+    (Operator.Word, "keyword.operator.word", _any_of(WORD_OPERATORS)),
+    (Keyword.Constant, "constant.language", _any_of(CONSTANTS)),
+    (Keyword, "keyword.control", _any_of(_CONTROL)),
+    (Name.Builtin, "support.function", rf"{_any_of(_FUNCTIONS)}(?=\s*\()"),
+    (Keyword.Pseudo, "support.constant", _any_of(NORMS)),
+    (Name.Variable.Magic, "variable.language", rf"\b{EPSILON}\b"),
+    (Number, "constant.numeric", rf"\b{_NUMBER}"),
+    (Operator, "keyword.operator", _OPERATORS),
+)
+"""What Pygments and what TextMate calls the matches of a pattern; the first that fits counts."""
+
+
 class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
     """Pygments lexer of the `.dpg` language."""
 
@@ -73,21 +95,8 @@ class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
     url = ""
     tokens: ClassVar = {
         "root": [
-            (r"#[^\n]*", Comment.Single),
             (r"\s+", Text.Whitespace),
-            (_PHRASES[0], bygroups(Keyword, Text.Whitespace, Keyword)),
-            (_PHRASES[1], bygroups(Keyword, Text.Whitespace, Keyword)),
-            (words(DECLARATIONS, suffix=r"\b"), Keyword.Declaration),
-            (SOFT_DECLARATIONS, Keyword.Declaration),
-            (SOFT_STATEMENTS, Keyword),
-            (REALS, Keyword.Constant),
-            (words(WORD_OPERATORS, suffix=r"\b"), Operator.Word),
-            (words(CONSTANTS, suffix=r"\b"), Keyword.Constant),
-            (words(_CONTROL, suffix=r"\b"), Keyword),
-            (words(_FUNCTIONS, suffix=r"\b(?=\s*\()"), Name.Builtin),
-            (words(NORMS, suffix=r"\b"), Keyword.Pseudo),
-            (rf"{EPSILON}\b", Name.Variable.Magic),
-            (_NUMBER, Number),
+            *((pattern, kind) for kind, _, pattern in _RULES[:-1]),
             (r"[A-Za-z_]\w*'?", Name),
             (_OPERATORS, Operator),
             (r"[()\[\]{},;:]", Punctuation),
@@ -104,28 +113,12 @@ def highlighted(program: str) -> str:
 
 def textmate_grammar() -> dict[str, object]:
     """Return the TextMate grammar, as JSON."""
-    rules = (
-        ("comment.line.number-sign", r"#.*$"),
-        *(("keyword.control", rf"\b{phrase}") for phrase in _PHRASES),
-        ("storage.type", _any_of(DECLARATIONS)),
-        ("storage.type", SOFT_DECLARATIONS),
-        ("keyword.control", SOFT_STATEMENTS),
-        ("constant.language", REALS),
-        ("keyword.operator.word", _any_of(WORD_OPERATORS)),
-        ("constant.language", _any_of(CONSTANTS)),
-        ("keyword.control", _any_of(_CONTROL)),
-        ("support.function", rf"{_any_of(_FUNCTIONS)}(?=\s*\()"),
-        ("support.constant", _any_of(NORMS)),
-        ("variable.language", rf"\b{EPSILON}\b"),
-        ("constant.numeric", rf"\b{_NUMBER}"),
-        ("keyword.operator", _OPERATORS),
-    )
     return {
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
         "name": DpgLexer.name,
         "scopeName": "source.dpg",
         "fileTypes": ["dpg"],
-        "patterns": [{"name": f"{name}.dpg", "match": match} for name, match in rules],
+        "patterns": [{"name": f"{name}.dpg", "match": match} for _, name, match in _RULES],
     }
 
 

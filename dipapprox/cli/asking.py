@@ -10,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dipapprox.cli import arguments, flags
+from dipapprox.cli import flags
 from dipapprox.cli.command import Status
+from dipapprox.cli.late import certificate, files, pages, pictures, review
 from dipapprox.cli.output import check_new, check_place
-from dipapprox.data_classes import dataclass
-from dipapprox.deferred import Deferred
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED
@@ -24,23 +24,23 @@ from dipapprox.language.load import (
     OpenProgram,
     Source,
     file_or_bundled,
-    finite,
     program_from,
     read_source,
+    with_claimed_delta,
 )
 from dipapprox.language.unused import unused
 from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
+from dipapprox.privacy.certificate import ProgramText
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
+from dipapprox.questions.argument import spelled_as_flag
+from dipapprox.questions.computing import computing_arguments, read_options
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.question import AnyQuestion, Question
+from dipapprox.questions.question import AnyQuestion, Question, arguments_of, read
 
 if TYPE_CHECKING:
-    from dipapprox.cli import certificate, review
-    from dipapprox.experiments import pictures
-    from dipapprox.privacy import page as pages
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -48,11 +48,6 @@ if TYPE_CHECKING:
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof
     from dipapprox.services.family_proof import FamilyProof
-else:
-    certificate = Deferred("dipapprox.cli.certificate")
-    pages = Deferred("dipapprox.privacy.page")
-    pictures = Deferred("dipapprox.experiments.pictures")
-    review = Deferred("dipapprox.cli.review")
 
 
 Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
@@ -72,9 +67,10 @@ def load(
     Raises:
         UserError: If the program is wrong, or a parameter or a domain does not suit it.
     """
-    found = given.program_for(delta) if isinstance(delta, Fraction) else given.program()
-    program = finite(found, reals=reals)
     source = given.source
+    if isinstance(delta, Fraction):
+        source = with_claimed_delta(source, delta)
+    program = program_from(source, given.widening, given.rounds, reals=reals)
     warn_unused(source)
     if source.language != DIP:
         return program
@@ -170,6 +166,51 @@ def _file(text: str) -> Path:
     return file_or_bundled(Path(text))
 
 
+def add_question(parser: argparse.ArgumentParser, question: type[Question]) -> None:
+    """Add the flags of a question and of how it is computed, and --json."""
+    flags.add_arguments(parser, arguments_of(question))
+    add_computing(parser, question.computing)
+    flags.add_output(parser)
+
+
+def question_of(words: argparse.Namespace, question: type[AnyQuestion]) -> AnyQuestion:
+    """Read the flags of a question.
+
+    Raises:
+        UserError: If a value is malformed or out of range, or they do not go together.
+    """
+    return read(question, vars(words), spelled_as_flag)
+
+
+def add_computing(
+    parser: argparse.ArgumentParser, names: tuple[str, ...], timeout: str | None = None
+) -> None:
+    """Add some of the flags of how it is computed; `timeout` is what a command takes by default."""
+    declared = computing_arguments(names)
+    flags.add_arguments(
+        parser,
+        [replace(each, default=timeout) if each.name == "timeout" else each for each in declared],
+    )
+    parser.set_defaults(timeout=timeout)
+    if "optimizer" in names:
+        parser.add_argument(
+            "--no-optimize",
+            dest="optimizer",
+            action="store_const",
+            const="none",
+            help="the same as --optimizer none: nested integrals as the program writes them",
+        )
+
+
+def options_of(words: argparse.Namespace) -> Options:
+    """Read the flags of `add_computing`; the clock of their limits starts now.
+
+    Raises:
+        UserError: If a value is malformed or out of range, or they do not go together.
+    """
+    return read_options(vars(words), spelled_as_flag, flags.limits_of(words))
+
+
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
 
 STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
@@ -197,7 +238,7 @@ class Asking(Generic[AnyQuestion]):
 def add_asking(parser: argparse.ArgumentParser, question: type[Question]) -> None:
     """Add FILE, the flags of the question and of how it is computed, and --json."""
     add_program(parser)
-    arguments.add_question(parser, question)
+    add_question(parser, question)
 
 
 def add_certificate(parser: argparse.ArgumentParser) -> None:
@@ -226,8 +267,8 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
     plot: Path | None = getattr(words, "plot", None)
     if plot is not None:
         pictures.check_picture(plot)
-    asked = arguments.question_of(words, question)
-    options = arguments.options_of(words)
+    asked = question_of(words, question)
+    options = options_of(words)
     record: Path | None = getattr(words, "certificate", None)
     if record is not None:
         check_place(record, certificate.FLAG)
@@ -274,7 +315,8 @@ def with_proof(asked: Asking[AnyQuestion], program: Program, found: Found, pairs
     """Return an answer with the proof that its certificate will record, if one is wanted."""
     if asked.certificate is None:
         return found
-    return certificate.with_proof(program, found, pairs.select(program), asked.options)
+    chosen, limits = pairs.select(program), asked.options.limits
+    return certificate.proved(found, lambda: files.with_proof(program, found, chosen, limits))
 
 
 def write_certificate(
@@ -284,15 +326,18 @@ def write_certificate(
     found: Verdict | IntervalVerdict | Decision,
     pairs: Pairs,
 ) -> str | None:
-    """Write the certificate of an answer, if one is wanted; return its digest.
+    """Write the certificate of an answer, if one is wanted and it has a proof; return its digest.
 
     Raises:
         UserError: If it cannot be written.
     """
-    if asked.certificate is None:
+    if asked.certificate is None or found.replayed is None:
         return None
-    chosen = pairs.select(program)
-    return certificate.write(asked.certificate, source, program, found, chosen, asked.options)
+    text = ProgramText(program.name, source.language, source.text)
+    chosen, limits = pairs.select(program), asked.options.limits
+    return certificate.write(
+        asked.certificate, lambda: files.certify_answer(program, text, found, chosen, limits)
+    )
 
 
 def status_of(found: Verdict | IntervalVerdict | Decision | Proof | FamilyProof) -> int:

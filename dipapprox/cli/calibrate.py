@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.late import review
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
-from dipapprox.deferred import Deferred
 from dipapprox.questions.calibrate import Calibrate
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import review
     from dipapprox.privacy.charts import Chart
-else:
-    review = Deferred("dipapprox.cli.review")
 
 _EXAMPLES = """examples:
   dipapprox calibrate svt_gauss.dpg --eps-prv 1 --delta 0.01

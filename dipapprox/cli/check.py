@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, show_answer
-from dipapprox.deferred import Deferred
 from dipapprox.language.load import read_text
 from dipapprox.replays.any_file import check_content
 from dipapprox.replays.json_texts import read_json
@@ -18,11 +18,6 @@ from dipapprox.replays.result import Outcome
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import review
-    from dipapprox.privacy import page as pages
-else:
-    review = Deferred("dipapprox.cli.review")
-    pages = Deferred("dipapprox.privacy.page")
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments, asking, flags
+from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.late import certificate, composed_ends, composition_files, pages, plots, review
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.load import program_from, read_source, read_text
 from dipapprox.privacy.certificate import text_of
@@ -25,14 +25,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from dipapprox.cli import certificate, review
-    from dipapprox.cli import plot as plots
-    from dipapprox.privacy import page as pages
-else:
-    plots = Deferred("dipapprox.cli.plot")
-    pages = Deferred("dipapprox.privacy.page")
-    review = Deferred("dipapprox.cli.review")
-    certificate = Deferred("dipapprox.cli.certificate")
+    from dipapprox.privacy.compositions.result import ComposedAnswer
+    from dipapprox.privacy.options import Options
+
 
 _EXAMPLES = """examples:
   dipapprox compose pipeline.toml --delta 1e-6                      least ε_prv of a whole pipeline
@@ -83,7 +78,7 @@ def add_parser(commands: Commands) -> None:
         help="programs (.dpg, .dip, module.py:name), or one pipeline (.toml)",
     )
     add_parameters(parser)
-    arguments.add_question(parser, Compose)
+    asking.add_question(parser, Compose)
     asking.add_plot(parser, "the curve")
     asking.add_certificate(parser)
     flags.add_report(parser)
@@ -103,8 +98,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
             plots.plot_along(chart, asked.plot)
     digest = None
     if asked.certificate is not None:
-        found = certificate.composition_with_proofs(found, asked.options)
-        digest = certificate.write_composition(asked.certificate, found, asked.options)
+        found, digest = _certified(found, asked.certificate, asked.options)
     show_answer(console, found, json=asked.json)
     if asked.report is not None:
         review.refuse_changes(described, _described(words.files))
@@ -115,6 +109,18 @@ def run(words: argparse.Namespace, console: Console) -> int:
     if found.answer is not None:
         return asking.STATUS[found.answer]
     return 0 if found.reason is None else Status.UNKNOWN
+
+
+def _certified(
+    found: ComposedAnswer, path: Path, options: Options
+) -> tuple[ComposedAnswer, str | None]:
+    """Return an answer with its proofs, and the digest of the certificate that is written then."""
+    answer = certificate.proved(found, lambda: composed_ends.with_proofs(found, options))
+    if not answer.proofs:
+        return answer, None
+    return answer, certificate.write(
+        path, lambda: composition_files.certify_composition(answer, options)
+    )
 
 
 def _pipeline(

@@ -9,7 +9,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.cli import arguments, flags
+from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_program, load, program_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.explain_closed_form import run_closed_forms
@@ -73,7 +73,7 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="show every output's probability as a formula in ε instead, valid for all ε > 0",
     )
-    arguments.add_computing(parser, (*STRUCTURE, *LIMITS), timeout=_SECONDS)
+    asking.add_computing(parser, (*STRUCTURE, *LIMITS), timeout=_SECONDS)
     parser.add_argument(
         "--format", choices=list(_FORMATS), default="text", help="(default: %(default)s)"
     )
@@ -84,7 +84,7 @@ def add_parser(commands: Commands) -> None:
 def run(words: argparse.Namespace, console: Console) -> int:
     """Explain on `console` and return the exit status."""
     given, eps = program_of(words), numbers.positive(words.eps, "--eps")
-    options = arguments.options_of(words)
+    options = asking.options_of(words)
     program = load(given)
     chosen = None if words.input is None else parse_input(words.input, program, "--input")
     if words.closed_form:

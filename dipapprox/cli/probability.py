@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.late import plots
 from dipapprox.cli.output import show_answer
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import plot as plots
-else:
-    plots = Deferred("dipapprox.cli.plot")
 
 _BINS = 80
 """Of a density, in a picture."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.late import plots, review, worst_pair
 from dipapprox.cli.output import show_answer, write
 from dipapprox.cli.progress import reporting
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
@@ -28,14 +28,7 @@ from dipapprox.questions.profile import Profile
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import plot as plots
-    from dipapprox.cli import review
     from dipapprox.privacy.charts import Chart
-    from dipapprox.questions import worst_pair
-else:
-    plots = Deferred("dipapprox.cli.plot")
-    review = Deferred("dipapprox.cli.review")
-    worst_pair = Deferred("dipapprox.questions.worst_pair")
 
 _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for an ε_prv

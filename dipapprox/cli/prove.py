@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from dipapprox.cli import arguments, asking, certificate, flags
+from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
+from dipapprox.cli.late import certificate, pages, proof_certificates, replayed, review
 from dipapprox.cli.output import check_place, show_answer, write_whole
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
@@ -30,13 +30,8 @@ from dipapprox.services.implementation import prove_implementation
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import review
-    from dipapprox.privacy import page as pages
     from dipapprox.questions.prove import Proof
     from dipapprox.services.family_proof import FamilyProof
-else:
-    pages = Deferred("dipapprox.privacy.page")
-    review = Deferred("dipapprox.cli.review")
 
 _EXAMPLES = """examples:
   dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
@@ -53,6 +48,8 @@ _EXAMPLES = """examples:
 
 exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
+
+Budget = TypeVar("Budget", bound=Certifiable)
 
 _DRAW = "--draw"
 _FAMILIES = "--families"
@@ -77,7 +74,7 @@ def add_parser(commands: Commands) -> None:
         metavar="N",
         help="take the parameter N as any number: the loop up to it is one over rounds",
     )
-    arguments.add_question(parser, Prove)
+    asking.add_question(parser, Prove)
     parser.add_argument(
         _DRAW,
         type=Path,
@@ -123,9 +120,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
         if words.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
             write_whole(words.draw, proof.to_dot(), _DRAW)
         if asked.certificate is not None and isinstance(proof, Certifiable):
-            proof = certificate.budget_with_proof(proof, asked.options)
-            text = source_text(words.file, parameters)
-            digest = certificate.write_proof(asked.certificate, text, proof, asked.options)
+            proof, digest = _certified(words.file, parameters, asked, proof)
         if asked.json and isinstance(proof, AutomatonProof) and proof.stopping:
             where = ", ".join(proof.stopping)
             print(
@@ -137,6 +132,20 @@ def run(words: argparse.Namespace, console: Console) -> int:
         review.refuse_changes(listings, _listings(files, parameters))
         review.write(asked.report, proof, listings, asked.certificate, digest)
     return asking.status_of(proof)
+
+
+def _certified(
+    file: Path, parameters: Mapping[str, Fraction], asked: Asking[Prove], found: Budget
+) -> tuple[Budget, str | None]:
+    """Return an answer with its proof, and the digest of the certificate that is written then."""
+    limits = asked.options.limits
+    proof = certificate.proved(found, lambda: replayed.with_proof(found, limits))
+    if proof.replayed is None or asked.certificate is None:
+        return proof, None
+    text = source_text(file, parameters)
+    return proof, certificate.write(
+        asked.certificate, lambda: proof_certificates.certify_proof(proof, text, limits)
+    )
 
 
 def _listings(files: Iterable[Path], parameters: Mapping[str, Fraction]) -> list[pages.Listing]:

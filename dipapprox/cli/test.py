@@ -12,9 +12,9 @@ from dipapprox.cli import flags
 from dipapprox.cli.alarm import watching
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.junit import junit_xml
+from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
 from dipapprox.cli.tested import TestedClaims, shown
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.load import (
     PYTHON,
@@ -33,11 +33,6 @@ from dipapprox.source import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import review
-    from dipapprox.privacy import page as pages
-else:
-    review = Deferred("dipapprox.cli.review")
-    pages = Deferred("dipapprox.privacy.page")
 
 _EXAMPLES = """examples:
   dipapprox test svt_gauss.dpg                      the lines '# claim: …' of a program

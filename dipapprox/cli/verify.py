@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.command import Commands, add_command
+from dipapprox.cli.late import review, worst_pair
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
-from dipapprox.deferred import Deferred
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions.kinds import ClosedInterval
 from dipapprox.questions.verify import Verify
@@ -17,12 +17,7 @@ from dipapprox.questions.verify import Verify
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import review
     from dipapprox.privacy.charts import Chart
-    from dipapprox.questions import worst_pair
-else:
-    review = Deferred("dipapprox.cli.review")
-    worst_pair = Deferred("dipapprox.questions.worst_pair")
 
 _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01

@@ -14,12 +14,12 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from dipapprox.errors import Diagnosis, shorten
+from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.grammar import Grammar, rules_in
-from dipapprox.language.lexer import check_name, raw_tokens, read_number
-from dipapprox.language.tokens import DEEPEST_BLOCKS, MOST_TOKENS, TokenStream
+from dipapprox.language.lexer import check_name, read_number
+from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile, Span, unlike_ascii
 
 _USED = frozenset(["IF", "THEN", "ELSE", "RANDOM", "NUMERIC", "OUTPUT", "INPUT", "INPUTSIZE"])
@@ -82,33 +82,13 @@ def t_error(t: Any) -> None:
     t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
 
 
-def read_dip_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
-    """Read the tokens of a `.dip` text; what is misspelled goes to `problems`.
-
-    Raises:
-        SourceError: With all that is misspelled, or if the text is too long or too deep.
-    """
-    tokens: list[Any] = []
-    depth = 0
-    for token in raw_tokens(sys.modules[__name__], source, problems):
-        tokens.append(token)
-        depth += (token.type == "LBRACE") - (token.type == "RBRACE")
-        if len(tokens) > MOST_TOKENS or depth > DEEPEST_BLOCKS:
-            what = f"blocks nest deeper than {DEEPEST_BLOCKS}"
-            if len(tokens) > MOST_TOKENS:
-                what = f"the program has more than {MOST_TOKENS} symbols"
-            raise problems.abort("limit", what, Span(source, token.lexpos, token.endlexpos))
-    problems.finish()
-    return tokens
-
-
 INPUTS = "q"
 OUTPUTS = "out"
 
 _FAMILIES = {"gauss": "Gauss", "lap": "Lap"}
 
 
-class _File(TokenStream):
+class _File(PlainTokens):
     """The tokens, and what the file declares on the way.
 
     Attributes:
@@ -119,8 +99,7 @@ class _File(TokenStream):
     """
 
     def __init__(self, source: SourceFile) -> None:
-        problems = Diagnosis()
-        super().__init__(source, problems, read_dip_tokens(source, problems))
+        super().__init__(source, sys.modules[__name__], "program")
         self.inputs: int | None = None
         self.outputs: int | None = None
         self.values: set[Fraction] = set()

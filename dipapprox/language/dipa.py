@@ -23,22 +23,14 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from dipapprox.errors import Diagnosis, shorten
+from dipapprox.errors import shorten
+from dipapprox.language import dipa_lexer
 from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
-from dipapprox.language.dipa_lexer import TOKENS, read_dipa_tokens
 from dipapprox.language.grammar import Grammar, rules_in
-from dipapprox.language.tokens import TokenStream
+from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile
 
 _EXAMPLE = "a state is e.g. '(q1:non-input, 1/4, 0): x := insample; output oread; goto q2'"
-
-
-class _File(TokenStream):
-    """The tokens, and the problems found on the way."""
-
-    def __init__(self, source: SourceFile) -> None:
-        problems = Diagnosis()
-        super().__init__(source, problems, read_dipa_tokens(source, problems))
 
 
 def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
@@ -52,7 +44,7 @@ def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
         SourceError: With every error of spelling and grammar, in source order. Undefined names
             and the conditions on automata are not looked at here.
     """
-    file = _File(SourceFile(name, text))
+    file = PlainTokens(SourceFile(name, text), dipa_lexer, "automaton")
     locations = copy(_parser()).parse(lexer=file, tracking=True)
     if not locations and not file.problems:
         what = "unexpected end of the text" if locations is None else "the file declares no states"
@@ -296,7 +288,7 @@ def p_error(token: Any) -> None:
 GRAMMAR = Grammar(
     name="dipa",
     start="blocks",
-    tokens=TOKENS,
+    tokens=dipa_lexer.TOKENS,
     precedence=(),
     rules=rules_in(globals()),
     error=p_error,

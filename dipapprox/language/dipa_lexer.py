@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from dipapprox.errors import Diagnosis, shorten
+from dipapprox.errors import shorten
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
-from dipapprox.language.lexer import check_name, raw_tokens, read_number
-from dipapprox.language.tokens import MOST_TOKENS
-from dipapprox.source import SourceFile, Span, unlike_ascii
+from dipapprox.language.lexer import check_name, read_number
+from dipapprox.source import Span, unlike_ascii
 
 KEYWORDS = frozenset(["if", "then", "elseif", "output", "goto", INSAMPLE, INSAMPLE_PRIME])
 
@@ -75,20 +73,3 @@ def t_error(t: Any) -> None:
     }.get(t.value[0], unlike_ascii(t.value[:1]))
     span = Span(t.lexer.source, start, t.lexer.lexpos)
     t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
-
-
-def read_dipa_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
-    """Read the tokens of a `.dipa` text.
-
-    Raises:
-        SourceError: With all that is misspelled, or if the text is too long.
-    """
-    tokens: list[Any] = []
-    for token in raw_tokens(sys.modules[__name__], source, problems):
-        tokens.append(token)
-        if len(tokens) > MOST_TOKENS:
-            span = Span(source, token.lexpos, token.endlexpos)
-            what = f"the automaton has more than {MOST_TOKENS} symbols"
-            raise problems.abort("limit", what, span)
-    problems.finish()
-    return tokens

@@ -32,6 +32,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, did_you_mean, shorten
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.lexer import read_decimal
+from dipapprox.language.traversal import nodes_in
 from dipapprox.source import BLANKS, Diagnostic, Located, SourceFile, Span, unlike_ascii
 
 
@@ -108,17 +109,7 @@ def mentions_epsilon(formula: Formula) -> bool:
 
 def names_of(formula: Formula) -> frozenset[str]:
     """Return the names that occur in a formula."""
-    match formula:
-        case Number():
-            return frozenset()
-        case Name(name):
-            return frozenset({name})
-        case Negation(operand) | Call(_, operand):
-            return names_of(operand)
-        case Operation(left, _, right):
-            return names_of(left) | names_of(right)
-        case _:
-            assert_never(formula)
+    return frozenset(node.name for node in nodes_in(formula) if isinstance(node, Name))
 
 
 def rational_value(formula: Formula, values: Mapping[str, Fraction]) -> Fraction | None:

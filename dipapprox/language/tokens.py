@@ -8,6 +8,7 @@ are enforced here, before any tree exists: what passes is shallow enough for rec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 from dipapprox.errors import Diagnosis, did_you_mean
@@ -194,6 +195,35 @@ def read_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
     tokens = _Structure(source, problems).read()
     problems.finish()
     return tokens
+
+
+class PlainTokens(TokenStream):
+    """The tokens of a text whose line breaks mean nothing, all read.
+
+    Args:
+        source: The text.
+        rules: The module with the token rules.
+        what: What messages call it.
+
+    Raises:
+        SourceError: With all that is misspelled, or if the text is too long or too deep.
+    """
+
+    def __init__(self, source: SourceFile, rules: ModuleType, what: str) -> None:
+        problems = Diagnosis()
+        tokens: list[Any] = []
+        depth = 0
+        for token in raw_tokens(rules, source, problems):
+            tokens.append(token)
+            depth += (token.type == "LBRACE") - (token.type == "RBRACE")
+            if len(tokens) > MOST_TOKENS or depth > DEEPEST_BLOCKS:
+                message = f"blocks nest deeper than {DEEPEST_BLOCKS}"
+                if len(tokens) > MOST_TOKENS:
+                    message = f"the {what} has more than {MOST_TOKENS} symbols"
+                span = Span(source, token.lexpos, token.endlexpos)
+                raise problems.abort("limit", message, span)
+        problems.finish()
+        super().__init__(source, problems, tokens)
 
 
 class _Structure:

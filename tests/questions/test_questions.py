@@ -15,7 +15,7 @@ import pytest
 
 import dipapprox
 from dipapprox import Limits, Options, UserError
-from dipapprox.cli import arguments
+from dipapprox.cli import asking
 from dipapprox.experiments.sweep.tasks import TASKS, keys_of
 from dipapprox.questions.argument import spelled_as_flag, spelled_as_keyword
 from dipapprox.questions.calibrate import Calibrate
@@ -50,7 +50,7 @@ EACH = [pytest.param(question, id=question.name) for question in QUESTIONS]
 
 def words_of(question: type[Question], words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    arguments.add_question(parser, question)
+    asking.add_question(parser, question)
     return parser.parse_args(words)
 
 
@@ -92,9 +92,9 @@ def without_names(question: Question) -> list[object]:
 def test_the_command_line_reads_the_same(question: type[Question]) -> None:
     least = LEAST[question.name]
     words = words_of(question, as_words(least))
-    found = arguments.question_of(words, question)
+    found = asking.question_of(words, question)
     assert without_names(found) == without_names(read(question, least, spelled_as_keyword))
-    options = arguments.options_of(words)
+    options = asking.options_of(words)
     usual = dipapprox.Options()
     for name in ("engine", "tier", "strategy", "precision", "max_precision", "merge", "jobs"):
         assert getattr(options, name) == getattr(usual, name)
@@ -162,7 +162,7 @@ def test_other_edges_name_it_in_their_own_words(name: str, wrong: str) -> None:
             continue
         given = as_words({**LEAST[question.name], name: wrong})
         with pytest.raises(UserError, match=spelled_as_flag(name)):
-            arguments.question_of(words_of(question, given), question)
+            asking.question_of(words_of(question, given), question)
 
 
 def test_engines_and_bits_are_named_too() -> None:

@@ -1,0 +1,43 @@
+"""What some commands need, and most runs never: loaded when it is first used (`deferred`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dipapprox.deferred import Deferred
+
+if TYPE_CHECKING:
+    from dipapprox.cli import certificate, review
+    from dipapprox.cli import plot as plots
+    from dipapprox.experiments import pictures
+    from dipapprox.privacy import page as pages
+    from dipapprox.proof_steps import composed_ends
+    from dipapprox.proofs import replayed
+    from dipapprox.questions import proof_certificates, worst_pair
+    from dipapprox.replays import composition_files, files
+else:
+    certificate = Deferred("dipapprox.cli.certificate")
+    review = Deferred("dipapprox.cli.review")
+    plots = Deferred("dipapprox.cli.plot")
+    pictures = Deferred("dipapprox.experiments.pictures")
+    pages = Deferred("dipapprox.privacy.page")
+    worst_pair = Deferred("dipapprox.questions.worst_pair")
+    composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
+    replayed = Deferred("dipapprox.proofs.replayed")
+    proof_certificates = Deferred("dipapprox.questions.proof_certificates")
+    composition_files = Deferred("dipapprox.replays.composition_files")
+    files = Deferred("dipapprox.replays.files")
+
+__all__ = [
+    "certificate",
+    "composed_ends",
+    "composition_files",
+    "files",
+    "pages",
+    "pictures",
+    "plots",
+    "proof_certificates",
+    "replayed",
+    "review",
+    "worst_pair",
+]
