@@ -13,7 +13,7 @@ from dipapprox.cli import app
 from dipapprox.cli.alarm import stop_watching, watching
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.limits import Limits
-from dipapprox.privacy import verifier
+from dipapprox.privacy import subjects
 from tests.cli.running import run, run_json
 
 PROGRAM = str(Path(__file__).parents[2] / "programs" / "svt_gauss.dpg")
@@ -108,7 +108,7 @@ def test_other_threads_are_left_alone() -> None:
 
 
 def test_a_verdict_is_unknown_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verifier, "execute", busy)
+    monkeypatch.setattr(subjects, "execute", busy)
     words = ("verify", PROGRAM, "--eps", "1", "--delta", "0", "--timeout", "0.5")
     status, fields = run_json(*words)
     assert status == 3
