@@ -17,14 +17,13 @@ from fractions import Fraction
 from math import ceil, floor
 
 from dipapprox.language.core import Cell
-from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.linear.differences import potentials
 from dipapprox.linear.form import LinearForm, Symbol, difference
 from dipapprox.linear.half_spaces import has_interior, implies, nearest_point
 from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.path_ends import supports
-from dipapprox.semantics.real_inputs import NotReal
+from dipapprox.semantics.real_inputs import NotReal, bounds_of
 from dipapprox.semantics.state import Guard, Sample
 
 _HALVINGS = 200
@@ -125,14 +124,6 @@ class PossibleInputs:
         if self._integers and any(each.denominator != 1 for each in inputs):
             raise NotReal("no integer inputs were found that make an output possible")
         return tuple(inputs)
-
-
-def bounds_of(domain: object, integers: bool) -> tuple[Fraction, Fraction] | None:
-    """Return the bounds of real inputs, of whole ones the least and the greatest that there is."""
-    bounds = domain.bounds if isinstance(domain, AllReals) else None
-    if bounds is None or not integers:
-        return bounds
-    return Fraction(ceil(bounds[0])), Fraction(floor(bounds[1]))
 
 
 def _closest(number: Fraction, bounds: tuple[Fraction, Fraction] | None) -> Fraction:

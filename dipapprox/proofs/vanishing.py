@@ -29,9 +29,8 @@ from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Program, 
 from dipapprox.limits import Limits
 from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point
-from dipapprox.proofs.possible_inputs import bounds_of
 from dipapprox.semantics.parts import Part
-from dipapprox.semantics.real_inputs import with_values
+from dipapprox.semantics.real_inputs import bounds_of, with_values
 from dipapprox.semantics.state import FinalStates
 
 MOST_FORMS = 600

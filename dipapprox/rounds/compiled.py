@@ -28,13 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil, floor, lcm
+from math import floor, lcm
 
 from dipapprox.automata.model import Automaton, Laplace, Sample, State, Transition
 from dipapprox.automata.validity import check
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.language import core
-from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
@@ -42,6 +41,7 @@ from dipapprox.rounds.offsets import Offsets
 from dipapprox.rounds.paths import refusal
 from dipapprox.rounds.steps import Atom, Point, Shown, Step, Steps
 from dipapprox.rounds.visible import Seen, tells_steps
+from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 
 SILENT = "(nothing)"
 """What a step shows that publishes nothing; no value of a program has brackets."""
@@ -139,8 +139,7 @@ def _changes(program: core.Program, steps: Steps) -> tuple[Fraction, list[str]]:
         )  # fmt: skip
     if adjacency.norm is not core.Norm.LINF and _interval(program, steps) == (1, -1):
         losses.append(f"adjacency {adjacency.norm.value} is bounded by linf")
-    bounded = [c for c in program.inputs if isinstance(c.domain, AllReals) and c.domain.bounds]
-    if bounded:
+    if are_bounded(program):
         losses.append("inputs lie between bounds")
     integers = any(noise.is_integer for noise in steps.noises)
     reach = {cell.name: _reach(cell, adjacency.radius, integers) for cell in program.inputs}
@@ -159,20 +158,18 @@ def _changes(program: core.Program, steps: Steps) -> tuple[Fraction, list[str]]:
 
 def _reach(cell: core.Cell, radius: Fraction, integers: bool) -> Fraction:
     """Return how much an input may change: the radius, or what its bounds leave of it."""
-    bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
     if integers:
         radius = Fraction(floor(radius))
+    bounds = bounds_of(cell.domain, integers)
     if bounds is None:
         return radius
     low, high = bounds
-    if not integers:
-        return min(radius, high - low)
-    if floor(high) < ceil(low):
+    if high < low:
         raise refusal(
             f"the noise is of integers, and none lies between the bounds of '{cell.name}'",
             cell.span,
         )
-    return min(radius, Fraction(floor(high) - ceil(low)))
+    return min(radius, high - low)
 
 
 class _Compiler:

@@ -17,7 +17,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import core
 from dipapprox.language.cells import cells_of, reached, read, statements_in, tainted, used
-from dipapprox.language.domains import AllIntegers, AllReals, has_names
+from dipapprox.language.domains import AllIntegers, AllReals, Domain, has_names
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import ValueOfAny
@@ -33,6 +33,14 @@ class NotReal(Exception):
         super().__init__(self.reason)
 
 
+def bounds_of(domain: Domain, integers: bool) -> tuple[Fraction, Fraction] | None:
+    """Return the bounds of real inputs, of whole ones the least and the greatest that there is."""
+    bounds = domain.bounds if isinstance(domain, AllReals) else None
+    if bounds is None or not integers:
+        return bounds
+    return Fraction(ceil(bounds[0])), Fraction(floor(bounds[1]))
+
+
 def width_of(program: core.Program, integers: bool) -> Fraction | None:
     """Return the largest distance of the bounds of an input; None if some input has none.
 
@@ -41,16 +49,16 @@ def width_of(program: core.Program, integers: bool) -> Fraction | None:
     """
     widths = list[Fraction]()
     for cell in program.inputs:
-        bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+        bounds = bounds_of(cell.domain, integers)
         if bounds is None:
             continue
         low, high = bounds
-        if integers and floor(high) < ceil(low):
+        if high < low:
             raise NotReal(
                 f"the noise is of integers, and none lies between the bounds of '{cell.name}'",
                 cell.span,
             )
-        widths.append(Fraction(floor(high) - ceil(low)) if integers else high - low)
+        widths.append(high - low)
     return max([*widths, Fraction(0)]) if len(widths) == len(program.inputs) else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import chain, product
+from itertools import product
 
 from dipapprox.errors import NoCertificate
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -20,6 +20,7 @@ from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.signs import Finder
+from dipapprox.services.couplings import matched
 from dipapprox.services.loss import Loss
 from dipapprox.services.ratios import gain_of
 
@@ -133,13 +134,17 @@ class Couplings:
         return self._known[key]
 
     def _groups(self, number: int, ours: Sequence[Path], theirs: Sequence[Path]) -> Json:
-        """Match paths that show the same, as `couplings.paired` does."""
+        """Match paths that show the same, as outcomes are matched."""
         first, second = _classes(ours), _classes(theirs)
         if first.keys() - second.keys():
             raise Undecided(number)
         found: list[Json] = []
         for label, left in first.items():
-            for one, other in _paired(left, second[label]):
+            ways = list(left.items()), list(second[label].items())
+            for ours_alike, theirs_alike in matched(*ways, lambda way: way[0][0]):
+                one, other = (
+                    [k for _, own in each for k in own] for each in (ours_alike, theirs_alike)
+                )
                 gain = self._gain([ours[k] for k in one], [theirs[k] for k in other])
                 found.append([[*one], [*other], gain, None])
         plain: list[Json] = [[[k], [k], 0, None] for k in range(len(ours))]
@@ -179,16 +184,6 @@ def _classes(paths: Sequence[Path]) -> dict[object, _Classes]:
         means = tuple(_relative(each.mean, first) for each in samples)
         alike.setdefault((tuple(path.store.items()), means), []).append(number)
     return found
-
-
-def _paired(left: _Classes, right: _Classes) -> list[tuple[list[int], list[int]]]:
-    """Match classes: those that lead to the same stores, those that come about alike, or all."""
-    ours, theirs = ({store: paths for (store, _), paths in each.items()} for each in (left, right))
-    if len(ours) == len(left) and len(theirs) == len(right) and ours.keys() == theirs.keys():
-        return [(paths, theirs[store]) for store, paths in ours.items()]
-    if len(left) == len(right):
-        return list(zip(left.values(), right.values(), strict=True))
-    return [([*chain(*left.values())], [*chain(*right.values())])]
 
 
 def _relative(form: Form, first: int) -> tuple[object, ...]:

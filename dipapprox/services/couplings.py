@@ -6,11 +6,15 @@ The order of the outcomes is that in which they come about, so equal choices mee
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import TypeVar
 
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.services.model import Outcome, Step
 from dipapprox.services.ratios import Gain
+
+T = TypeVar("T")
 
 
 def by_label(step: Step) -> dict[tuple[object, ...], Step]:
@@ -21,31 +25,37 @@ def by_label(step: Step) -> dict[tuple[object, ...], Step]:
     return {label: tuple(outcomes) for label, outcomes in found.items()}
 
 
+def matched(
+    left: Sequence[T], right: Sequence[T], state: Callable[[T], object]
+) -> list[tuple[Sequence[T], Sequence[T]]]:
+    """Match ways of two runs to show the same, as the lemma of `pairs` allows.
+
+    Those that lead to the same states, those that come about alike, or all with all.
+    """
+    ours, theirs = ({state(each): each for each in side} for side in (left, right))
+    if len(ours) == len(left) and len(theirs) == len(right) and ours.keys() == theirs.keys():
+        return [((each,), (theirs[key],)) for key, each in ours.items()]
+    if len(left) == len(right):
+        return [((one,), (other,)) for one, other in zip(left, right, strict=True)]
+    return [(left, right)]
+
+
 def paired(
     left: Step, right: Step, gain: Callable[[ExponentialRatio, ExponentialRatio], Gain]
 ) -> Iterator[tuple[Outcome, Outcome, Gain]]:
-    """Pair outcomes with equal replies, as the lemma allows."""
+    """Pair outcomes that show the same."""
     if len(left) == 1 == len(right):
         yield left[0], right[0], gain(left[0].probability, right[0].probability)
         return
-    ours = {outcome.state: outcome for outcome in left}
-    theirs = {outcome.state: outcome for outcome in right}
-    if len(ours) == len(left) and len(theirs) == len(right) and ours.keys() == theirs.keys():
-        pairs = [(outcome, theirs[state]) for state, outcome in ours.items()]
-    elif len(left) == len(right):
-        pairs = list(zip(left, right, strict=True))
-    else:
-        whole = gain(_total(left), _total(right))
-        for one in left:
-            for other in right:
-                yield one, other, whole
-        return
-    for one, other in pairs:
-        yield one, other, gain(one.probability, other.probability)
+    for ours, theirs in matched(left, right, lambda outcome: outcome.state):
+        found = gain(_total(ours), _total(theirs))
+        for one, other in product(ours, theirs):
+            yield one, other, found
 
 
-def _total(step: Step) -> ExponentialRatio:
-    total = ExponentialRatio.constant(0)
-    for outcome in step:
+def _total(outcomes: Sequence[Outcome]) -> ExponentialRatio:
+    first, *others = outcomes
+    total = first.probability
+    for outcome in others:
         total = total + outcome.probability
     return total
