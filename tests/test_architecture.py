@@ -37,6 +37,7 @@ LAYERS = (
     "exponentials",
     "arithmetic",
     "laws",
+    "reachability",
     "graphs",
     "flows",
     "linear",
