@@ -37,7 +37,6 @@ LAYERS = (
     "exponentials",
     "arithmetic",
     "laws",
-    "reachability",
     "graphs",
     "flows",
     "linear",

@@ -13,8 +13,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
-from dipapprox.language.traversal import nodes_in
-from dipapprox.reachability import reachable
+from dipapprox.language.traversal import nodes_in, reachable
 
 
 def statements_in(block: Iterable[core.Statement | core.Repeat]) -> Iterator[core.Statement]:

@@ -1,8 +1,8 @@
-"""Walks over trees, of texts and of the core, and trees with some of their parts replaced."""
+"""Walks over trees, of texts and of the core, trees with parts replaced; and walks over graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from dipapprox.data_classes import replace
@@ -13,6 +13,8 @@ Change = Callable[[Any], Any]
 """Returns what stands for a node; None: the node with its parts changed."""
 
 Tree = TypeVar("Tree")
+
+V = TypeVar("V", bound=Hashable)
 
 
 def nodes_in(tree: Any) -> Iterator[Any]:
@@ -128,3 +130,23 @@ def with_names(tree: Tree, values: Mapping[str, ast.Expression]) -> Tree:
 
 def _without(name: str, values: Mapping[str, ast.Expression]) -> dict[str, ast.Expression]:
     return {each: value for each, value in values.items() if each != name}
+
+
+def reachable(starts: Iterable[V], following: Callable[[V], Iterable[V]]) -> set[V]:
+    """Return the vertices, whatever they are, that some of them lead to; these are among them."""
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        new = set(following(waiting.pop())) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def reaching(successors: Mapping[int, Iterable[int]], ends: Iterable[int]) -> set[int]:
+    """Return the vertices from which one of some ends can be reached."""
+    before: dict[int, list[int]] = {}
+    for vertex, heads in successors.items():
+        for head in heads:
+            before.setdefault(head, []).append(vertex)
+    return reachable(ends, lambda vertex: before.get(vertex, ()))

@@ -25,8 +25,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
+from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
-from dipapprox.reachability import reaching
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.courses import Frame, follow, into
 from dipapprox.semantics.evaluation import PathFault

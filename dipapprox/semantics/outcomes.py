@@ -24,8 +24,8 @@ from functools import reduce
 from math import comb
 from operator import or_
 
-from dipapprox import reachability
 from dipapprox.errors import BrokenInvariant
+from dipapprox.language import traversal
 
 NEVER, ALWAYS = 0, 1
 """The empty set, and that of all outcomes of all choices."""
@@ -245,7 +245,7 @@ class OutcomeSets:
 
 def reachable(nodes: Sequence[Node], roots: Iterable[int]) -> list[int]:
     """Return the nodes that sets consist of, children before their parents."""
-    return sorted(reachability.reachable(roots, lambda node: nodes[node][2]))
+    return sorted(traversal.reachable(roots, lambda node: nodes[node][2]))
 
 
 def as_conjunction(nodes: Sequence[Node], number: int) -> list[tuple[int, frozenset[int]]] | None:

@@ -21,7 +21,7 @@ from dipapprox.graphs import components
 from dipapprox.language import core
 from dipapprox.language.cells import Use, assigned, sources_of, statements_in, use_of
 from dipapprox.language.equal_turns import written_out
-from dipapprox.reachability import reachable
+from dipapprox.language.traversal import reachable
 
 
 @dataclass(frozen=True, slots=True)

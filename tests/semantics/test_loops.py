@@ -11,10 +11,10 @@ import pytest
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
+from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw, FiniteLaw
 from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
-from dipapprox.reachability import reaching
 from dipapprox.semantics.chains import law_of_end
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of

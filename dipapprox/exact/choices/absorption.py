@@ -29,9 +29,9 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw
 from dipapprox.limits import Limits
-from dipapprox.reachability import reaching
 
 Edges = Mapping[int, Mapping[int, ExponentialRatio]]
 """A graph: state -> next state -> probability, not identically 0. Nothing follows a last state."""

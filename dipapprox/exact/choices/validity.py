@@ -29,9 +29,9 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.vanishing import vanishing_together
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
-from dipapprox.reachability import reaching
 from dipapprox.semantics.state import Choice
 
 
