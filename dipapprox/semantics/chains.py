@@ -31,14 +31,16 @@ from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.courses import Frame, follow, into
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import NeedsValue
-from dipapprox.semantics.loops import choices_in, endless, situation
 from dipapprox.semantics.path_ends import finish, refuse
 from dipapprox.semantics.run import Run, number_of
 from dipapprox.semantics.splitting import Refused, split, split_on_input
 from dipapprox.semantics.statements import (
     assign,
     assign_value,
+    choices_in,
+    endless,
     require_law,
+    situation,
     split_by_outcome,
     target_name,
     weighed,

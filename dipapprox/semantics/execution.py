@@ -29,16 +29,20 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State, Trail, cone_of
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue
-from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
 from dipapprox.semantics.run import Run, check_states, first_states, new_run, number_of
 from dipapprox.semantics.selections import Selection, selectable, selections_in, ties_apart
 from dipapprox.semantics.splitting import Refused, Split, split, split_on_input
 from dipapprox.semantics.state import Extreme, FinalStates, guards_of, refusal_of_reals
 from dipapprox.semantics.statements import (
+    Situation,
     assign,
     assign_value,
+    choices_in,
     draw,
+    draw_fault,
+    endless,
+    situation,
     split_by_outcome,
     target_name,
     weighed,
