@@ -141,8 +141,8 @@ def leaves_first(neighbours: Sequence[Collection[int]]) -> list[tuple[int, int |
 
 def sources(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
     """Return the vertices without incoming edge, ascending."""
-    graph = _graph(size, edges, directed=True)
-    return tuple(v for v, degree in enumerate(graph.indegree()) if degree == 0)
+    heads = {head for _, head in edges}
+    return tuple(vertex for vertex in range(size) if vertex not in heads)
 
 
 def downward_order(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:

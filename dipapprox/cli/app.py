@@ -164,7 +164,17 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         if words is not None and ("--help" in words or "-h" in words):
             described.add_described(commands.add_parser(name, help=COMMANDS[name]), name)
         else:
-            import_module(f"dipapprox.cli.{name}").add_parser(commands)
+            command = import_module(f"dipapprox.cli.{name}")
+            own = commands.add_parser(
+                name,
+                help=COMMANDS[name],
+                description=command.DESCRIPTION,
+                epilog=command.EXAMPLES,
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+                allow_abbrev=False,
+            )
+            own.set_defaults(run=command.run)
+            command.add_words(own)
     if not chosen:  # what comes is help, the version or a complaint
         for name, line in COMMANDS.items():
             commands.add_parser(name, help=line)

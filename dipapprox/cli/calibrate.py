@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.command import Status
 from dipapprox.cli.late import review
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
     from dipapprox.privacy.charts import Chart
 
-_EXAMPLES = """examples:
+DESCRIPTION = (
+    "Find a certified ε next to a refuted one: run with the first the program\n"
+    "meets the claim, with the second, slightly larger one it does not."
+)
+
+EXAMPLES = """examples:
   dipapprox calibrate svt_gauss.dpg --eps-prv 1 --delta 0.01
   dipapprox calibrate svt_gauss.dpg -p N=5 --eps-prv 1/2 --delta 0 --width 1e-4 --json
 
@@ -28,16 +33,8 @@ exit status: 0 done, 2 bad input or usage, 3 no such pair of ε found, 130 inter
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "calibrate",
-        description="Find a certified ε next to a refuted one: run with the first the program\n"
-        "meets the claim, with the second, slightly larger one it does not.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     asking.add_asking(parser, Calibrate)
     flags.add_report(parser)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dipapprox.cli import flags
-from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.command import Status
 from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, show_answer
 from dipapprox.language.load import read_text
@@ -23,7 +23,9 @@ EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: 
 
 _LARGEST_FILE = 2**28
 
-_EXAMPLES = """examples:
+DESCRIPTION = "Check a certificate of `verify`, `decide`, `prove` or `compose`."
+
+EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01 --certificate svt.json
   dipapprox check svt.json
   dipapprox decide svt1.dpg --certificate svt1.json
@@ -38,15 +40,8 @@ exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 i
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "check",
-        description="Check a certificate of `verify`, `decide`, `prove` or `compose`.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     parser.add_argument("file", type=Path, metavar="CERT", help="a certificate (JSON)")
     parser.add_argument(
         "--explain",

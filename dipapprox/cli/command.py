@@ -1,6 +1,7 @@
 """Commands and their parser: what a command is, and mistakes in a line or two, not the whole usage.
 
-A command is a parser and `run`: words to an exit status.
+A command is a module: what `--help` begins with (DESCRIPTION) and ends with (EXAMPLES), its words
+(`add_words`), and `run`, which reads the words, does the work and returns the exit status.
 
 dipapprox verify svt.dpg --esp 1    →    error: --esp is no flag of verify
                                          hint: did you mean '--eps'?
@@ -10,14 +11,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from dipapprox.errors import did_you_mean
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 COMMANDS = {
     "verify": "decide whether a program is differentially private",
@@ -40,9 +38,6 @@ COMMANDS = {
 }
 """The commands, each the name of a module beside this one, with a line for the list of them all."""
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""Where commands are added."""
-
 
 class Status(IntEnum):
     """Exit statuses that mean the same in every command; 0 and 1 are a command's own answers."""
@@ -50,35 +45,6 @@ class Status(IntEnum):
     BAD_INPUT = 2
     UNKNOWN = 3
     INTERRUPTED = 130  # 128 + SIGINT
-
-
-def add_command(
-    commands: Commands,
-    name: str,
-    *,
-    description: str,
-    epilog: str,
-    run: Callable[[argparse.Namespace, Console], int],
-) -> argparse.ArgumentParser:
-    """Add a command without any words of its own yet.
-
-    Args:
-        commands: Of the program.
-        name: The word that chooses it.
-        description: What `--help` begins with, lines as they are.
-        epilog: What it ends with: examples and exit statuses.
-        run: Reads the words, does the work, reports on the console and returns the exit status.
-    """
-    parser = commands.add_parser(
-        name,
-        help=COMMANDS[name],
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
-    return parser
 
 
 _FILE = re.compile(r".+\.(dpg|dip|dipa|py(:\w+)?)")

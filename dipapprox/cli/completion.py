@@ -14,14 +14,16 @@ import shtab
 
 from dipapprox.bundled import bundled_programs, table_names
 from dipapprox.cli.app import build_parser
-from dipapprox.cli.command import Commands, add_command, commands_of
+from dipapprox.cli.command import commands_of
 from dipapprox.cli.described import add_described
 from dipapprox.cli.output import write
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_EXAMPLES = """examples:
+DESCRIPTION = "Print a script that completes commands and flags in a shell."
+
+EXAMPLES = """examples:
   dipapprox completion bash > ~/.local/share/bash-completion/completions/dipapprox
   dipapprox completion zsh > ~/.zfunc/_dipapprox        with ~/.zfunc in fpath
   dipapprox completion fish > ~/.config/fish/completions/dipapprox.fish
@@ -42,15 +44,8 @@ _FILES = {
 """What the shell completes a word with, by its metavar."""
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "completion",
-        description="Print a script that completes commands and flags in a shell.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     parser.add_argument("shell", choices=SHELLS, help="for which shell")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_parameters, parameters_of
-from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.command import Status
 from dipapprox.cli.late import certificate, composed_ends, composition_files, pages, plots, review
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from dipapprox.privacy.options import Options
 
 
-_EXAMPLES = """examples:
+DESCRIPTION = (
+    "Enclose what many runs cost together: programs, mechanisms of a catalogue,\n"
+    "on samples of the data or on all of it, chosen adaptively or not."
+)
+
+EXAMPLES = """examples:
   dipapprox compose pipeline.toml --delta 1e-6                      least ε_prv of a whole pipeline
   dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --delta 1e-6 --width 1
   dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --eps-prv 2 --delta 1e-6     a claim
@@ -60,16 +65,8 @@ exit status: 0 DP or done, 1 Not_DP, 2 bad input or usage, 3 Unknown or wider th
 _OF_PROGRAMS = ("eps", "times", "subsample")
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "compose",
-        description="Enclose what many runs cost together: programs, mechanisms of a catalogue,\n"
-        "on samples of the data or on all of it, chosen adaptively or not.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     parser.add_argument(
         "files",
         nargs="+",

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.questions.decide import Decide
@@ -15,7 +14,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-_EXAMPLES = """examples:
+DESCRIPTION = (
+    "Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
+    "of an interval: exactly, for Laplace and discrete noise of scales a / eps."
+)
+
+EXAMPLES = """examples:
   dipapprox decide svt1.dpg -p N=3                  ε-DP for all ε > 0
   dipapprox decide svt1.dpg --budget 1/2            (ε/2)-DP for all ε > 0
   dipapprox decide sparse.dpg --budget 1/2 --delta "exp(-2)" --least-delta
@@ -26,16 +30,8 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "decide",
-        description="Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
-        "of an interval: exactly, for Laplace and discrete noise of scales a / eps.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     asking.add_asking(parser, Decide)
     asking.add_certificate(parser)
     flags.add_report(parser)

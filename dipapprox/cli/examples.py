@@ -10,13 +10,14 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from dipapprox.bundled import bundled_programs
-from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show, write, write_new
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.load import DIPA, DPG
 
-_EXAMPLES = """examples:
+DESCRIPTION = "List the programs that come with dipapprox, print one, or copy it."
+
+EXAMPLES = """examples:
   dipapprox examples                          what there is
   dipapprox examples svt_gauss                print one
   dipapprox examples svt_gauss --copy .       a copy to work with
@@ -27,15 +28,8 @@ exit status: 0 done, 2 bad input or usage, 130 interrupted
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "examples",
-        description="List the programs that come with dipapprox, print one, or copy it.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")
     parser.add_argument("--copy", type=Path, metavar="FOLDER", help="copy it there instead")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_program, load, program_of
-from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.command import Status
 from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.explanation_view import (
@@ -41,7 +41,11 @@ _SECONDS = "60"
 
 _FORMATS = {"text": as_text, "latex": as_latex, "dot": as_dot}
 
-_EXAMPLES = """examples:
+DESCRIPTION = (
+    "Show final states, guards, dependencies, and integrals before and after\noptimisation."
+)
+
+EXAMPLES = """examples:
   dipapprox explain svt_gauss.dpg
   dipapprox explain svt_gauss.dpg -p N=5 --no-merge --json      the columns of the papers' tables
   dipapprox explain svt_gauss.dpg --eps 0.5 --input 0,1 --format latex
@@ -55,16 +59,8 @@ exit status: 0 done, 2 bad input or usage, 3 not all could be shown, 130 interru
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "explain",
-        description="Show final states, guards, dependencies, and integrals before and after\n"
-        "optimisation.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     add_program(parser)
     parser.add_argument("--eps", default="1", metavar="E", help="the program's ε (default: 1)")
     parser.add_argument("--input", metavar="ROW", help="values of all input cells: 0,1")

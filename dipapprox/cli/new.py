@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write, write_new
 from dipapprox.errors import UserError
 
@@ -16,7 +15,9 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 
-_EXAMPLES = """examples:
+DESCRIPTION = "Write a commented program to start from, with claims: NAME.dpg or NAME.py."
+
+EXAMPLES = """examples:
   dipapprox new my_mechanism                        a sparse vector mechanism to change
   dipapprox new my_count --template gaussian          a number with Gaussian noise
   dipapprox new my_module --template function         a mechanism as a Python function
@@ -33,15 +34,8 @@ exit status: 0 written, 2 bad input or usage, 130 interrupted
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "new",
-        description="Write a commented program to start from, with claims: NAME.dpg or NAME.py.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     parser.add_argument("name", metavar="NAME", help="of the file, with or without its ending")
     parser.add_argument(
         "--template",

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.command import Status
 from dipapprox.cli.late import plots
 from dipapprox.cli.output import show_answer
 from dipapprox.data_classes import replace
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _BINS = 80
 """Of a density, in a picture."""
 
-_EXAMPLES = """examples:
+DESCRIPTION = "Enclose the probability of every output for one input."
+
+EXAMPLES = """examples:
   dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1
   dipapprox probability svt4.dpg --eps 1 --input -1,0 --precision 200 --json
   dipapprox probability svt4.dpg --eps 1 --input 0,0 --relative-width 1e-6    six digits
@@ -31,15 +33,8 @@ exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "probability",
-        description="Enclose the probability of every output for one input.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     asking.add_asking(parser, Probability)
     flags.add_report(parser)
     asking.add_plot(parser, "the densities of real outputs")

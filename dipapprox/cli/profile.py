@@ -8,7 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.command import Status
 from dipapprox.cli.late import plots, review, worst_pair
 from dipapprox.cli.output import show_answer, write
 from dipapprox.cli.progress import reporting
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
     from dipapprox.privacy.charts import Chart
 
-_EXAMPLES = """examples:
+DESCRIPTION = "Enclose the tightest privacy guarantee of a program at one ε."
+
+EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for an ε_prv
   dipapprox profile svt_gauss.dpg --eps 0.5 -p N=5 --delta 0.01    least ε_prv for a δ
   dipapprox profile svt_gauss.dpg --eps 0.5 --delta 0              pure privacy
@@ -42,15 +44,8 @@ proved, 130 interrupted
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "profile",
-        description="Enclose the tightest privacy guarantee of a program at one ε.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     asking.add_asking(parser, Profile)
     flags.add_report(parser)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
-from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.late import certificate, pages, proof_certificates, replayed, review
 from dipapprox.cli.output import check_place, show_answer, write_whole
 from dipapprox.errors import UserError
@@ -33,7 +32,13 @@ if TYPE_CHECKING:
     from dipapprox.questions.prove import Proof
     from dipapprox.services.family_proof import FamilyProof
 
-_EXAMPLES = """examples:
+DESCRIPTION = (
+    "Find the least D for which an automaton or a program with Laplace noise is\n"
+    "(D ε, 0)-differentially private, for every ε > 0 and all real inputs, or a service for\n"
+    "every sequence of calls: exactly, or from both sides; or show what leaves it without any."
+)
+
+EXAMPLES = """examples:
   dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
   dipapprox prove svt_laplace.dpg --reals -p N=4    the same for a program with 4 real inputs
   dipapprox prove svt_laplace.dpg --for-all N       and with any number of them
@@ -56,17 +61,8 @@ _FAMILIES = "--families"
 _IMPLEMENTS = "--implements"
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "prove",
-        description="Find the least D for which an automaton or a program with Laplace noise is\n"
-        "(D ε, 0)-differentially private, for every ε > 0 and all real inputs, or a service for\n"
-        "every sequence of calls: exactly, or from both sides; or show what leaves it without any.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     add_file(parser, "a program (.dpg, module.py:name), an automaton (.dipa), or the name of one")
     add_parameters(parser)
     parser.add_argument(

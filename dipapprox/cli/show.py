@@ -9,7 +9,6 @@ from rich.syntax import Syntax
 
 from dipapprox.cli import flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
-from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show, show_json, write
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
@@ -31,7 +30,9 @@ else:
     rounds = Deferred("dipapprox.proof_steps.rounds")
     services = Deferred("dipapprox.proof_steps.services")
 
-_EXAMPLES = """examples:
+DESCRIPTION = "Print a program as .dpg text: a mechanism in Python, a .dip or a .dpg file."
+
+EXAMPLES = """examples:
   dipapprox show mechanisms.py:svt                  the program that a Python function is
   dipapprox show mechanisms.py:svt -p N=5 > svt5.dpg
   dipapprox show svt_gauss.dpg                      a file, as it is; .dip files as .dpg
@@ -44,15 +45,8 @@ exit status: 0 done, 2 bad input or usage, 130 interrupted
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "show",
-        description="Print a program as .dpg text: a mechanism in Python, a .dip or a .dpg file.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     add_file(parser, "a mechanism in Python (module.py:name), or a program (.dpg, .dip)")
     add_parameters(parser)
     parser.add_argument(

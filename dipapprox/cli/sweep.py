@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.command import Status
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import reporting
 from dipapprox.cli.sweep_report import count_cases, summary_report
@@ -21,7 +21,11 @@ from dipapprox.experiments.sweep.summary import groups_of
 from dipapprox.experiments.sweep.sweep import Sweep
 from dipapprox.questions import numbers
 
-_EXAMPLES = """examples:
+DESCRIPTION = (
+    "Run all cases of a grid in processes of their own and write one line of\nJSON for each."
+)
+
+EXAMPLES = """examples:
   dipapprox sweep grid.toml --out results.jsonl --jobs 2
   dipapprox sweep grid.toml --out results.jsonl --cluster tcp://10.0.0.1:8786
   dipapprox sweep --summary results.jsonl --plot pictures
@@ -49,16 +53,8 @@ exit status: 0 all cases are in the file (whatever their answers), 2 bad input o
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "sweep",
-        description="Run all cases of a grid in processes of their own and write one line of\n"
-        "JSON for each.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     parser.add_argument(
         "spec", nargs="?", type=Path, metavar="SPEC", help="a TOML file that describes a grid"
     )

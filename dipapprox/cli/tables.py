@@ -9,7 +9,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import reporting
 from dipapprox.experiments.machine import describe_machine
@@ -19,7 +18,12 @@ from dipapprox.experiments.tables.table import Table, write_tables
 
 UNEXPLAINED = 1
 
-_EXAMPLES = """examples:
+DESCRIPTION = (
+    "Rerun every row of the papers' tables and print ours beside the published\n"
+    "verdict, structure and time."
+)
+
+EXAMPLES = """examples:
   dipapprox tables                         all of them, about a minute
   dipapprox tables 7 dipc-3 dipaut-1       some
   dipapprox tables --quick                 small rows only
@@ -34,16 +38,8 @@ exit status: 0 every difference is explained, 1 some is not, 2 bad input or usag
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "tables",
-        description="Rerun every row of the papers' tables and print ours beside the published\n"
-        "verdict, structure and time.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     parser.add_argument(
         "names",
         nargs="*",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import flags
 from dipapprox.cli.alarm import watching
-from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.command import Status
 from dipapprox.cli.junit import junit_xml
 from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-_EXAMPLES = """examples:
+DESCRIPTION = "Test the claims that stand with programs, and say which do not hold."
+
+EXAMPLES = """examples:
   dipapprox test svt_gauss.dpg                      the lines '# claim: …' of a program
   dipapprox test svt4.dpg mechanisms.py             and of all functions in a Python file
   dipapprox test svt4.dpg --junit report.xml        for services that run tests
@@ -56,15 +58,8 @@ exit status: 0 all hold, 1 one is false, 2 bad input or an error, 3 one is unkno
 _JUNIT = "--junit"
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "test",
-        description="Test the claims that stand with programs, and say which do not hold.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     parser.add_argument(
         "files",
         type=Path,

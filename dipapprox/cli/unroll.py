@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
-from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write, write_whole
 from dipapprox.errors import UserError
 from dipapprox.language.call_sequences import read_calls
@@ -21,7 +20,12 @@ from dipapprox.services.service_proof import examiner_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-_EXAMPLES = """examples:
+DESCRIPTION = (
+    "Write one sequence of calls of a service as a program without state: its\n"
+    "only input is whether one data call is made, its outputs are the replies."
+)
+
+EXAMPLES = """examples:
   dipapprox unroll slots.dpg "data 1, sum"          is it seen that the data call was made?
   dipapprox unroll slots.dpg "data 0, +data 1, sum" --out two.dpg
   dipapprox unroll slots.dpg -p t=1 "data -1, +data 1, sum"
@@ -37,16 +41,8 @@ exit status: 0 written, 2 bad input or usage, 130 interrupted
 _OUT = "--out"
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "unroll",
-        description="Write one sequence of calls of a service as a program without state: its\n"
-        "only input is whether one data call is made, its outputs are the replies.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     add_file(parser, "a service (.dpg)")
     parser.add_argument("calls", metavar="CALLS", help="'data 1, sum', with commas between them")
     add_parameters(parser)

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.late import review, worst_pair
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
@@ -19,7 +18,9 @@ if TYPE_CHECKING:
 
     from dipapprox.privacy.charts import Chart
 
-_EXAMPLES = """examples:
+DESCRIPTION = "Decide whether a program is (eps_prv, delta)-differentially private."
+
+EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
   dipapprox verify svt_gauss.dpg -p N=25 --eps 1/2 --eps-prv 1.24 --delta 0.01 --pairs single
   dipapprox verify svt4.dpg --eps 1 --delta 0 --pairs "-1,0~0,-1" --json
@@ -30,15 +31,8 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "verify",
-        description="Decide whether a program is (eps_prv, delta)-differentially private.",
-        epilog=_EXAMPLES,
-        run=run,
-    )
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command to its parser."""
     asking.add_asking(parser, Verify)
     asking.add_certificate(parser)
     flags.add_report(parser)

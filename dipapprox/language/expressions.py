@@ -29,6 +29,7 @@ from dipapprox.language.folding import (
     check_tree,
     combine,
     compare,
+    folded_sum,
     scaled,
 )
 from dipapprox.language.scales import ScaleInUse, evaluate_scale
@@ -173,19 +174,12 @@ class Expressions:
         return self.constants.get(node.name) if isinstance(node, ast.Name) else None
 
     def _sum(self, node: ast.Sum) -> core.Expression:
-        constant = Fraction(0)
-        terms: list[core.Expression] = []
+        terms = []
         for operator, operand in zip(("+", *node.operators), node.operands, strict=True):
             term = self.value(operand)
-            if isinstance(term, core.Constant):
-                number = as_number(term)
-                constant += number if operator == "+" else -number
-                check_size(constant, node.span)
-            else:
-                terms.append(term if operator == "+" else scaled(Fraction(-1), term, operand))
-        if constant or not terms:
-            terms.append(core.Constant(constant, span=node.span))
-        return balanced(terms, core.Sum, node)
+            terms.append(term if operator == "+" else scaled(Fraction(-1), term, operand))
+        found: core.Expression = folded_sum(terms, core.Sum, node.span)
+        return found
 
     def _product(self, node: ast.Product) -> core.Expression:
         factor = _ONE
@@ -202,7 +196,7 @@ class Expressions:
             check_size(factor, node.span)
         if not others:
             return core.Constant(factor, span=node.span)
-        return scaled(factor, balanced(others, core.Product, node), node)
+        return scaled(factor, balanced(others, core.Product, node.span), node)
 
     def _power(self, node: ast.Power) -> core.Expression:
         base = self.value(node.base)
@@ -216,7 +210,7 @@ class Expressions:
             )  # fmt: skip
         if exponent == 0:
             return core.Constant(_ONE, span=node.span)
-        product = balanced([base] * exponent, core.Product, node)
+        product: core.Expression = balanced([base] * exponent, core.Product, node.span)
         check_tree(product, node.span)
         return product
 

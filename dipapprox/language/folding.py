@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from typing import Any
 
 from dipapprox.language import ast, core
-from dipapprox.language.constants import Wrong
+from dipapprox.language.constants import Wrong, check_size
 from dipapprox.source import Span
 
 TRUE = core.All(())
@@ -79,15 +80,26 @@ def terms_of(
             yield factor, node
 
 
-def balanced(
-    terms: list[core.Expression],
-    shape: type[core.Sum] | type[core.Product],
-    node: ast.Expression,
-) -> core.Expression:
-    """Combine terms, at least one, to a tree of logarithmic depth."""
+def folded_sum(terms: Iterable[Any], shape: type[Any], span: Span | None) -> Any:
+    """Add up expressions, or weights, by a type of sums; the constants among them are one."""
+    constant = Fraction(0)
+    others: list[Any] = []
+    for term in terms:
+        if isinstance(term, core.Constant):
+            constant += as_number(term)
+            check_size(constant, span)
+        else:
+            others.append(term)
+    if constant or not others:
+        others.append(core.Constant(constant, span=span))
+    return balanced(others, shape, span)
+
+
+def balanced(terms: list[Any], shape: type[Any], span: Span | None) -> Any:
+    """Combine expressions, or weights, at least one, to a tree of logarithmic depth."""
     while len(terms) > 1:
         terms = [
-            shape(terms[i], terms[i + 1], span=node.span) if i + 1 < len(terms) else terms[i]
+            shape(terms[i], terms[i + 1], span=span) if i + 1 < len(terms) else terms[i]
             for i in range(0, len(terms), 2)
         ]
     return terms[0]

@@ -11,7 +11,7 @@ from fractions import Fraction
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, check_size, evaluate_exponent, power
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.folding import as_number, check_tree
+from dipapprox.language.folding import as_number, balanced, check_tree, folded_sum
 from dipapprox.language.symbols import EPSILON, EXPONENTIAL
 from dipapprox.source import Span
 
@@ -42,7 +42,8 @@ def elaborate_weight(node: ast.Expression, expressions: Expressions) -> core.Wei
                 for operator, operand in zip(("+", *operators), operands, strict=True):
                     sign = core.Constant(Fraction(1 if operator == "+" else -1))
                     terms.append(_product([sign, weight(operand)], operand.span))
-                return _sum(terms, node.span)
+                total: core.Weight = folded_sum(terms, core.WeightSum, node.span)
+                return total
             case ast.Product(operands, operators):
                 factors = []
                 for operator, operand in zip(("*", *operators), operands, strict=True):
@@ -60,20 +61,6 @@ def elaborate_weight(node: ast.Expression, expressions: Expressions) -> core.Wei
     return weight(node)
 
 
-def _sum(terms: list[core.Weight], span: Span | None) -> core.Weight:
-    constant = Fraction(0)
-    others: list[core.Weight] = []
-    for term in terms:
-        if isinstance(term, core.Constant):
-            constant += as_number(term)
-            check_size(constant, span)
-        else:
-            others.append(term)
-    if constant or not others:
-        others.append(core.Constant(constant, span=span))
-    return _balanced(others, core.WeightSum)
-
-
 def _product(factors: list[core.Weight], span: Span | None) -> core.Weight:
     constant = Fraction(1)
     others: list[core.Weight] = []
@@ -89,25 +76,14 @@ def _product(factors: list[core.Weight], span: Span | None) -> core.Weight:
         check_size(constant, span)
     if constant == 0 or constant != 1 or not others:
         others.insert(0, core.Constant(constant, span=span))
-    return _balanced(others, core.WeightProduct)
+    product: core.Weight = balanced(others, core.WeightProduct, span)
+    return product
 
 
 def _inverse(factor: core.Weight, span: Span | None) -> core.Weight:
     if not isinstance(factor, core.Constant):
         return core.Inverse(factor, span=span)
     return core.Constant(power(as_number(factor), -1, span), span=span)
-
-
-def _balanced(
-    parts: list[core.Weight], node: type[core.WeightSum] | type[core.WeightProduct]
-) -> core.Weight:
-    """Combine parts, at least one, to a tree of logarithmic depth."""
-    while len(parts) > 1:
-        parts = [
-            node(parts[i], parts[i + 1]) if i + 1 < len(parts) else parts[i]
-            for i in range(0, len(parts), 2)
-        ]
-    return parts[0]
 
 
 _ELSEWHERE = frozenset([-1])
