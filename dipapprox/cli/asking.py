@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import certificate, files, pages, pictures, review
+from dipapprox.cli.late import certificate, files, pages, pictures, records, review
 from dipapprox.cli.output import check_new, check_place
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
@@ -31,7 +31,6 @@ from dipapprox.language.load import (
 from dipapprox.language.unused import unused
 from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.privacy.certificate import ProgramText
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
@@ -333,7 +332,7 @@ def write_certificate(
     """
     if asked.certificate is None or found.replayed is None:
         return None
-    text = ProgramText(program.name, source.language, source.text)
+    text = records.ProgramText(program.name, source.language, source.text)
     chosen, limits = pairs.select(program), asked.options.limits
     return certificate.write(
         asked.certificate, lambda: files.certify_answer(program, text, found, chosen, limits)

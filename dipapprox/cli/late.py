@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dipapprox.cli import certificate, review
     from dipapprox.cli import plot as plots
     from dipapprox.experiments import pictures
+    from dipapprox.privacy import certificate as records
     from dipapprox.privacy import page as pages
     from dipapprox.proof_steps import composed_ends
     from dipapprox.proofs import replayed
@@ -20,6 +21,7 @@ else:
     review = Deferred("dipapprox.cli.review")
     plots = Deferred("dipapprox.cli.plot")
     pictures = Deferred("dipapprox.experiments.pictures")
+    records = Deferred("dipapprox.privacy.certificate")
     pages = Deferred("dipapprox.privacy.page")
     worst_pair = Deferred("dipapprox.questions.worst_pair")
     composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
@@ -37,6 +39,7 @@ __all__ = [
     "pictures",
     "plots",
     "proof_certificates",
+    "records",
     "replayed",
     "review",
     "worst_pair",
