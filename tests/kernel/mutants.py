@@ -162,8 +162,10 @@ def parsed(module: str) -> tuple[ast.Module, list[tuple[ast.AST, ast.AST, str, i
 
 
 def _is_taste(node: ast.AST, field: str) -> bool:
-    """Limits of work, words of errors, annotations, docstrings: nothing rests on them."""
+    """Limits of work, what is spent, words of errors, annotations: nothing rests on them."""
     match node:
+        case ast.Call(func=ast.Name(id="spend" | "spend_balls")):
+            return True
         case ast.Assign(targets=[ast.Name(id=name)]):
             return name.lstrip("_").split("_")[0] in LIMITS
         case ast.JoinedStr() | ast.ImportFrom() | ast.Import():

@@ -1,0 +1,323 @@
+"""Proofs of budgets with one thing wrong: each is refused for that, and for nothing else."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dipapprox.kernel import potential
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.judgements import Budgets
+from dipapprox.kernel.replay import replay
+
+Json = Any
+
+
+def read(cell: str, name: str = "next q") -> Json:
+    """Read the next number of a stream, or one of the inputs."""
+    return ["set", ["cell", cell], ["cell", name]]
+
+
+def draw(cell: str, mean: Json, size: Json = 1, family: str = "Lap") -> Json:
+    return ["draw", ["cell", cell], family, mean, [size, -1]]
+
+
+def say(value: Json) -> Json:
+    return ["set", ["cell", "out"], value]
+
+
+def stream(body: list[Json], turn: list[Json] | None, **changed: Json) -> Json:
+    """A machine that publishes what "out" gets, and whose input changes by 1 at most."""
+    return {
+        "inputs": [["next q", {"low": None, "high": None}]],
+        "whole": False,
+        "adjacency": {"norm": "linf", "radius": 1},
+        "body": body,
+        "round": turn,
+        "published": {
+            "whenever": ["out"],
+            "first": [],
+            "each": [],
+            "ends": True,
+            "padding": None,
+        },
+        **changed,
+    }
+
+
+def node(
+    cases: list[Json],
+    allowances: list[Json],
+    values: tuple[Json, ...] = (),
+    held: tuple[str, ...] = (),
+    facts: tuple[Json, ...] = (),
+) -> Json:
+    return {
+        "values": list(values),
+        "held": list(held),
+        "facts": list(facts),
+        "allowances": allowances,
+        "joined": [],
+        "cases": cases,
+    }
+
+
+def to(place: int | None, *moves: Json, facts: tuple[Json, ...] = ()) -> Json:
+    return {"to": place, "facts": list(facts), "moves": list(moves)}
+
+
+def proves(machine: Json, nodes: list[Json], quiet: tuple[Json, ...] = ()) -> Budgets:
+    """What a potential says of a machine; it is the only step."""
+    step = {"rule": "potential", "from": [], "nodes": nodes, "quiet": list(quiet)}
+    budget = nodes[0]["allowances"][0][0]
+    judged = replay(machine, {"verdict": "DP", "budget": budget, "at least": None}, [step])
+    assert isinstance(judged, Budgets)
+    return judged
+
+
+SPARSE = stream(
+    [draw("t", 0, 2), ["set", ["cell", "count"], 0]],
+    [
+        read("q"),
+        draw("x", ["cell", "q"], 4),
+        [
+            "if",
+            [">=", ["cell", "x"], ["cell", "t"]],
+            [
+                say(1),
+                ["set", ["cell", "count"], ["+", ["cell", "count"], 1]],
+                ["if", ["=", ["cell", "count"], 1], [["exit"]], []],
+            ],
+            [say(0)],
+        ],
+    ],
+)
+"""A sparse vector that ends with its first answer: threshold of scale 2, answers of scale 4."""
+
+START = node([to(1, [0, [1]])], [[1, []]])
+BELOW = {"input": 1, "cases": [to(1, [0, [-1]]), to(1, [0, [1]])]}
+ABOVE = to(None, [0, [1]])
+GOES_ON = node([BELOW, ABOVE], [["1/2", [1]]], (["count", 0],), ("t",))
+NODES = [START, GOES_ON]
+
+
+def edited(**changed: Json) -> list[Json]:
+    return [START, {**GOES_ON, **changed}]
+
+
+def test_the_proof_that_is_changed_holds() -> None:
+    assert proves(SPARSE, NODES) == Budgets(1)
+
+
+TWICE = [["count", 0], ["count", 0]]
+ONCE_MORE = {**GOES_ON, "joined": [[0, 1]]}
+ROUND_AGAIN = {"input": 1, "cases": [to(0), to(0)]}
+
+REFUSED: dict[str, tuple[list[Json], str]] = {
+    "a value twice": (edited(values=TWICE), "a cell twice"),
+    "a cell held twice": (
+        edited(held=["t", "t"], allowances=[["1/2", [1, 1]]]),
+        "a cell twice",
+    ),
+    "a cell that is known and held": (
+        edited(held=["t", "count"], allowances=[["1/2", [1, 0]]]),
+        "a cell twice",
+    ),
+    "a potential below 0": (
+        edited(allowances=[["1/2", [1]], ["-1/2", [1]]]),
+        "an allowance below 0",
+    ),
+    "a start that knows something": ([{**START, "values": TWICE[:1]}, GOES_ON], "the start"),
+    "a start that holds something": ([{**START, "held": ["t"]}, GOES_ON], "shifts"),
+    "a start with two allowances": (
+        [{**START, "allowances": [[1, []], [1, []]]}, GOES_ON],
+        "the start",
+    ),
+    "no nodes": ([], "the start"),
+    "alike nodes that join otherwise": ([*NODES, ONCE_MORE], "in different ways"),
+    "a path too few": (edited(cases=[BELOW]), "2 paths"),
+    "a path too many": (edited(cases=[BELOW, ABOVE, ABOVE]), "2 paths"),
+    "an end before the end": (edited(cases=[to(None, [0, [1]]), ABOVE]), "ends before"),
+    "no end at the end": (edited(cases=[BELOW, to(1, [0, [1]])]), "goes on after its end"),
+    "back to the start": (edited(cases=[ROUND_AGAIN, ABOVE]), "no such node"),
+    "a node that is not there": (
+        edited(cases=[{**BELOW, "cases": [to(2, [0, [-1]]), to(2, [0, [1]])]}, ABOVE]),
+        "no such node",
+    ),
+    "another value": (edited(values=[["count", 1]]), "hold something else"),
+    "a cell without a value": (edited(values=[["counted", 0]]), "hold something else"),
+    "a cell that holds no number": (
+        edited(held=["t", "x"], allowances=[["1/2", [1, 0]]]),
+        "no number",
+    ),
+    "no move": (edited(cases=[to(1), ABOVE]), "a move for every allowance"),
+    "a move too many": (
+        edited(cases=[BELOW, to(None, [0, [1]], [0, [1]])]),
+        "a move for every allowance",
+    ),
+    "an allowance that is not there": (edited(cases=[BELOW, to(None, [1, [1]])]), "no such allow"),
+    "an allowance from the end": (edited(cases=[BELOW, to(None, [-1, [1]])]), "no such allow"),
+    "a shift too many": (edited(cases=[BELOW, to(None, [0, [1, 0]])]), "more shifts than samples"),
+    "a shift by a sample": (
+        edited(cases=[BELOW, to(None, [0, [[1, [[0, 1]]]]])]),
+        "shifts depend on inputs",
+    ),
+    "a shift by itself": (edited(cases=[BELOW, to(None, [0, [[1, [[2, 1]]]]])]), "not there"),
+    "an input that is a cell": (edited(cases=[{**BELOW, "input": 0}, ABOVE]), "not an input"),
+    "an input that is a sample": (edited(cases=[{**BELOW, "input": 2}, ABOVE]), "not an input"),
+    "an input behind the last": (edited(cases=[{**BELOW, "input": 3}, ABOVE]), "not read"),
+    "an input before the first": (edited(cases=[{**BELOW, "input": -1}, ABOVE]), "not read"),
+    "an input that is parted twice": (
+        edited(cases=[{"input": 1, "cases": [BELOW, BELOW]}, ABOVE]),
+        "or twice",
+    ),
+    "a third change": (edited(cases=[{**BELOW, "cases": [*BELOW["cases"]] * 2}, ABOVE]), "cases"),
+    "several inputs": (
+        edited(cases=[{"alone": [BELOW["cases"]]}, ABOVE]),
+        "several inputs may change",
+    ),
+    "a shift that does not meet a guard": (
+        edited(cases=[{**BELOW, "cases": [to(1, [0, [-1]]), to(1, [0, [3]])]}, ABOVE]),
+        "a guard does not hold",
+    ),
+    "too little": ([{**START, "allowances": [["99/100", []]]}, GOES_ON], "1/100 is missing"),
+    "too little later": (edited(allowances=[["49/100", [1]]]), "1/100 is missing"),
+    "another shift at the node": (
+        [node([to(1, [0, ["1/2"]])], [[1, []]]), GOES_ON],
+        "'t' is shifted otherwise",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_wrong_is_refused(name: str) -> None:
+    nodes, words = REFUSED[name]
+    whole = nodes or [{**START, "allowances": [[1, []]]}]
+    step = {"rule": "potential", "from": [], "nodes": nodes, "quiet": []}
+    claim = {"verdict": "DP", "budget": whole[0]["allowances"][0][0], "at least": None}
+    with pytest.raises(NotProved, match=words):
+        replay(SPARSE, claim, [step])
+
+
+def test_facts_have_to_follow() -> None:
+    def nodes(bound: Json, row: Json) -> list[Json]:
+        """The threshold is known to be at least so much at each turn."""
+        fact = [[bound, [[0, 1]]], False]
+        goes_on = {**GOES_ON, "facts": [fact], "cases": [None, None]}
+        below = [to(1, [0, [-1]], facts=(row,)), to(1, [0, [1]], facts=(row,))]
+        goes_on["cases"] = [{"input": 1, "cases": below}, ABOVE]
+        return [node([to(1, [0, [1]], facts=(row,))], [[1, []]]), goes_on]
+
+    for bound in (0, 10**9):
+        with pytest.raises(NotProved):
+            proves(SPARSE, nodes(bound, []))
+
+
+POSITIVE = [">", ["cell", "x"], 0]
+ENDLESS = stream(
+    [],
+    [read("q"), draw("x", ["cell", "q"]), ["if", POSITIVE, [say(1)], [say(0)]]],
+)
+
+
+def test_what_never_ends_costs_without_end() -> None:
+    """A node without an allowance leads to itself: no budget would serve, and 0 seems to."""
+    none = node([to(1), to(1)], [])
+    with pytest.raises(Refuted, match="a node without an allowance"):
+        proves(ENDLESS, [node([to(1)], [[0, []]]), none])
+    turn = node([to(1, [0, [0]]), to(1, [0, [0]])], [[0, []]])
+    with pytest.raises(Refuted, match="1 is missing"):
+        proves(ENDLESS, [node([to(1, [0, []])], [[0, []]]), turn])
+
+
+def once(adjacency: Json, *names: str, **changed: Json) -> Json:
+    """One sample around each input; whether all are above 0 is published."""
+    inputs = [[name, {"low": None, "high": None}] for name in names]
+    body = [draw(f"x {name}", ["cell", name]) for name in names]
+    above: Json = [say(1)]
+    for name in names:
+        above = [["if", [">", ["cell", f"x {name}"], 0], above, [say(0)]]]
+    machine = stream([*body, *above], None, inputs=inputs, adjacency=adjacency)
+    return {**machine, **changed}
+
+
+ONE = Budgets(Fraction(1))
+FAR = [[name, {"low": None, "high": None}] for name in "ab"]
+CLOSE = [[name, {"low": 0, "high": 1}] for name in "ab"]
+LINF, L1 = {"norm": "linf", "radius": 1}, {"norm": "l1", "radius": 1}
+UP, DOWN = [0, [1, 0]], [0, [-1, 0]]
+
+
+def test_programs_have_one_node_and_no_next() -> None:
+    machine = once(LINF, "a")
+    start = node([to(None, [0, [1]]), to(None, [0, [-1]])], [[2, []]])
+    assert proves(machine, [start]) == Budgets(2)
+    with pytest.raises(BadProof, match="one node"):
+        proves(machine, [start, start])
+    for place in (0, 1):
+        with pytest.raises(Refuted, match="goes on after its end"):
+            proves(machine, [node([to(place), to(place)], [[2, []]])])
+
+
+def test_inputs_change_alone_where_they_do() -> None:
+    """Noise that stays where it is pays for one change, and for no two."""
+    stays = [to(None, [0, [0, 0]])] * 2
+    alone = {"alone": [stays, stays]}
+    nodes = [node([alone] * 3, [[1, []]])]
+    for radius in (1, "3/2"):
+        assert proves(once({"norm": "l0", "radius": radius}, *"ab", inputs=CLOSE), nodes) == ONE
+    assert proves(once(L1, *"ab"), nodes) == ONE
+    for norm, radius in (("linf", 1), ("increasing", 1), ("l0", 2)):
+        for inputs in (FAR, CLOSE):
+            machine = once({"norm": norm, "radius": radius}, *"ab", inputs=inputs)
+            with pytest.raises(NotProved, match=r"several inputs may|any amount|unbounded"):
+                proves(machine, nodes)
+    # Halves of the radius are all that one of them may change: both may at once.
+    with pytest.raises(Refuted, match="several inputs may change"):
+        proves(once({"norm": "l1", "radius": 2}, *"ab", inputs=CLOSE), nodes)
+    inside = {"input": 0, "cases": [alone, alone]}
+    with pytest.raises(Refuted, match="several inputs may change"):
+        proves(once(L1, *"ab"), [node([inside] * 3, [[1, []]])])
+    with pytest.raises(Refuted, match="several inputs may change"):
+        proves(once(L1), [node([{"alone": []}], [[0, []]])])
+
+
+def test_limits_of_nodes_and_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(potential, "MOST_NODES", 1)
+    with pytest.raises(Refused, match="more than 1 nodes"):
+        proves(SPARSE, NODES)
+    monkeypatch.setattr(potential, "MOST_NODES", 2)
+    proves(SPARSE, NODES)
+    whole = once(LINF, "a", whole=True)
+    whole["body"][0][2] = "DLap"
+    moved: Callable[[int], Json] = lambda by: to(None, [0, [by]])  # noqa: E731
+    cases = {"input": 0, "cases": [moved(0), moved(0), moved(1)]}
+    falls = {"input": 0, "cases": [moved(-1), moved(0), moved(0)]}
+    nodes = [node([cases, falls], [[2, []]])]
+    assert proves(whole, nodes) == Budgets(2)
+    fewer = copy.deepcopy(nodes)
+    fewer[0]["cases"][0]["cases"] = [moved(0), moved(1)]
+    with pytest.raises(BadProof):
+        proves(whole, fewer)
+    monkeypatch.setattr(potential, "MOST_INTEGERS", 1)
+    with pytest.raises(Refused, match="more than 1 changes"):
+        proves(whole, nodes)
+    monkeypatch.setattr(potential, "MOST_INTEGERS", 2)
+    proves(whole, nodes)
+
+
+def published(by: Json) -> tuple[Json, list[Json]]:
+    """A machine that publishes its sample, and a proof that shifts it."""
+    machine = stream([draw("x", ["cell", "next q"]), say(["cell", "x"])], None)
+    return machine, [node([to(None, [0, [by]])], [[1, []]])]
+
+
+def test_numbers_that_are_published_stay() -> None:
+    assert proves(*published(0)) == Budgets(1)
+    for by in (1, [0, [[0, 1]]], "1/2"):
+        with pytest.raises(Refuted, match="another number is published"):
+            proves(*published(by))
