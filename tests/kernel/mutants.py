@@ -166,6 +166,8 @@ def _is_taste(node: ast.AST, field: str) -> bool:
     match node:
         case ast.Call(func=ast.Name(id="spend" | "spend_balls")):
             return True
+        case ast.keyword(arg="strict"):
+            return True  # lengths of what is read are looked at before: a crash is no answer
         case ast.Assign(targets=[ast.Name(id=name)]):
             return name.lstrip("_").split("_")[0] in LIMITS
         case ast.JoinedStr() | ast.ImportFrom() | ast.Import():
