@@ -167,8 +167,8 @@ REFUSED: dict[str, tuple[list[Json], str]] = {
         "shifts depend on inputs",
     ),
     "a shift by itself": (edited(cases=[BELOW, to(None, [0, [[1, [[2, 1]]]]])]), "not there"),
-    "an input that is a cell": (edited(cases=[{**BELOW, "input": 0}, ABOVE]), "not an input"),
-    "an input that is a sample": (edited(cases=[{**BELOW, "input": 2}, ABOVE]), "not an input"),
+    "an input that is a cell": (edited(cases=[{**BELOW, "input": 0}, ABOVE]), "not read"),
+    "an input that is a sample": (edited(cases=[{**BELOW, "input": 2}, ABOVE]), "not read"),
     "an input behind the last": (edited(cases=[{**BELOW, "input": 3}, ABOVE]), "not read"),
     "an input before the first": (edited(cases=[{**BELOW, "input": -1}, ABOVE]), "not read"),
     "an input that is parted twice": (
@@ -177,7 +177,7 @@ REFUSED: dict[str, tuple[list[Json], str]] = {
     ),
     "a third change": (edited(cases=[{**BELOW, "cases": [*BELOW["cases"]] * 2}, ABOVE]), "cases"),
     "several inputs": (
-        edited(cases=[{"alone": [BELOW["cases"]]}, ABOVE]),
+        edited(cases=[[BELOW], ABOVE]),
         "several inputs may change",
     ),
     "a shift that does not meet a guard": (
@@ -265,8 +265,8 @@ def test_programs_have_one_node_and_no_next() -> None:
 
 def test_inputs_change_alone_where_they_do() -> None:
     """Noise that stays where it is pays for one change, and for no two."""
-    stays = [to(None, [0, [0, 0]])] * 2
-    alone = {"alone": [stays, stays]}
+    stays = to(None, [0, [0, 0]])
+    alone = [stays, {"input": 1, "cases": [stays, stays]}]
     nodes = [node([alone] * 3, [[1, []]])]
     for radius in (1, "3/2"):
         assert proves(once({"norm": "l0", "radius": radius}, *"ab", inputs=CLOSE), nodes) == ONE
@@ -283,7 +283,7 @@ def test_inputs_change_alone_where_they_do() -> None:
     with pytest.raises(Refuted, match="several inputs may change"):
         proves(once(L1, *"ab"), [node([inside] * 3, [[1, []]])])
     with pytest.raises(Refuted, match="several inputs may change"):
-        proves(once(L1), [node([{"alone": []}], [[0, []]])])
+        proves(once(L1), [node([[]], [[0, []]])])
 
 
 def test_limits_of_nodes_and_integers(monkeypatch: pytest.MonkeyPatch) -> None:
