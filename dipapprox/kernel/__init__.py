@@ -15,8 +15,8 @@ which modules import those before them:
     runs                measures, integration, states, expressions, walk, loops,
                         published, forward
     conclusions         losses, mechanisms, judgements, proofs
-    real inputs         motion, sets
-    finite verdicts     excesses, rules
+    real inputs         motion, sets, shrinking
+    finite verdicts     excesses, rules, closed
     compositions        parts, compositions
     every eps           likelier, rounds, paths, regions, quiet, potential, runs, rays, chances
     services            services, couplings, traces

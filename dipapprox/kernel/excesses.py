@@ -50,17 +50,9 @@ from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.proofs import (
-    Proof,
-    Step,
-    ascending,
-    claimed,
-    growth_bound,
-    pairs_of,
-    positive,
-)
+from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, pairs_of, positive
 from dipapprox.kernel.published import Label, Published
-from dipapprox.kernel.reading import as_integer
+from dipapprox.kernel.reading import as_integer, ascending
 from dipapprox.kernel.signs import Signs
 
 

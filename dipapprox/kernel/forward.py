@@ -16,23 +16,32 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import cast
 
-from dipapprox.kernel.adjacency import Input, Number, Value
+from dipapprox.kernel.adjacency import Input, Number, Value, all_inputs
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.expressions import probabilities
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loops import Head, absorbed
-from dipapprox.kernel.machine import Block, Machine, Tree
+from dipapprox.kernel.machine import Block, Machine, Tree, read_input
 from dipapprox.kernel.measures import Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
+from dipapprox.kernel.reading import as_list, ascending
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.states import State, Stored, canonical, copied, held
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
 
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""
+
+MOST_ENTRIES = 4_000_000
+"""Most probabilities that one step may ask for."""
+
+Output = tuple[Value, ...]
+
+Scalars = tuple[Node, ...]
+"""They add up to a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +223,38 @@ class Run(Walk[State]):
         mixed = self.graph.mix([(first.scalar, one), (second.scalar, other)])
         components[differ[0]] = Component(((atom, mixed),))
         return Measure(self.graph.one, tuple(components))
+
+
+def outcomes(
+    machine: Machine, signs: Signs, listed: object, cuts: object
+) -> tuple[Graph, tuple[Output, ...], list[Scalars], dict[Input, list[int]]]:
+    """Run the machine for all inputs (null), or some.
+
+    Returns:
+        A graph; all outputs; what probabilities are sums of, each once; and for each input the
+        places of its sums, in the order of outputs.
+    """
+    domains = machine.domains
+    inputs: Iterable[Input] = (
+        all_inputs(domains)
+        if listed is None
+        else [read_input(each, domains) for each in as_list(listed, "inputs")]
+    )
+    parting = tuple(ascending(each) for each in as_list(cuts, "cuts"))
+    graph = Graph()
+    run = Run(machine, signs, graph)
+    found: dict[Input, dict[Output, list[Node]]] = {}
+    for input in inputs:
+        spend(100)
+        if input in found:
+            raise BadProof("an input twice")
+        found[input] = run.outcomes(input, parting)
+    outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
+    if len(outputs) * len(found) > MOST_ENTRIES:
+        raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    places: dict[Scalars, int] = {}
+    rows = {
+        input: [places.setdefault(tuple(own.get(each, ())), len(places)) for each in outputs]
+        for input, own in found.items()
+    }
+    return graph, outputs, list(places), rows

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 from dipapprox.kernel.adjacency import Input, adjacent_pairs
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Distributions, Inputs
-from dipapprox.kernel.machine import Machine, read_input
+from dipapprox.kernel.judgements import Distributions, Inputs, Output, Private
+from dipapprox.kernel.machine import Machine, Tree, read_input, read_value
 from dipapprox.kernel.reading import as_list, as_number
+from dipapprox.kernel.signs import Epsilons
 
 MOST_PAIRS = 20_000_000
 """Most pairs of inputs that one step may go through."""
@@ -56,14 +56,6 @@ def pair_of(proof: Proof, step: Step) -> Inputs:
     elif not proof.machine.adjacency.holds(first, second):
         raise Refuted("the inputs are not adjacent")
     return first, second
-
-
-def ascending(json: object) -> tuple[Fraction, ...]:
-    """Read numbers that ascend."""
-    cuts = tuple(as_number(each, "a cut") for each in as_list(json, "cuts"))
-    if any(a >= b for a, b in pairwise(cuts)):
-        raise BadProof("cuts do not ascend")
-    return cuts
 
 
 def claimed(step: Step) -> tuple[Fraction, Fraction]:
@@ -115,3 +107,55 @@ def largest_of(
         return total or max([h - s for h, s in zip(high, low, strict=True)] + [*others])
 
     return largest
+
+
+def kept(
+    proof: Proof,
+    eps: Fraction | Epsilons,
+    stated: tuple[Tree, Tree],
+    hold: Callable[[Input, Input], bool],
+) -> Private:
+    """Conclude privacy if a bound of delta holds for all pairs of inputs that are meant."""
+    if proof.machine.reals:
+        raise BadProof("intervals of real outputs do not bound delta")
+    count = 0
+    for first, second in pairs_of(proof):
+        count += 1
+        if not hold(first, second):
+            raise Refuted(f"delta is not known to bound {first}, {second}")
+    return Private(eps, *stated, proof.pairs, count)
+
+
+def violating_set(
+    proof: Proof, step: Step, found: Sequence[Output], known: Container[Input]
+) -> tuple[tuple[Output, ...], Inputs, list[int]]:
+    """Read a set of outputs and a pair: "outputs", "input" and "adjacent".
+
+    Returns:
+        The set; the pair; and the places of the set among the outputs that were found.
+    """
+    machine, pair = proof.machine, pair_of(proof, step)
+    if not all(input in known for input in pair):
+        raise Refuted("an input of the pair has no distribution")
+    outputs = tuple(_output(machine, each) for each in as_list(step["outputs"], "outputs"))
+    if len(set(outputs)) < len(outputs):
+        raise BadProof("an output twice")
+    # What no state ends with has probability 0 for both inputs.
+    places = {output: number for number, output in enumerate(found)}
+    numbers = [places[output] for output in outputs if output in places]
+    if machine.reals and len(numbers) < len(outputs):
+        raise Refuted("an output that is not among them, or no such interval")
+    return outputs, pair, numbers
+
+
+def _output(machine: Machine, json: object) -> Output:
+    """Read the finite outputs, and for each real one a number or the name of an interval."""
+    size = len(machine.outputs)
+    values = as_list(json, "an output", size + len(machine.reals))
+    known = read_input(values[:size], tuple(domain for _, domain in machine.outputs))
+    return (*known, *map(read_value, values[size:]))
+
+
+def _no_reals(proof: Proof) -> None:
+    if proof.machine.reals:
+        raise BadProof("intervals of real outputs do not bound delta")

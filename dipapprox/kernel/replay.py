@@ -30,21 +30,24 @@ MOST_STEPS = 1_000_000
 
 
 _CLAIM = ("eps_prv", "delta")
+_VIOLATION = (*_CLAIM, "input", "adjacent", "outputs")
 _GRID = ("step", "offset", "places", "knots")
 _PARTS = ("parts", "eps", *_CLAIM)
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "distributions": ("rules.distributions", ("eps", "inputs", "bits", "cuts")),
-    "exact distributions": ("rules.exact_distributions", ("eps", "inputs", "cuts")),
+    "exact distributions": ("closed.exact_distributions", ("eps", "inputs", "cuts")),
     "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits", "cuts")),
     "every pair": ("rules.every_pair", _CLAIM),
-    "sign": ("rules.sign", ("eps", "factors")),
-    "every pair throughout": ("rules.every_pair", (*_CLAIM, "cuts")),
-    "smaller eps": ("sets.smaller_eps", ("eps", *_CLAIM, "point")),
+    "sign": ("closed.sign", ("eps", "factors")),
+    "every exact pair": ("closed.every_pair", _CLAIM),
+    "every pair throughout": ("closed.every_pair", (*_CLAIM, "cuts")),
+    "smaller eps": ("shrinking.smaller_eps", ("eps", *_CLAIM, "point")),
     "representatives": ("sets.representatives", ("parts",)),
     "every real pair": ("sets.every_real_pair", (*_CLAIM, "parts")),
-    "violated somewhere": ("rules.violated_somewhere", ("eps", *_CLAIM)),
-    "violation": ("rules.violation", (*_CLAIM, "input", "adjacent", "outputs")),
+    "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
+    "violation": ("rules.violation", _VIOLATION),
+    "exact violation": ("closed.violation", _VIOLATION),
     "losses": ("compositions.losses_of", (*_GRID, "sample", "orders", "lean", "input", "adjacent")),
     "composed": ("compositions.composed", ("cut",)),
     "private composition": ("compositions.private", _PARTS),
@@ -59,7 +62,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """By name: module and function, and the fields of its steps besides "rule", "from" and "of"."""
 
-REPRESENTED = ("every published pair", "every pair", "every pair throughout")
+REPRESENTED = ("every published pair", "every pair", "every exact pair", "every pair throughout")
 """Rules that may go through representatives in place of all pairs, if they are the last premise."""
 
 

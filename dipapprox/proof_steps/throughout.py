@@ -14,13 +14,13 @@ from dipapprox.errors import NoCertificate
 from dipapprox.exact.signs.zero import in_order
 from dipapprox.kernel.balls import precision, upper_at
 from dipapprox.kernel.claims import read_claim
+from dipapprox.kernel.closed import Sums, closed_forms, growth_of, needs_meaning
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import ExactDistributions
 from dipapprox.kernel.machine import Tree, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof, pairs_of
-from dipapprox.kernel.rules import Sums, closed_forms, growth_of, needs_meaning
 from dipapprox.kernel.signs import Epsilons, Sign, Signs
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
@@ -234,7 +234,6 @@ def _violations(
     (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
     for delta in deltas:
         step: dict[str, Json] = {
-            "rule": "violation",
             "eps_prv": number_json(eps_prv),
             "delta": number_json(delta),
             "input": pair[0],
@@ -247,9 +246,9 @@ def _violations(
             "inputs": list(pair),
             "cuts": [],
         }
-        yield {**run, "rule": "exact distributions"}, step
+        yield {**run, "rule": "exact distributions"}, {**step, "rule": "exact violation"}
         for bits in _BITS:
-            yield {**run, "rule": "distributions", "bits": bits}, step
+            yield {**run, "rule": "distributions", "bits": bits}, {**step, "rule": "violation"}
 
 
 def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:

@@ -184,7 +184,7 @@ def _kept(
         cuts = cuts_for(machine, meant, gap, bits)
         every: dict[str, Json] = {"rule": "every published pair", "from": [-1] * len(before)}
         return [*before, {**every, "eps": said["eps"], "bits": bits, **stated, "cuts": cuts}]
-    last = {"rule": "every pair", **stated}
+    last = {"rule": "every pair" if bits else "every exact pair", **stated}
     run = _run(said, inputs, bits)
     return [*before, run, {**last, "from": [-2, -1] if before else [-1]}]
 
@@ -201,9 +201,10 @@ def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int
         run["cuts"] = list(ends)
     else:
         outputs = [input_json(finite(row.output)) for row in witness.rows]
-    step: dict[str, Json] = {"rule": "violation", "from": [-1], "input": first, "adjacent": second}
+    step: dict[str, Json] = {"from": [-1], "input": first, "adjacent": second}
     stated = {name: said[name] for name in ("eps_prv", "delta")}
-    return [run, {**step, **stated, "outputs": outputs}]
+    rule = "violation" if bits else "exact violation"
+    return [run, {"rule": rule, **step, **stated, "outputs": outputs}]
 
 
 def _run(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:

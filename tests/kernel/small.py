@@ -60,7 +60,7 @@ class Small:
         run["inputs"] = inputs
         step = {"rule": "every pair", "from": [-1], **stated}
         if exactly:
-            run["rule"] = "exact distributions"
+            run["rule"], step["rule"] = "exact distributions", "every exact pair"
             del run["bits"]
         return claim, [run, step]
 

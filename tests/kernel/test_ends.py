@@ -204,7 +204,7 @@ def test_published_numbers() -> None:
 @pytest.fixture
 def unwilling(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that spends little."""
-    monkeypatch.setattr("dipapprox.kernel.rules.MOST_ENTRIES", 1)
+    monkeypatch.setattr("dipapprox.kernel.forward.MOST_ENTRIES", 1)
 
 
 def test_what_the_kernel_refuses_is_given_up(unwilling: None) -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from dipapprox.cli.app import main
 from dipapprox.kernel.adjacency import NORMS
+from dipapprox.kernel.forward import MOST_ENTRIES
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.proofs import MOST_PAIRS
 from dipapprox.kernel.replay import RULES
-from dipapprox.kernel.rules import MOST_ENTRIES
 
 ROOT = Path(__file__).parent.parent.parent
 KERNEL = ROOT / "dipapprox" / "kernel"

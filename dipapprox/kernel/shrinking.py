@@ -1,0 +1,60 @@
+"""Claims on an interval of eps, from claims at some of them.
+
+Let a machine shrink (`motion`, 4) around v, in the ranges of its inputs, and let eps <= eps'. What
+happens at eps and the inputs v + w, v + w' happens at eps' and v + r w, v + r w', r = eps / eps'.
+As r <= 1, and ranges are convex and hold v, these are inputs; and adjacent if the others are, by
+every norm. So what no pair exceeds at eps', no pair exceeds at eps, for the same eps_prv.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.kernel.adjacency import Range
+from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.expressions import formula_of
+from dipapprox.kernel.judgements import Private
+from dipapprox.kernel.machine import read_weight
+from dipapprox.kernel.motion import Motion
+from dipapprox.kernel.proofs import Proof, Step
+from dipapprox.kernel.reading import as_list, as_number
+from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
+
+
+def smaller_eps(proof: Proof, step: Step, *premises: Sign | Private) -> Private:
+    """A claim on an interval, as of every part of it the greatest eps keeps one that is as strong.
+
+    Theorem: where all comparisons are ties at some inputs but for noise of scales c / eps, an eps
+    that is smaller is as good as inputs and changes that are. So the largest delta for a fixed
+    eps_prv does not fall as eps grows, and what holds at the greatest eps of a part holds in all of
+    it, if eps_prv and delta are no larger than what is claimed there.
+
+    Step: "eps", "eps_prv", "delta": the claim; "point": those inputs, the real ones; premises:
+    signs, and privacy at ascending eps.
+    """
+    machine, epsilons = proof.machine, read_epsilons(step["eps"])
+    real = {k: domain for k, (_, domain) in enumerate(machine.inputs) if isinstance(domain, Range)}
+    values = [as_number(each, "an input") for each in as_list(step["point"], "a point", len(real))]
+    point = dict(zip(real, values, strict=True))
+    if not all(point[k] in domain for k, domain in real.items()):
+        raise BadProof("a point that is no input")
+    if machine.adjacency.norm == "pairs" or not Motion(machine).shrinks(point):
+        raise Refuted("a smaller eps is not known to be as good as smaller inputs")
+    signs = Signs(epsilons, [each for each in premises if isinstance(each, Sign)])
+    eps_prv, delta = read_weight(step["eps_prv"]), read_weight(step["delta"])
+    formulas = [formula_of(each, signs) for each in (eps_prv, delta)]
+    lower, count = epsilons.lower, 0
+    for each in premises:
+        if isinstance(each, Sign):
+            continue
+        if each.pairs is not None or not isinstance(each.eps, Fraction) or each.eps <= lower:
+            raise BadProof("privacy of all pairs is wanted, at ascending eps of the interval")
+        part, lower, count = Epsilons(lower, each.eps), each.eps, count + each.count
+        for formula, value in zip(formulas, (each.eps_prv, each.delta), strict=True):
+            slack = formula + Ratio.constant(-Fraction(value))
+            if not signs.tell(slack.numerator, positive=False, on=part):
+                raise Refuted("what is claimed is not known to be weaker")
+    if lower != epsilons.upper:
+        raise Refuted("the interval is longer")
+    return Private(epsilons, eps_prv, delta, None, count, in_sets=True)
