@@ -20,7 +20,7 @@ from dipapprox.language.core import NEXT
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
-from dipapprox.proof_steps.rounds import INPUT
+from dipapprox.proof_steps.automata import INPUT
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.budget_answer import BudgetAnswer

@@ -18,8 +18,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dipapprox.automata.description import automaton_of
-from dipapprox.automata.model import Automaton
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
@@ -28,11 +26,14 @@ from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, DPG, parse_program
 from dipapprox.language.services import Service, elaborate_service
-from dipapprox.proof_steps.rounds import machines_of
 
 if TYPE_CHECKING:
-    from dipapprox.proof_steps import services
+    from dipapprox.automata import description as automata
+    from dipapprox.automata.model import Automaton
+    from dipapprox.proof_steps import rounds, services
 else:
+    automata = Deferred("dipapprox.automata.description")
+    rounds = Deferred("dipapprox.proof_steps.rounds")
     services = Deferred("dipapprox.proof_steps.services")
 
 
@@ -49,7 +50,7 @@ def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) 
     language = as_word(program["language"], "the language", (DPG, DIPA))
     try:
         subject = subject_of(program["text"], language, program["name"], parameters, name)
-        machines = list(machines_of(subject, seen, content["claim"]))
+        machines = list(rounds.machines_of(subject, seen, content["claim"]))
     except NoCertificate as none:
         return [f"program.text: {none.message}"]
     except UserError as error:
@@ -133,6 +134,6 @@ def subject_of(
 ) -> Program | Automaton:
     """Read a text again."""
     if language == DIPA:
-        return automaton_of(parse_dipa(text, name))
+        return automata.automaton_of(parse_dipa(text, name))
     parsed = parse_program(text, language, name)
     return elaborate(parsed, parameters, name, for_all=for_all)

@@ -1,0 +1,155 @@
+"""What claims of budgets of automata are about, as JSON that `kernel.rounds` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from dipapprox.automata.model import Automaton, Laplace, Sample, Transition, members
+from dipapprox.automata.stops import steps_before_stops
+from dipapprox.errors import NoCertificate
+from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.rounds import readable
+
+STATE = "state"
+"""The cell that holds an automaton's state; values that it stores are in cells of other names."""
+
+INPUT = "next input"
+"""What automata read."""
+
+_SAMPLE, _FRESH, _SHOWN = "insample", "insampleprime", "shown"
+
+
+def machines_of_automaton(
+    automaton: Automaton, stops_are_seen: bool, claim: Json
+) -> Iterator[Json]:
+    """Yield the machines that a claim may be about: each says enough; see `rounds.machines_of`."""
+    yield automaton_json(automaton, stops_are_seen, 0)
+    first = first_steps(automaton)
+    if stops_are_seen:
+        if first:
+            yield automaton_json(automaton, True, first)
+        return
+    # Steps that do not stop are told by those behind them.
+    told = steps_before_stops(automaton, first)
+    if told:
+        yield automaton_json(automaton, False, told)
+    fields = claim if isinstance(claim, dict) else {}
+    serves = fields.get("verdict") == "DP" and fields.get("at least") is None
+    if first > told and serves:
+        # Who sees stops, and nothing before the first steps are done, sees all that others see, and
+        # perhaps more: that no budget serves does not follow for these.
+        yield automaton_json(automaton, True, first)
+
+
+def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Json]:
+    """Return an automaton.
+
+    Args:
+        automaton: The automaton.
+        ends: Whether it is seen that no guard holds.
+        first: How many steps are taken before rounds begin, a step each.
+
+
+    Raises:
+        NoCertificate: If the kernel does not read it.
+    """
+    states: list[Json] = []
+    for state, leaving in zip(
+        reversed(automaton.states), reversed(automaton.leaving()), strict=True
+    ):
+        steps = [automaton.transitions[index] for index in leaving]
+        turn: list[Json] = []
+        if steps and state.compared is not None:
+            if state.reads:
+                turn.append(["set", ["cell", "input"], ["cell", INPUT]])
+            turn.append(_drawn(_SAMPLE, state.compared, state.reads))
+            if state.fresh is not None:
+                turn.append(_drawn(_FRESH, state.fresh, state.reads))
+            turn += _tree(automaton, steps, 0)
+        states = [["if", ["=", ["cell", STATE], {"name": state.name}], turn, states]]
+    start: Json = ["set", ["cell", STATE], {"name": automaton.states[0].name}]
+    changes = automaton.changes
+    if set(changes) != {1, -1}:
+        raise NoCertificate("changes of inputs in one direction")
+    return readable(
+        {
+            "inputs": [[INPUT, {"low": None, "high": None}]],
+            "whole": False,
+            "adjacency": {"norm": "linf", "radius": 1},
+            "body": [start, *states * first],
+            "round": states,
+            "published": {
+                "whenever": [_SHOWN],
+                "first": [],
+                "each": [],
+                "ends": ends,
+                "padding": None,
+            },
+        }
+    )
+
+
+MOST_FIRST = 5
+"""Steps that are taken before rounds begin."""
+
+
+def first_steps(automaton: Automaton) -> int:
+    """Return how many steps an automaton takes before it is in a state on a cycle, or halts."""
+    leaving = automaton.leaving()
+    targets = [{automaton.transitions[k].target for k in own} for own in leaving]
+    reached = [set(own) for own in targets]
+    for _ in targets:
+        for own in reached:
+            own |= {after for state in list(own) for after in targets[state]}
+    now, steps = {0}, 0
+    while steps < MOST_FIRST and all(targets[k] and k not in reached[k] for k in now):
+        now = {after for state in now for after in targets[state]}
+        steps += 1
+    return steps
+
+
+def _drawn(cell: str, noise: Laplace, reads: bool) -> Json:
+    mean = number_json(noise.mean)
+    if reads:
+        mean = ["+", ["cell", "input"], mean]
+    return ["draw", ["cell", cell], "Lap", mean, [number_json(1 / Fraction(noise.rate)), -1]]
+
+
+def _tree(automaton: Automaton, steps: Sequence[Transition], known: int) -> list[Json]:
+    """Return conditions that lead to the one of some transitions whose guard holds, or to an exit.
+
+    Variables that all transitions compare come first: then few of them stand in two places.
+    """
+    if not steps:
+        return [["exit"]]
+    asked = [step.used & ~known for step in steps]
+    if not asked[0]:
+        return _taken(automaton, steps[0])
+    counts = {x: sum(mask >> x & 1 for mask in asked) for x in members(asked[0])}
+    variable = max(counts, key=lambda x: counts[x])
+    bit = 1 << variable
+    above = [step for step in steps if not step.below & bit]
+    below = [step for step in steps if not step.above & bit]
+    condition: Json = [">=", ["cell", _SAMPLE], ["cell", _stored(automaton, variable)]]
+    branches = [_tree(automaton, each, known | bit) for each in (above, below)]
+    return [["if", condition, *branches]]
+
+
+def _taken(automaton: Automaton, step: Transition) -> list[Json]:
+    done: list[Json] = []
+    match step.output:
+        case Sample.COMPARED:
+            done.append(["set", ["cell", _SHOWN], ["cell", _SAMPLE]])
+        case Sample.FRESH:
+            done.append(["set", ["cell", _SHOWN], ["cell", _FRESH]])
+        case symbol:
+            done.append(["set", ["cell", _SHOWN], {"name": symbol}])
+    for variable in members(step.assigned):
+        done.append(["set", ["cell", _stored(automaton, variable)], ["cell", _SAMPLE]])
+    target: Json = {"name": automaton.states[step.target].name}
+    return [*done, ["set", ["cell", STATE], target]]
+
+
+def _stored(automaton: Automaton, variable: int) -> str:
+    return f"value {automaton.variables[variable]}"
