@@ -35,7 +35,8 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.automata.model import Automaton, Laplace, Output, State, Transition, members
-from dipapprox.automata.unfolding import Order, Unfolding
+from dipapprox.automata.orders import Order
+from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass, replace
 
 _MOST_COMPARED = 6

@@ -23,6 +23,7 @@ from enum import Enum
 
 from dipapprox.automata.families import gain_of_round
 from dipapprox.automata.model import Automaton, Sample, Transition, members
+from dipapprox.automata.orders import unordered
 from dipapprox.automata.runs import (
     Run,
     Segment,
@@ -32,14 +33,7 @@ from dipapprox.automata.runs import (
     shortest_path,
 )
 from dipapprox.automata.structures import LeakingPair, Structure, ViolatingPath, holds
-from dipapprox.automata.unfolding import (
-    Edge,
-    Node,
-    Quotient,
-    Unfolding,
-    unfolding,
-    unordered,
-)
+from dipapprox.automata.unfolding import Edge, Node, Quotient, Unfolding, unfolding
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from dipapprox.automata.model import Automaton, members
-from dipapprox.automata.unfolding import Order, Unfolding, unordered
+from dipapprox.automata.orders import Order, unordered
+from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
 
 Run = tuple[int, ...]

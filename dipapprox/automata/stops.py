@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from dipapprox.automata.model import Automaton, State, Transition
-from dipapprox.automata.unfolding import augment, unordered
+from dipapprox.automata.unfolding import augment
 from dipapprox.automata.validity import gaps, uncovered
 from dipapprox.data_classes import replace
 from dipapprox.limits import Limits
@@ -47,33 +47,6 @@ def _fresh(name: str, taken: Collection[object]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def steps_before_stops(automaton: Automaton, most: int) -> int:
-    """Return how many steps all feasible runs take, whatever their samples are, up to `most`.
-
-    Perhaps fewer, where there are many orders of the values.
-    """
-    leaving = automaton.leaving()
-    now = {(0, unordered(len(automaton.variables)))}
-    for steps in range(most):
-        after = set()
-        for state, order in now:
-            own = [automaton.transitions[index] for index in leaving[state]]
-            missing = uncovered(own)
-            if any(order.after(above, below, 0) is not None for above, below in missing):
-                return steps
-            for step in own:
-                reached = order.after(step.above, step.below, step.assigned)
-                if reached is not None:
-                    after.add((step.target, reached))
-        if len(after) > _MOST_ORDERS:
-            return steps + 1
-        now = after
-    return most
-
-
-_MOST_ORDERS = 1_000
 
 
 def stopping_states(automaton: Automaton, limits: Limits) -> tuple[int, ...]:

@@ -18,7 +18,8 @@ each other, so only the largest are kept.
 from __future__ import annotations
 
 from dipapprox.automata.model import Sample
-from dipapprox.automata.unfolding import Order, Quotient
+from dipapprox.automata.orders import Order
+from dipapprox.automata.unfolding import Quotient
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 

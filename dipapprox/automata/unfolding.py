@@ -20,77 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dipapprox.automata.model import Automaton, Transition, members
+from dipapprox.automata.model import Automaton, Transition
+from dipapprox.automata.orders import Order, unordered
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import strong_components
 from dipapprox.limits import Limits
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What is known of the order of values: rows of masks, one for each variable.
-
-    Attributes:
-        over: Variables whose value is known to be larger.
-        under: Variables whose value is known to be smaller; the transpose of `over`.
-        equal: Variables that hold the same sample, the variable itself among them.
-    """
-
-    over: tuple[int, ...]
-    under: tuple[int, ...]
-    equal: tuple[int, ...]
-
-    def at_most(self, variables: int) -> int:
-        """Return the variables that are smaller than, or equal to, one of `variables`."""
-        found = 0
-        for i in members(variables):
-            found |= self.under[i] | self.equal[i]
-        return found
-
-    def at_least(self, variables: int) -> int:
-        """Return the variables that are larger than, or equal to, one of `variables`."""
-        found = 0
-        for i in members(variables):
-            found |= self.over[i] | self.equal[i]
-        return found
-
-    def after(self, above: int, below: int, assigned: int) -> Order | None:
-        """Return the order after a sample above `above`, below `below` went to `assigned`.
-
-        None if no sample can lie there: some value that is to be below it is not below some value
-        that is to be above it.
-        """
-        small, large = self.at_most(above), self.at_least(below)
-        if small & large:
-            return None
-        if not assigned and not (small and large):
-            return self
-        over, under, equal = list(self.over), list(self.under), list(self.equal)
-        for i in members(small):
-            over[i] |= large
-        for i in members(large):
-            under[i] |= small
-        if assigned:
-            kept = ~assigned
-            for i in range(len(over)):
-                over[i] &= kept
-                under[i] &= kept
-                equal[i] &= kept
-            small &= kept
-            large &= kept
-            for i in members(small):
-                over[i] |= assigned
-            for i in members(large):
-                under[i] |= assigned
-            for i in members(assigned):
-                over[i], under[i], equal[i] = large, small, assigned
-        return Order(tuple(over), tuple(under), tuple(equal))
-
-
-def unordered(count: int) -> Order:
-    """Return the order of `count` variables of which nothing is known."""
-    return Order((0,) * count, (0,) * count, tuple(1 << i for i in range(count)))
 
 
 @dataclass(frozen=True, slots=True)

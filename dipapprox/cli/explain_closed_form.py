@@ -20,13 +20,8 @@ from dipapprox.privacy.decisions.closed_form import (
     as_text,
     without_exponential_factors,
 )
-from dipapprox.privacy.notation import (
-    parameter_fields,
-    plain_factors,
-    plain_terms,
-    valuation,
-    valuation_text,
-)
+from dipapprox.privacy.notation import plain_factors, plain_terms, valuation, valuation_text
+from dipapprox.privacy.parameters import parameter_fields
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 

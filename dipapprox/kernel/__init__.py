@@ -13,7 +13,7 @@ which modules import those before them:
       in balls          grid, sampled, panels, lattice, evaluate
       in closed form    exact
     runs                measures, integration, states, expressions, walk, loops,
-                        published, forward
+                        forward, published
     conclusions         losses, mechanisms, judgements, proofs
     real inputs         motion, sets, shrinking
     finite verdicts     excesses, rules, closed

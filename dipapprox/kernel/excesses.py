@@ -51,7 +51,7 @@ from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, pairs_of, positive
-from dipapprox.kernel.published import Label, Published
+from dipapprox.kernel.published import Label, Published, published
 from dipapprox.kernel.reading import as_integer, ascending
 from dipapprox.kernel.signs import Signs
 
@@ -265,7 +265,7 @@ def published_pairs(proof: Proof, step: Step) -> Private:
         count += 1
         for input in pair:
             if input not in found:
-                found[input] = run.published(input)
+                found[input] = published(run, input)
         sums.setdefault(excesses.of_pair(found[pair[0]], found[pair[1]]), pair)
     cells = {each: each.cells(graph, cuts) for own in sums for each in own}
     wanted = {node for own in cells.values() for nodes in own for node in nodes}

@@ -22,11 +22,11 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.expressions import probabilities
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
+from dipapprox.kernel.loading import named
 from dipapprox.kernel.loops import Head, absorbed
 from dipapprox.kernel.machine import Block, Machine, Tree, read_input
 from dipapprox.kernel.measures import Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
 from dipapprox.kernel.reading import as_list, ascending
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.states import State, Stored, canonical, copied, held
@@ -42,6 +42,9 @@ Output = tuple[Value, ...]
 
 Scalars = tuple[Node, ...]
 """They add up to a probability."""
+
+Cuts = tuple[tuple[Fraction, ...], ...]
+"""Ascending, for each real output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class Run(Walk[State]):
         self._ended: list[Ended] = []
 
     def outcomes(self, input: Input, cuts: Cuts = ()) -> dict[tuple[Value, ...], list[Node]]:
-        """Run the machine; real outputs are told as far as cuts of each part them (`parted`).
+        """Run the machine; real outputs are told as far as cuts of each part them (`published`).
 
         Returns:
             For every output that some state ends with the scalars that add up to its probability.
@@ -76,24 +79,18 @@ class Run(Walk[State]):
         if len(cuts) != len(self.machine.reals):
             raise Refused("outputs are real numbers, and other ones are cut")
         found: dict[tuple[Value, ...], list[Node]] = {}
-        for end in self._ends(input):
-            for cells, part in parted(self.graph, end.measure, end.reals, cuts):
+        for end in self.ends(input):
+            parts = [((), end.measure)]
+            if end.reals:
+                parts = named("published.parted")(self.graph, end.measure, end.reals, cuts)
+            for cells, part in parts:
                 scalar = self._without(part, frozenset()).scalar
                 if scalar != self.graph.zero:
                     found.setdefault((*end.finite, *cells), []).append(scalar)
         return found
 
-    def published(self, input: Input) -> dict[Label, list[Published]]:
-        """Run a machine with real outputs: by label, measures that add up."""
-        if not self.machine.reals:
-            raise Refused("no outputs are real numbers")
-        found: dict[Label, list[Published]] = {}
-        for end in self._ends(input):
-            label, parts = publish(self.graph, end.measure, end.finite, end.reals)
-            found.setdefault(label, []).extend(parts)
-        return found
-
-    def _ends(self, input: Input) -> list[Ended]:
+    def ends(self, input: Input) -> list[Ended]:
+        """Run the machine: what it ends with, real outputs as forms of samples."""
         names = [name for name, _ in self.machine.inputs]
         store: dict[str, Stored] = dict(zip(names, input, strict=True))
         self._ended = []

@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from dipapprox.kernel.adjacency import Number, Value
+from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.forward import Cuts, Run
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.measures import Form, Measure, assume
 from dipapprox.kernel.nodes import Graph, Node
 
 Label = tuple[Value | None, ...]
 """The finite outputs, then the real ones: a number, or None where it has a density."""
-
-Cuts = tuple[tuple[Fraction, ...], ...]
-"""Ascending, for each real output."""
 
 MOST_TIMES = 1_000
 """A sum of so many equal measures stays one."""
@@ -38,7 +36,18 @@ class Published:
     functions: tuple[Node, ...]
 
 
-def publish(
+def published(run: Run, input: Input) -> dict[Label, list[Published]]:
+    """Run a machine with real outputs: by label, measures that add up."""
+    if not run.machine.reals:
+        raise Refused("no outputs are real numbers")
+    found: dict[Label, list[Published]] = {}
+    for end in run.ends(input):
+        label, parts = _publish(run.graph, end.measure, end.finite, end.reals)
+        found.setdefault(label, []).extend(parts)
+    return found
+
+
+def _publish(
     graph: Graph, measure: Measure, output: Sequence[Value], reals: Sequence[Number | Form]
 ) -> tuple[Label, list[Published]]:
     """Return what a state with these outputs ends with."""

@@ -12,8 +12,8 @@ from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
 from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
 from dipapprox.pairs.search import Search
-from dipapprox.privacy.notation import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION
+from dipapprox.privacy.parameters import values_text
 from dipapprox.privacy.verdict import Answer, Witness, WitnessRow
 
 

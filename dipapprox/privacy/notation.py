@@ -12,7 +12,7 @@ A set of numbers that a real output may be in is a union of intervals:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -110,16 +110,6 @@ def plain_value(value: Value) -> PlainValue:
     return value.numerator if value.denominator == 1 else exact_text(value)
 
 
-def parameter_fields(parameters: Mapping[str, Fraction]) -> dict[str, str]:
-    """Return a program's parameters as the field "params"."""
-    return {name: exact_text(value) for name, value in parameters.items()}
-
-
-def parameters_text(parameters: Mapping[str, Fraction]) -> str:
-    """Write a program's parameters for people: "N = 2, s = 4/3"."""
-    return ", ".join(f"{name} = {brief_text(value)}" for name, value in parameters.items())
-
-
 def valuation(cells: Sequence[Cell], values: Sequence[Published]) -> Valuation:
     """Name the values of cells: {"q": [0, 1], "t": 2}; arrays are lists in order of index."""
     named: Valuation = {}
@@ -137,11 +127,6 @@ def valuation(cells: Sequence[Cell], values: Sequence[Published]) -> Valuation:
 def ends(enclosure: enclosures.Enclosure | None) -> list[str]:
     """Return [lower, upper] as decimals; of a probability that is not known, ["0", "1"]."""
     return list(decimals.outward(enclosures.UNIT if enclosure is None else enclosure))
-
-
-def values_text(values: Sequence[Value]) -> str:
-    """Write values for people: "(0, 1)"."""
-    return f"({', '.join(map(brief_text, values))})"
 
 
 def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:

@@ -15,7 +15,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
 from dipapprox.privacy.charts import STYLE, Chart, figure
-from dipapprox.privacy.description import Description, Table, escaped, html
+from dipapprox.privacy.description import Description, Table
+from dipapprox.privacy.layouts import escaped, html
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--soft:#f4f4f2;--line:#ccc;--tone:#555;

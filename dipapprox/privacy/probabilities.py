@@ -256,7 +256,7 @@ def _run(
 ) -> Run:
     return run_of(
         program,
-        scope_of_input(program, input),
+        scope_of_input(program, valuation_text(program.inputs, input)),
         pairs=0,
         outputs=outputs,
         final_states=final_states,

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoTruth
-from dipapprox.privacy.description import Description, html, text
+from dipapprox.privacy.description import Description
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import reports
+    from dipapprox.privacy import layouts, reports
     from dipapprox.privacy.charts import Chart
 else:
+    layouts = Deferred("dipapprox.privacy.layouts")
     reports = Deferred("dipapprox.privacy.reports")
 
 
@@ -62,10 +63,10 @@ class Result(ABC):
 
     def __str__(self) -> str:
         """Return what people see of it, as lines of text."""
-        return text(self.describe())
+        return layouts.text(self.describe())
 
     def _repr_html_(self) -> str:
-        return html(self.describe())
+        return layouts.html(self.describe())
 
     def __bool__(self) -> NoReturn:
         """Refuse: `assert verify(…)` would pass for Not_DP.

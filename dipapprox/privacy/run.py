@@ -22,7 +22,7 @@ from dipapprox.privacy.description import (
     known,
     seconds_text,
 )
-from dipapprox.privacy.notation import parameter_fields, parameters_text
+from dipapprox.privacy.parameters import parameter_fields, parameters_text
 from dipapprox.privacy.result import Result
 
 if TYPE_CHECKING:

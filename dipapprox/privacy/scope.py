@@ -21,7 +21,6 @@ from dipapprox.language.core import (
     Adjacency,
     Cell,
     Everyone,
-    Input,
     Listed,
     Program,
     Within,
@@ -35,7 +34,7 @@ from dipapprox.pairs.selections import (
     is_symmetric,
     numbered_inputs,
 )
-from dipapprox.privacy.notation import valuation_text, values_text
+from dipapprox.privacy.parameters import values_text
 
 _DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
 
@@ -106,10 +105,9 @@ def scope_of(program: Program, selection: PairSelection) -> Scope:
     return Scope(_inputs_text(program), pairs, listed, _caveat(program), everywhere)
 
 
-def scope_of_input(program: Program, input: Input) -> Scope:
-    """Describe what an answer for one input of a program is about."""
-    text = f"the input {valuation_text(program.inputs, input)}"
-    return Scope(_inputs_text(program), text, bool(input), _caveat(program))
+def scope_of_input(program: Program, input: str) -> Scope:
+    """Describe what an answer for one input of a program is about: "q = (0, 1)", "" for none."""
+    return Scope(_inputs_text(program), f"the input {input}", bool(input), _caveat(program))
 
 
 def _caveat(program: Program) -> str | None:

@@ -1,4 +1,4 @@
-"""What claims of budgets of automata are about, as JSON that `kernel.rounds` reads."""
+"""What claims of budgets are about, as JSON that `kernel.rounds` reads: automata, and any."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.automata.model import Automaton, Laplace, Sample, Transition, members
-from dipapprox.automata.stops import steps_before_stops
+from dipapprox.automata.orders import steps_before_stops
 from dipapprox.errors import NoCertificate
+from dipapprox.language import core
 from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.rounds import readable
+from dipapprox.proof_steps.rounds import readable, rounds_json
 
 STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""
@@ -20,26 +21,38 @@ INPUT = "next input"
 _SAMPLE, _FRESH, _SHOWN = "insample", "insampleprime", "shown"
 
 
-def machines_of_automaton(
-    automaton: Automaton, stops_are_seen: bool, claim: Json
-) -> Iterator[Json]:
-    """Yield the machines that a claim may be about: each says enough; see `rounds.machines_of`."""
-    yield automaton_json(automaton, stops_are_seen, 0)
-    first = first_steps(automaton)
+def machines_of(
+    subject: core.Program | Automaton, stops_are_seen: bool, claim: Json
+) -> Iterator[dict[str, Json]]:
+    """Yield the machines that a claim of a subject's budgets may be about: each says enough.
+
+    Args:
+        subject: A program, with rounds or for all real inputs; or an automaton.
+        stops_are_seen: Whether it is seen that no guard of an automaton holds.
+        claim: What is claimed, as the kernel reads it.
+
+    Raises:
+        NoCertificate: If the kernel does not read the subject.
+    """
+    if isinstance(subject, core.Program):
+        yield rounds_json(subject)
+        return
+    yield automaton_json(subject, stops_are_seen, 0)
+    first = first_steps(subject)
     if stops_are_seen:
         if first:
-            yield automaton_json(automaton, True, first)
+            yield automaton_json(subject, True, first)
         return
     # Steps that do not stop are told by those behind them.
-    told = steps_before_stops(automaton, first)
+    told = steps_before_stops(subject, first)
     if told:
-        yield automaton_json(automaton, False, told)
+        yield automaton_json(subject, False, told)
     fields = claim if isinstance(claim, dict) else {}
     serves = fields.get("verdict") == "DP" and fields.get("at least") is None
     if first > told and serves:
         # Who sees stops, and nothing before the first steps are done, sees all that others see, and
         # perhaps more: that no budget serves does not follow for these.
-        yield automaton_json(automaton, True, first)
+        yield automaton_json(subject, True, first)
 
 
 def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Json]:

@@ -21,7 +21,7 @@ from dipapprox.kernel.states import Stored
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
-from dipapprox.proof_steps.automata import STATE
+from dipapprox.proof_steps.automata import STATE, machines_of
 from dipapprox.proof_steps.chances import chances_step
 from dipapprox.proof_steps.heads import Way
 from dipapprox.proof_steps.large import large_step
@@ -29,7 +29,6 @@ from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, Search
 from dipapprox.proof_steps.rays import ray_step
-from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proof_steps.serving import MOST_ENTRIES, ORDERS, potential_step
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proof_steps.whole_runs import Growth, Part

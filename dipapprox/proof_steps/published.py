@@ -19,7 +19,7 @@ from dipapprox.kernel.forward import Run
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
-from dipapprox.kernel.published import Label, Published
+from dipapprox.kernel.published import Label, Published, published
 from dipapprox.kernel.signs import Signs
 from dipapprox.privacy.notation import NumberSet, finite
 from dipapprox.privacy.verdict import Witness
@@ -118,7 +118,7 @@ def _cuts(machine: Json, claim: Json, gap: Fraction, bits: int) -> list[Json]:
     for pair in adjacent if proof.pairs is None else proof.pairs:
         for input in pair:
             if input not in found:
-                found[input] = run.published(input)
+                found[input] = published(run, input)
         sums[excesses.of_pair(found[pair[0]], found[pair[1]])] = None
     allowed = float(gap) / (2 * max(map(len, sums), default=1) + 1)
     cuts: set[Fraction] = set()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.rounds import read_rounds
@@ -13,31 +9,6 @@ from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.domains import AllReals
 from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, number_json, value_json
-
-if TYPE_CHECKING:
-    from dipapprox.automata.model import Automaton
-    from dipapprox.proof_steps import automata
-else:
-    automata = Deferred("dipapprox.proof_steps.automata")
-
-
-def machines_of(
-    subject: core.Program | Automaton, stops_are_seen: bool, claim: Json
-) -> Iterator[Json]:
-    """Yield the machines that a claim of a subject's budgets may be about: each says enough.
-
-    Args:
-        subject: A program, with rounds or for all real inputs; or an automaton.
-        stops_are_seen: Whether it is seen that no guard of an automaton holds.
-        claim: What is claimed, as the kernel reads it.
-
-    Raises:
-        NoCertificate: If the kernel does not read the subject.
-    """
-    if isinstance(subject, core.Program):
-        yield rounds_json(subject)
-        return
-    yield from automata.machines_of_automaton(subject, stops_are_seen, claim)
 
 
 def rounds_json(program: core.Program) -> dict[str, Json]:

@@ -18,7 +18,7 @@ from dipapprox.errors import INTERRUPTED, NoCertificate
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Description, Table, known, seconds_text
-from dipapprox.privacy.notation import parameter_fields
+from dipapprox.privacy.parameters import parameter_fields
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
 from dipapprox.proof_steps.verdicts import WrittenProof

@@ -10,7 +10,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG
 from dipapprox.privacy.certificate import Certificate
-from dipapprox.proof_steps.rounds import machines_of
+from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops

@@ -28,11 +28,12 @@ from dipapprox.language.load import DIPA, DPG, parse_program
 from dipapprox.language.services import Service, elaborate_service
 
 if TYPE_CHECKING:
-    from dipapprox.automata import description as automata
+    from dipapprox.automata import description as descriptions
     from dipapprox.automata.model import Automaton
-    from dipapprox.proof_steps import rounds, services
+    from dipapprox.proof_steps import automata, rounds, services
 else:
-    automata = Deferred("dipapprox.automata.description")
+    descriptions = Deferred("dipapprox.automata.description")
+    automata = Deferred("dipapprox.proof_steps.automata")
     rounds = Deferred("dipapprox.proof_steps.rounds")
     services = Deferred("dipapprox.proof_steps.services")
 
@@ -50,7 +51,10 @@ def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) 
     language = as_word(program["language"], "the language", (DPG, DIPA))
     try:
         subject = subject_of(program["text"], language, program["name"], parameters, name)
-        machines = list(rounds.machines_of(subject, seen, content["claim"]))
+        if isinstance(subject, Program):
+            machines = [rounds.rounds_json(subject)]
+        else:
+            machines = list(automata.machines_of(subject, seen, content["claim"]))
     except NoCertificate as none:
         return [f"program.text: {none.message}"]
     except UserError as error:
@@ -134,6 +138,6 @@ def subject_of(
 ) -> Program | Automaton:
     """Read a text again."""
     if language == DIPA:
-        return automata.automaton_of(parse_dipa(text, name))
+        return descriptions.automaton_of(parse_dipa(text, name))
     parsed = parse_program(text, language, name)
     return elaborate(parsed, parameters, name, for_all=for_all)

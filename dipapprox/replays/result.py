@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.description import Description, Table, Tone, Word, count, known, seconds_text
-from dipapprox.privacy.notation import parameter_fields, parameters_text
+from dipapprox.privacy.parameters import parameter_fields, parameters_text
 from dipapprox.privacy.result import Result
 
 FORMAT = "dipapprox proof"

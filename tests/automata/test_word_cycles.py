@@ -20,8 +20,8 @@ from dipapprox.automata.words import WordBound, word_bound
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
+from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.budgets import Bounds, endless, replayed
-from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.proofs.replayed import proved

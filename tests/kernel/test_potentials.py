@@ -21,9 +21,9 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.proof_steps import budgets
+from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.budgets import Bounds, replayed
 from dipapprox.proof_steps.rays import ray_step
-from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.questions.prove import Proof

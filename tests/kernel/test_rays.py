@@ -14,7 +14,7 @@ from dipapprox import Answer, Options
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
-from dipapprox.proof_steps.rounds import machines_of
+from dipapprox.proof_steps.automata import machines_of
 from tests.automata.random_automata import random_automaton
 from tests.kernel.test_potentials import (
     SUBJECTS,

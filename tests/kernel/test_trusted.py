@@ -30,11 +30,14 @@ import sys
 
 from dipapprox.cli.app import main
 
+ELABORATOR = (
+    *("dipapprox.language", "dipapprox.laws"),
+    *(f"dipapprox.automata.{name}" for name in ("description", "model", "validity")),
+)
 status = main(["check", sys.argv[1]])
 names = [name for name in sys.modules if name.split(".")[0] == "dipapprox"]
-elaborator = [name for name in names if name.startswith(("dipapprox.language", "dipapprox.laws"))]
 print(status, "numpy" in sys.modules)
-print(*(sys.modules[name].__file__ for name in names if name not in elaborator))
+print(*(sys.modules[name].__file__ for name in names if not name.startswith(ELABORATOR)))
 """
 """Checks a file and prints the modules of ours that were loaded, but for the elaborator."""
 
@@ -57,6 +60,7 @@ ASKED = {
     ),
     "`decide`": ("decide", "svt_laplace.dpg"),
     "`prove`, programs and streams": ("prove", "streams/sparse_stream.dpg"),
+    "`prove`, automata": ("prove", "automata/sparse_vector.dipa"),
     "`prove`, services": ("prove", "services/cache.dpg"),
     "`compose`": ("compose", PIPELINE, "--eps-prv", "2", "--delta", "0.001"),
 }
