@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
@@ -18,8 +17,7 @@ from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import Grid
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
-from dipapprox.errors import INTERRUPTED, UserError
-from dipapprox.language.values import exact_rational
+from dipapprox.errors import INTERRUPTED
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Curve, between
@@ -27,13 +25,12 @@ from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, Progr
 from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.description import Description, Tone, count, interval, known, seconds_text
 from dipapprox.privacy.notation import ends
+from dipapprox.privacy.profiles.curve import FACTOR_BITS, CurvePoint, Envelope, monotone
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import curve_table
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
-
-_FACTOR_BITS = 96
 
 _LONGEST_LINE = 120
 
@@ -43,26 +40,13 @@ Exact = Line | GeometricLine | LeastBudget | GeometricBudget
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """The least delta at one eps_prv."""
-
-    eps_prv: Fraction
-    delta: Enclosure
-
-
-@dataclass(frozen=True, slots=True)
-class ComposedCurve:
+class ComposedCurve(Envelope):
     """The profile of a composition at points, ascending, and between them.
 
-    As for one run, it does not increase, and it is convex in e^eps_prv: between two points it lies
-    below the chord of the upper ends, and above the lower end of the next point.
-
     Attributes:
-        points: Ascending.
         pieces: The exact profile, for every eps_prv; None if it is not known, or no single list.
     """
 
-    points: tuple[CurvePoint, ...]
     pieces: tuple[Piece | GeometricPiece, ...] | None = None
 
     @classmethod
@@ -72,38 +56,9 @@ class ComposedCurve:
         known: Sequence[Enclosure],
         pieces: tuple[Piece | GeometricPiece, ...] | None = None,
     ) -> ComposedCurve:
-        """Use that the profile does not increase: what bounds it at one point does at others."""
-        lower, upper = [each.lower for each in known], [each.upper for each in known]
-        for k in range(len(known) - 2, -1, -1):
-            lower[k] = max(lower[k], lower[k + 1])
-        for k in range(1, len(known)):
-            upper[k] = min(upper[k], upper[k - 1])
-        deltas = map(Enclosure, lower, upper)
-        return cls(tuple(map(CurvePoint, budgets, deltas)), pieces)
-
-    def at(self, eps_prv: Fraction | int | str) -> Enclosure:
-        """Enclose the least delta at any eps_prv between the first and the last point.
-
-        Raises:
-            UserError: If it lies outside.
-        """
-        place = exact_rational(eps_prv, "eps_prv")
-        first, last = self.points[0].eps_prv, self.points[-1].eps_prv
-        if not first <= place <= last:
-            raise UserError(f"the curve covers eps_prv in [{first}, {last}], got {place}")
-        k = bisect_right(self.points, place, key=lambda each: each.eps_prv) - 1
-        if self.points[k].eps_prv == place:
-            return self.points[k].delta
-        left, right = self.points[k], self.points[k + 1]
-        a, x, b = (
-            eps_prv_factor(each, _FACTOR_BITS) for each in (left.eps_prv, place, right.eps_prv)
-        )
-        upper = left.delta.upper
-        if a.upper is not None and b.upper is not None and x.lower > a.upper:
-            # D does not increase: what bounds it at e^eps_prv does so at the factors' upper ends.
-            share = (x.lower - a.upper) / (b.upper - a.upper)
-            upper += share * (right.delta.upper - upper)
-        return Enclosure(right.delta.lower, max(upper, right.delta.lower))
+        """Return the curve through enclosures of the least delta at budgets, ascending."""
+        factors = [eps_prv_factor(each, FACTOR_BITS) for each in budgets]
+        return cls(monotone(list(map(CurvePoint, budgets, factors, known))), pieces)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ LARGEST_EPS_PRV = Fraction(1_000)
 
 _BITS = 44
 """Of the attaining lines: what the tables have been computed with serves again."""
-_FACTOR_BITS = 96
+FACTOR_BITS = 96
 _DIGITS = 20
 
 
@@ -56,6 +56,9 @@ class Line:
         return intercept, slope
 
 
+_NOTHING = Line(Fraction(0), Fraction(0))
+
+
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
     """The profile at one eps_prv.
@@ -64,8 +67,9 @@ class CurvePoint:
         eps_prv: Where.
         factor: Bounds of x = e^eps_prv.
         delta: Encloses the profile there.
-        line: From the attaining pair; touches the profile at this point, up to `delta.width`.
-        pair: The attaining pair; None if there are no pairs.
+        line: From the attaining pair; touches the profile at this point, up to `delta.width`. If
+            none is known: 0.
+        pair: The attaining pair; None if there are no pairs, or none is known.
         outputs: The outputs that tell it apart at this eps_prv, or examples of them.
         at_least: None if these are all; else how many there are, at least.
     """
@@ -73,9 +77,9 @@ class CurvePoint:
     eps_prv: Fraction
     factor: Factor
     delta: Enclosure
-    line: Line
-    pair: Pair | None
-    outputs: tuple[tuple[Published, ...], ...]
+    line: Line = _NOTHING
+    pair: Pair | None = None
+    outputs: tuple[tuple[Published, ...], ...] = ()
     at_least: int | None = None
 
 
@@ -85,7 +89,7 @@ class Envelope:
 
     points: tuple[CurvePoint, ...]
 
-    def at(self, eps_prv: Fraction | str) -> Enclosure:
+    def at(self, eps_prv: Fraction | int | str) -> Enclosure:
         """Enclose the profile at any eps_prv between the first and the last point.
 
         Raises:
@@ -98,7 +102,7 @@ class Envelope:
         left = bisect_right(self.points, eps_prv, key=_eps_prv) - 1
         if self.points[left].eps_prv == eps_prv:
             return self.points[left].delta
-        return self._between(left, eps_prv_factor(eps_prv, _FACTOR_BITS))
+        return self._between(left, eps_prv_factor(eps_prv, FACTOR_BITS))
 
     def gap(self, left: int) -> Fraction:
         """Bound the distance between the envelopes from point `left` to the next one.
@@ -151,12 +155,12 @@ class Envelope:
 
 def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> Envelope:
     """Certify the profile at budgets (ascending, at least two) and between them."""
-    factors = [eps_prv_factor(eps_prv, _FACTOR_BITS) for eps_prv in budgets]
+    factors = [eps_prv_factor(eps_prv, FACTOR_BITS) for eps_prv in budgets]
     found = maxima.largest(factors)
     points = []
     for eps_prv, factor, each in zip(budgets, factors, found, strict=True):
         excess = None if each.pair is None else details.excess(each.pair, factor, _BITS)
-        line = Line(Fraction(0), Fraction(0))
+        line = _NOTHING
         outputs: tuple[tuple[Published, ...], ...] = ()
         at_least = None
         if excess is not None:
@@ -167,7 +171,7 @@ def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> 
         lower = max(each.delta.lower, line.at(_upper(factor)))
         delta = Enclosure(lower, each.delta.upper)
         points.append(CurvePoint(eps_prv, factor, delta, line, each.pair, outputs, at_least))
-    return Envelope(_monotone(points))
+    return Envelope(monotone(points))
 
 
 def evenly(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
@@ -187,7 +191,7 @@ def evenly(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
     return tuple(low + (high - low) * k / (count - 1) for k in range(count))
 
 
-def _monotone(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
+def monotone(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
     """Use that the profile is non-increasing: what bounds it at one point does at others."""
     lower = [p.delta.lower for p in points]
     upper = [p.delta.upper for p in points]
