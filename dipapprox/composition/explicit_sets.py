@@ -19,7 +19,7 @@ from math import exp, log, prod, sqrt
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import ProductMeasures, without_events
-from dipapprox.composition.published_noise import Noise, published_noise
+from dipapprox.composition.shifted_noise import Noise, published_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval

@@ -49,7 +49,7 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import ProductMeasures, without_events
-from dipapprox.composition.published_noise import published_noise
+from dipapprox.composition.shifted_noise import published_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval

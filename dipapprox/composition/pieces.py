@@ -19,7 +19,7 @@ from flint import arb
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.adaptive import MOST_STEPS, Stage, adaptive_profile, grid_size
 from dipapprox.composition.catalogue import ball_of, is_attained, outcomes_of, profile_of
-from dipapprox.composition.groups import group_sizes, grouped, is_finite
+from dipapprox.composition.discrete_profiles import group_sizes, grouped, is_finite
 from dipapprox.composition.losses import Side
 from dipapprox.composition.mechanisms import Between, Masses, Mechanism, Subsampled
 from dipapprox.composition.profile import Profile, ReversedProfile, UpperOnlyProfile

@@ -28,8 +28,7 @@ from dipapprox.composition.mixtures import mixture
 from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.profile import Profile
-from dipapprox.composition.published_noise import Noise, published_noise
-from dipapprox.composition.shifted_noise import half_line, shifted_noise
+from dipapprox.composition.shifted_noise import Noise, half_line, published_noise, shifted_noise
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Connected, Marginal, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE

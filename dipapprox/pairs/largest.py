@@ -24,11 +24,10 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits, Progress, silent
-from dipapprox.pairs.counters import CounterPlan, Stage, Weights
+from dipapprox.pairs.counters import Codes, CounterPlan, Origins, Stage, Trace, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.maximum import all_about, first_largest
 from dipapprox.pairs.selections import Pair
-from dipapprox.pairs.traceback import Codes, Origins, Trace
 from dipapprox.pairs.walk import Integers
 
 Ask = Callable[[Sequence[int], Sequence[Input]], HockeyStickBounds]

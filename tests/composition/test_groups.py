@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.composition.groups import MOST_LOSSES, group_sizes, grouped
+from dipapprox.composition.discrete_profiles import MOST_LOSSES, group_sizes, grouped
 
 F = Fraction
 PAIRS = [

@@ -25,9 +25,8 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.products import program as products
-from dipapprox.pairs.products.envelope import envelope
 from dipapprox.pairs.products.layout import select_parts
-from dipapprox.pairs.products.measures import Atoms, ProductAtoms, atoms_of
+from dipapprox.pairs.products.measures import Atoms, ProductAtoms, atoms_of, envelope
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.products import exact

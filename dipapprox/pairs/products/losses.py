@@ -23,7 +23,6 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.products.envelope import envelope
 from dipapprox.pairs.products.layout import (
     Candidate,
     Kind,
@@ -37,6 +36,7 @@ from dipapprox.pairs.products.measures import (
     Excess,
     ProductAtoms,
     atoms_of,
+    envelope,
     in_order,
 )
 from dipapprox.pairs.products.source import ProductSource

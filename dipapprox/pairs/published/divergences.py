@@ -19,7 +19,7 @@ from dipapprox.cache import Cache
 from dipapprox.composition.explicit_sets import Weights, explicit_set
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
-from dipapprox.composition.published_noise import published_noise
+from dipapprox.composition.shifted_noise import published_noise
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Connected, Outcome, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped

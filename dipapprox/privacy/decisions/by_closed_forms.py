@@ -22,14 +22,12 @@ from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair, one_by_one
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.divergences import (
-    Count,
     Functions,
     Obstacle,
     exponential_factor,
 )
 from dipapprox.privacy.decisions.pattern_divergences import (
     PatternDivergences,
-    worst_divergences,
 )
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
@@ -92,8 +90,7 @@ def settle(
     patterns = PatternDivergences(functions, signs, own)
     try:
         check_delta(question.delta, signs)
-        orbits = one_by_one(pairs)
-        search.run(worst_divergences(patterns, orbits, Count(), pure=question.delta.is_zero))
+        search.run(patterns, one_by_one(pairs))
     except (Obstacle, UserError, SourceError):
         return None
     except LimitReached:

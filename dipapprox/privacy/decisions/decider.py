@@ -32,7 +32,6 @@ from dipapprox.privacy.decisions.divergences import (
 )
 from dipapprox.privacy.decisions.pattern_divergences import (
     PatternDivergences,
-    worst_divergences,
 )
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
@@ -189,7 +188,7 @@ def _decide(
             done += number
 
     try:
-        search.run(worst_divergences(patterns, pairs(), run.count, pure=question.delta.is_zero))
+        search.run(patterns, pairs(), run.count)
     except Obstacle as obstacle:
         if search.violation is None:
             _decide_outside(run, program, selection, options, progress, obstacle)
@@ -234,7 +233,7 @@ def _decide_parts(
     try:
         parts = part_decisions.CountedParts(product, question, selection, limits)
         patterns = PatternDivergences(parts.functions, signs, limits)
-        search.run(worst_divergences(patterns, parts.names, count, pure=question.delta.is_zero))
+        search.run(patterns, parts.names, count)
     except Obstacle:
         return False
     except LimitReached:

@@ -17,7 +17,6 @@ from dipapprox.privacy.decisions.divergences import (
     Divergence,
     Functions,
     Terms,
-    single_divergences,
 )
 from dipapprox.privacy.decisions.patterns import SignChanges, sign_patterns
 from dipapprox.privacy.decisions.signs import Signs
@@ -100,17 +99,3 @@ class PatternDivergences:
                 found = _Mirror(form, normal_form(-numerator), self._changes[form])
             self._mirrors[term] = found
         return self._mirrors[term]
-
-
-def worst_divergences(
-    patterns: PatternDivergences, pairs: Iterable[Orbit], count: Count, *, pure: bool
-) -> Iterator[Divergence]:
-    """Yield the divergences that settle a claim: of single outputs, if it is one of δ = 0.
-
-    Raises:
-        Obstacle: If a distribution has no exact form.
-        LimitReached: If the limits run out.
-    """
-    if pure:
-        return single_divergences(patterns.functions, pairs, count, patterns.limits)
-    return patterns.divergences(pairs, count)

@@ -20,8 +20,10 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import Cause, Open
-from dipapprox.privacy.decisions.divergences import Divergence
+from dipapprox.privacy.decisions.divergences import Count, Divergence, single_divergences
+from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS, violated_ranges
 from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
@@ -71,13 +73,29 @@ class DecisionSearch:
     open: list[Open] = field(default_factory=list)
     _met: set[NormalForm | None] = field(default_factory=set)
 
-    def run(self, divergences: Iterable[Divergence]) -> None:
-        """Decide divergences until all are done or one certainly violates the claim.
+    def run(
+        self, patterns: PatternDivergences, pairs: Iterable[Orbit], count: Count | None = None
+    ) -> None:
+        """Decide what settles the claim until all is done or something certainly violates it.
+
+        For δ = 0 that are the divergences of single outputs, else of all sets that are the worst
+        at some ε.
+
+        Args:
+            patterns: Makes divergences.
+            pairs: Of inputs, or of names that stand for some.
+            count: Grows by what is looked at.
 
         Raises:
             LimitReached: If a limit is reached.
             Obstacle: If a distribution has no exact form.
         """
+        count = count or Count()
+        if self.question.delta.is_zero:
+            functions, limits = patterns.functions, patterns.limits
+            divergences = single_divergences(functions, pairs, count, limits)
+        else:
+            divergences = patterns.divergences(pairs, count)
         for divergence in divergences:
             self._decide(divergence)
             if self.violation is not None and not self.question.violations:

@@ -2,6 +2,13 @@
 
 A point holds the output probabilities of all inputs; between two of them `tube` proves the claim,
 or tells how much is missing.
+
+Pairs whose distributions are equal for every eps are left out: nothing tells them apart. Two inputs
+with the same canonical events at one eps have equal distributions there. What makes events
+canonical (`events`) are permutations of samples, affine changes and sums of Gaussians, and all of
+these go along when all scales are multiplied by one number. So if the scales of all samples that
+are compared are multiples of one power of eps, and no weight of a choice depends on eps (what does
+has no derivative bounds and ends before), the distributions are equal everywhere.
 """
 
 from __future__ import annotations
@@ -12,6 +19,9 @@ import numpy as np
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.catalogue import Catalogue
+from dipapprox.exact.distributions import compared_samples
+from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, rounding_factor
@@ -19,7 +29,6 @@ from dipapprox.pairs.maximum import first_largest
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.cells import Cell, Point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
-from dipapprox.privacy.intervals.equal_inputs import different_pairs
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.minorants import below, growth_at, growths_below
 from dipapprox.privacy.intervals.tube import ends, radii
@@ -133,3 +142,23 @@ class TabledPairs:
             self._latest = eps, open_probabilities(self._states, eps, self._options)
             self.name = self._latest[1].name
         return self._latest[1]
+
+
+def different_pairs(states: FinalStates, pairs: PairList, limits: Limits) -> PairList:
+    """Leave out pairs with equal distributions at every eps, as far as that is seen.
+
+    Raises:
+        LimitReached: If the limits run out.
+    """
+    if len({sample.scale.power for sample in compared_samples(states)}) > 1:
+        return pairs
+    catalogue = Catalogue(states, Fraction(1))
+    kinds: dict[object, int] = {}
+    numbers: list[int] = []
+    for start in range(0, len(pairs.inputs), _BLOCK):
+        limits.check()
+        for found in catalogue.states(pairs.inputs[start : start + _BLOCK]):
+            numbers.append(kinds.setdefault(tuple(sorted(found)), len(kinds)))
+    kind = np.array(numbers, np.int64)
+    kept = kind[pairs.first] != kind[pairs.second]
+    return pairs if kept.all() else PairList(pairs.inputs, pairs.first[kept], pairs.second[kept])

@@ -49,13 +49,11 @@ if TYPE_CHECKING:
     from dipapprox.privacy import possible as possibilities
     from dipapprox.privacy.profiles import curve as curves
     from dipapprox.privacy.profiles import renyi as renyi
-    from dipapprox.privacy.published import renyi as published_renyi
-    from dipapprox.privacy.published import shifts as published_shifts
+    from dipapprox.privacy.published import guarantees as published_guarantees
 else:
     possibilities = Deferred("dipapprox.privacy.possible")
     renyi = Deferred("dipapprox.privacy.profiles.renyi")
-    published_renyi = Deferred("dipapprox.privacy.published.renyi")
-    published_shifts = Deferred("dipapprox.privacy.published.shifts")
+    published_guarantees = Deferred("dipapprox.privacy.published.guarantees")
     curves = Deferred("dipapprox.privacy.profiles.curve")
 
 _REAL_WIDTH = Fraction(1, 10**6)
@@ -161,7 +159,7 @@ class Profiler:
         published, listed = self._subject.published, self._subject.listed
         shifts = published.shifts() if published is not None and exactly else None
         if shifts is not None:
-            return published_shifts.least_of_shifts(shifts, delta, width)
+            return published_guarantees.least_of_shifts(shifts, delta, width)
         with self._subject.claiming(delta):
             found = least_eps_prv(self.maxima, self.details, delta, width)
         if found.eps_prv.infinite or found.eps_prv.upper is not None or listed is None:
@@ -235,7 +233,9 @@ class Profiler:
                 "'--renyi inf' is; so are --eps-prv, --delta and --curve",
             )
         if self._subject.published is not None:
-            found = published_renyi.largest_published_divergence(self._subject.published, order)
+            found = published_guarantees.largest_published_divergence(
+                self._subject.published, order
+            )
         else:
             found = renyi.largest_divergence(self.maxima, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))

@@ -1,0 +1,111 @@
+"""Guarantees of programs with real outputs, all pairs: from what they differ by, in closed form.
+
+Rényi divergences are those of moments of what is published. Shifted noise has closed forms,
+whatever the order and the shift (`shifted_noise`). Otherwise from above a divergence of an order is
+known where noise is plain, or where a coupling bounds all losses; else only from below: densities
+in tails are not compared.
+
+The least eps_prv where all pairs differ by shifted noise is the largest that one of them needs. Of
+shifts of one family the largest needs most: the divergence at a budget L grows with the shift, for
+Gaussian noise with the derivative φ(m/2 - L/m) in m, for Laplace noise as 1 - e^((L - t) / 2) does
+in t (see `shifted_noise`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.precision import exponential
+from dipapprox.composition.shifted_noise import ShiftedNoise
+from dipapprox.events.measures import NoProduct
+from dipapprox.laws.family import Family
+from dipapprox.pairs.published.together import PublishedPairs, shift_of
+from dipapprox.pairs.selections import Pair
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds
+from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
+
+_BITS = 64
+
+_NO_BOUND = "no bound of the quotient of densities is known"
+
+
+def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> OrderBounds:
+    """Bound the largest Rényi divergence of a finite order >= 1 over all pairs.
+
+    Args:
+        pairs: The pairs.
+        order: At least 1; 1 is the Kullback-Leibler divergence.
+
+    Raises:
+        LimitReached: If a limit is reached, or there are too many pairs.
+    """
+    lower, upper = Fraction(0), Fraction(0)
+    attaining: Pair | None = None
+    limit: str | None = None
+    for terms, pair in pairs.classes():
+        if isinstance(terms, NoProduct):
+            limit = limit or terms.reason
+            continue
+        shift = shift_of(terms)
+        if shift is not None:
+            own = shift.renyi(order, _BITS)
+            upper = max(upper, own.upper)
+            if attaining is None or own.lower > lower:
+                lower, attaining = own.lower, pair
+            continue
+        found = pairs.divergences.moment(terms, order, pairs.budget(pair))
+        if isinstance(found, NotEnclosed):
+            limit = limit or found.reason
+            continue
+        if found.infinite:
+            return OrderBounds(INFINITE, pair, _BITS)
+        least = divergence_of(found.lower, order, _BITS)[0]
+        if attaining is None or least > lower:
+            lower, attaining = least, pair
+        if found.upper is None:
+            limit = limit or _NO_BOUND
+        else:
+            upper = max(upper, divergence_of(found.upper, order, _BITS)[1])
+    return OrderBounds(Extended(lower, None if limit else upper), attaining, _BITS, limit)
+
+
+_LARGEST_SHOWN = 10_000
+"""Of sets that demand more, probabilities are too small to be shown."""
+
+_FACTOR_BITS = 80
+
+
+def least_of_shifts(
+    shifts: Sequence[tuple[ShiftedNoise, Pair]], delta: Fraction, width: Fraction
+) -> EpsPrvBounds:
+    """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
+
+    Args:
+        shifts: Of the pairs that differ.
+        delta: In [0, 1].
+        width: Wanted of the bounds, > 0.
+    """
+    bits = (width.denominator // width.numerator).bit_length() + 1
+    lower = upper = Fraction(0)
+    attaining: Pair | None = None
+    largest: dict[Family, tuple[ShiftedNoise, Pair]] = {}
+    for shift, pair in shifts:
+        known = largest.get(shift.family)
+        if known is None or shift.square > known[0].square:
+            largest[shift.family] = shift, pair
+    for shift, pair in largest.values():
+        found = shift.least_budget(delta, bits)
+        if found is None:
+            return EpsPrvBounds(INFINITE, pair, (), None, bits)
+        if found.lower > lower:
+            lower, attaining = found.lower, pair
+        upper = max(upper, found.upper)
+    factor = None
+    if lower <= _LARGEST_SHOWN:
+        # From below: the set of what is likelier is not empty then.
+        factor = exponential(lower, _FACTOR_BITS).lower
+    outputs = () if attaining is None or factor is None else None
+    return EpsPrvBounds(Extended(lower, upper), attaining, outputs, factor, bits)
