@@ -80,6 +80,28 @@ if r >= 0 then
 end
 """
 
+MOVED = """
+input q in 0..2
+output y in real
+adjacent linf 1
+y <- q + 2 * Lap(q, 1 / eps)
+"""
+
+AGAINST = """
+input q in 0..2
+output y in real
+adjacent linf 1
+y <- 3 * q - 2 * Lap(q, 1 / eps)
+"""
+
+SHARED = """
+input q[2] in 0..2
+output y[2] in real
+adjacent l1 1
+y[1] <- 2 * Lap(q[1], 1 / eps)
+y[2] <- y[1] / 4 - Lap(q[2], 1 / eps)
+"""
+
 LARGEST = """
 input q[2] in {0, 1}
 output y in real
@@ -114,6 +136,9 @@ CLOSED = [
     ("laplace", LAPLACE, Fraction(1, 3), 1 - exp((1 / 3 - 1) / 2)),
     ("clamped", CLAMPED, Fraction(1, 3), 1 - exp((1 / 3 - 1) / 2)),
     ("truncated", TRUNCATED, Fraction(1, 4), truncated(0.25)),
+    ("moved", MOVED, Fraction(1, 3), 1 - exp((1 / 3 - 3 / 2) / 2)),
+    ("moved back", AGAINST, Fraction(1, 3), 1 - exp((1 / 3 - 1 / 2) / 2)),
+    ("shared", SHARED, Fraction(1, 3), 1 - exp((1 / 3 - 1) / 2)),
     ("one-sided", ONE_SIDED, Fraction(2), 1 - exp(-1)),
 ]
 
@@ -169,10 +194,13 @@ def test_no_cuts_prove_what_is_false(text: str, eps_prv: Fraction, delta: float)
     [
         (LAPLACE, Fraction(1)),
         (TWICE, Fraction(4, 3)),
+        (MOVED, Fraction(3, 2)),
+        (AGAINST, Fraction(1, 2)),
+        (SHARED, Fraction(1)),
         (CLAMPED, Fraction(1)),
         (LARGEST, Fraction(1)),
     ],
-    ids=["laplace", "twice", "clamped", "largest"],
+    ids=["laplace", "twice", "moved", "moved back", "shared", "clamped", "largest"],
 )
 def test_pure_budgets_are_attained(text: str, price: Fraction) -> None:
     assert isinstance(replay(*proof_of(text, number(price), 0)), Private)
