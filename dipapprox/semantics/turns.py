@@ -34,7 +34,7 @@ from dipapprox.language.cells import use_of
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.configuration import SHARE_BITS, State
 from dipapprox.semantics.evaluation import StoredValue, shared
-from dipapprox.semantics.inputs import Knowledge, ValuesLeft
+from dipapprox.semantics.inputs import ValuesLeft
 from dipapprox.semantics.order import bits
 from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import (
@@ -57,25 +57,21 @@ class Head:
     """A state at the head of a turn, and how much there was of everything by then.
 
     Attributes:
+        state: As it was there.
         values: Of the cells that the turn reads.
         below: For each point that may be compared, the mask of the smaller ones among them.
         fixed: The mask of the fixed points that the order knows.
         others: Guards on these values that are no comparisons.
-        is_complete: Whether all outputs are assigned.
+        samples: How many had been drawn.
         ended: States that had ended.
         refused: `Run.refused`, and the number of faults.
     """
 
+    state: State
     values: tuple[StoredValue | None, ...]
     below: Mapping[int, int]
     fixed: int
     others: Collection[Guard]
-    knowledge: Knowledge
-    outcomes: int
-    store: Store[StoredValue]
-    outputs: Store[core.Value]
-    path: Path | None
-    is_complete: bool
     samples: int
     ended: int
     refused: tuple[int, int]
@@ -84,8 +80,8 @@ class Head:
         """Whether two states are in the same configuration."""
         return (
             all(a is b for a, b in zip(self.values, other.values, strict=True))
-            and self.knowledge is other.knowledge
-            and self.outcomes == other.outcomes
+            and self.state.knowledge is other.state.knowledge
+            and self.state.outcomes == other.state.outcomes
             and self.fixed == other.fixed
             and self.below == other.below
             and self.others == other.others
@@ -220,16 +216,11 @@ def _head(run: Run, known: Repetition, state: State) -> Head | None:
     scope = run.points.mask(samples) | order.fixed
     below = {point: order.below.get(point, 0) & scope for point in bits(scope)}
     return Head(
+        state.copy(),
         values,
         below,
         order.fixed,
         frozenset(g for g in cone.others.values() if samples.issuperset(g.form.samples())),
-        state.knowledge,
-        state.outcomes,
-        state.store.fork(),
-        state.outputs.fork(),
-        state.path,
-        len(state.outputs) == len(run.outputs),
         len(run.drawn_on),
         len(run.ended),
         (run.refused, len(run.diagnostics)),
@@ -244,28 +235,29 @@ def _course(run: Run, known: Repetition, turn: int, before: Head, after: Head) -
     """
     if not before.is_like(after) or before.refused != after.refused:
         return None
-    if after.ended > before.ended and not before.is_complete:
+    first, last = before.state, after.state
+    if after.ended > before.ended and len(first.outputs) < len(run.outputs):
         return None
-    if before.path is None and after.path is not None:
+    if first.path is None and last.path is not None:
         return None  # a path that a merge made anew could not be told from one that went on
-    numbers: dict[int, int] = {id(before.path): 0}
+    numbers: dict[int, int] = {id(first.path): 0}
     nodes: list[tuple[int, Step]] = []
     ends = []
     for state in run.ended[before.ended :]:
-        if state.knowledge is not before.knowledge or state.outcomes != before.outcomes:
+        if state.knowledge is not first.knowledge or state.outcomes != first.outcomes:
             return None
         if not _number_guards(state.path, numbers, nodes):
             return None
-        ends.append(_end(known, turn, numbers[id(state.path)], before.outputs, state.outputs))
-    if not _number_guards(after.path, numbers, nodes):
+        ends.append(_end(known, turn, numbers[id(state.path)], first.outputs, state.outputs))
+    if not _number_guards(last.path, numbers, nodes):
         return None
-    left = _end(known, turn, numbers[id(after.path)], before.outputs, after.outputs)
+    left = _end(known, turn, numbers[id(last.path)], first.outputs, last.outputs)
     if left.cells:
         return None
-    stored = tuple(after.store.changes(before.store))
+    stored = tuple(last.store.changes(first.store))
     index = _index(known, turn)
-    values = tuple([(a, before.outputs.get(a + index)) for a in known.written])
-    told = [(a, before.knowledge.values_left(a + index)) for a in known.read]
+    values = tuple([(a, first.outputs.get(a + index)) for a in known.written])
+    told = [(a, first.knowledge.values_left(a + index)) for a in known.read]
     inputs = tuple([(array, own) for array, own in told if own is not None])
     if len(inputs) < len(told):
         return None
