@@ -6,7 +6,7 @@ the arguments of the call and the cells of the reply. Each is checked and elabor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
 from fractions import Fraction
 from typing import assert_never
@@ -91,6 +91,11 @@ class Handler(Located):
     def is_data(self) -> bool:
         """Whether calls bring data points."""
         return self.name == DATA
+
+    def is_seen_by(self, users: Collection[str]) -> bool:
+        """Whether some users together see a call and its reply; none: everybody."""
+        seen = not users or not self.users or not set(users).isdisjoint(self.users)
+        return seen and not self.is_data
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dipapprox.language import core
 from dipapprox.language.calls import Clamp
 from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.language.piecewise import held_between
-from dipapprox.language.services import Handler, Service, expanded
+from dipapprox.language.services import Service, expanded
 from dipapprox.proof_steps.machines import Json, block_json, cell_json, value_json
 from dipapprox.source import Span
 
@@ -31,7 +31,7 @@ def service_json(service: Service, users: Collection[str]) -> dict[str, Json]:
             {
                 "name": handler.name,
                 "arguments": [cell_json(cell) for cell in handler.arguments],
-                "seen": is_seen(handler, users),
+                "seen": handler.is_seen_by(users),
                 "body": block_json(expanded(handler.body, handler.clamps, _held)),
             }
             for handler in service.handlers
@@ -43,13 +43,6 @@ def service_json(service: Service, users: Collection[str]) -> dict[str, Json]:
     except NotProved as obstacle:
         raise NoCertificate(f"the kernel does not read the service: {obstacle}") from None
     return machine
-
-
-def is_seen(handler: Handler, users: Collection[str]) -> bool:
-    """Whether some users together see a call and its reply; none: everybody."""
-    if handler.is_data:
-        return False
-    return not users or not handler.users or not set(users).isdisjoint(handler.users)
 
 
 def _reply_json(cell: core.Cell) -> Json:

@@ -18,10 +18,7 @@ class Examiner:
 
     def sees(self, system: System, call: Call) -> bool:
         """Whether a call and its reply are seen."""
-        handler = system.service.handlers[call.handler]
-        if handler.is_data:
-            return False
-        return self.users is None or not handler.users or bool(self.users & set(handler.users))
+        return system.service.handlers[call.handler].is_seen_by(self.users or ())
 
 
 @dataclass(frozen=True, slots=True)
