@@ -23,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.flows import Arc, maximum_flow
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.services.model import Call, Outcome, State
+from dipapprox.services.model import Call, Outcome, Replied, State
 from dipapprox.services.reachable import Examiner, reachable_states
 from dipapprox.services.system import System
 
@@ -102,7 +102,7 @@ class Rejection:
     pair: tuple[State, State] | None = None
     budget: Fraction | None = None
     call: Call | None = None
-    unmatched: tuple[tuple[Value | None, ...], ...] = ()
+    unmatched: tuple[Replied, ...] = ()
 
 
 def check_families(
@@ -138,10 +138,7 @@ def check_families(
                 checked[id(family)] = check.run()
             found = checked[id(family)]
             if found is not None:
-                return Rejection(
-                    found.reason, state, value, found.pair, found.budget, found.call,
-                    found.unmatched,
-                )  # fmt: skip
+                return replace(found, state=state, data=value)
     return None
 
 
@@ -174,7 +171,7 @@ class FamilyCheck:
             for call in self.system.calls:
                 missing = self._unmatched(pair, call)
                 if missing:
-                    replies = tuple(outcome.values for outcome in missing)
+                    replies = tuple(outcome.reply for outcome in missing)
                     budget = self.family.values[pair]
                     return Rejection(_TOO_LITTLE, None, None, pair, budget, call, replies)
         return None

@@ -8,14 +8,13 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import EarlyEnd
-from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import budget_text
 from dipapprox.services.families import Families, Rejection, check_families
-from dipapprox.services.model import Inexpressible, State
+from dipapprox.services.model import Inexpressible, row_text
 from dipapprox.services.service_proof import ServiceAnswer, examiner_of
 from dipapprox.services.system import BY_VALUE, System
 
@@ -89,18 +88,14 @@ class FamilyProof(ServiceAnswer):
         return ()
 
     def _failing(self, found: Rejection) -> tuple[tuple[str, str | None], ...]:
-        replies = "; ".join(_row(reply) for reply in found.unmatched)
+        replies = "; ".join(row_text(reply) for reply in found.unmatched)
         return (
-            ("family", f"of {_row(found.state or ())}, data {found.data}"),
-            ("pair", None if found.pair is None else " and ".join(map(_row, found.pair))),
+            ("family", f"of {row_text(found.state or ())}, data {found.data}"),
+            ("pair", None if found.pair is None else " and ".join(map(row_text, found.pair))),
             ("may lose", None if found.budget is None else budget_text(found.budget)),
             ("call", None if found.call is None else found.call.text()),
             ("replies", f"too few matches for {replies}" if replies else None),
         )
-
-
-def _row(values: State | tuple[Value | None, ...]) -> str:
-    return f"({', '.join('a sample' if value is None else str(value) for value in values)})"
 
 
 def prove_families(

@@ -15,18 +15,17 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import Value
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits, limited
 from dipapprox.services.loss import Loss
-from dipapprox.services.model import Call, Inexpressible, Published, State, Step
+from dipapprox.services.model import Call, Inexpressible, Replied, State, Step, row_text
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.publishing import spelled_out
 from dipapprox.services.reachable import reachable_states
 from dipapprox.services.service_proof import ServiceProof, examiner_of
 from dipapprox.services.system import BY_VALUE, System, merged
 
-Shown = tuple[tuple[Value | Published, ...], State]
+Shown = tuple[Replied, State]
 """Reply, next state."""
 
 
@@ -43,19 +42,15 @@ class Deviation:
 
     state: State
     call: Call
-    reply: tuple[Value | Published, ...]
+    reply: Replied
     after: State
 
     def text(self, name: str, idealised: str) -> str:
         """Say it."""
-        where = f"in state {_row(self.state)}, at '{self.call.text()}'"
-        what = f"reply {_row(self.reply)} and state {_row(self.after)} have other probabilities"
+        where = f"in state {row_text(self.state)}, at '{self.call.text()}'"
+        reply, after = row_text(self.reply), row_text(self.after)
+        what = f"reply {reply} and state {after} have other probabilities"
         return f"{name} does not implement {idealised}: {where}, {what}"
-
-
-def _row(values: tuple[Value | Published | None, ...]) -> str:
-    said = ("a sample" if isinstance(each, Published) else str(each) for each in values)
-    return f"({', '.join(said)})"
 
 
 def prove_implementation(

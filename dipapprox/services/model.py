@@ -76,20 +76,30 @@ class Published:
     ends: tuple[int, int] | None
 
 
+Replied = tuple[Value | Published, ...]
+"""What the reply cells hold, each a sample of its own or a value."""
+
+
+def row_text(values: State | Replied) -> str:
+    """Write a state or a reply."""
+    said = ("a sample" if isinstance(each, Published) else str(each) for each in values)
+    return f"({', '.join(said)})"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One of the ways in which a call may end.
 
     Attributes:
         probability: A function of eps, not the zero function.
-        reply: What the reply cells hold, each a sample of its own or a value.
+        reply: Of the call.
         state: Afterwards.
         forms: What happens to the cells that are kept by differences.
         where: What these have to hold for the call to end so; cells not named: anything.
     """
 
     probability: ExponentialRatio
-    reply: tuple[Value | Published, ...]
+    reply: Replied
     state: State
     forms: Forms = ()
     where: Where = ()
