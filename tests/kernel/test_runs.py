@@ -1,0 +1,289 @@
+"""What steps say of runs, read: inputs on rays, parts that come again, noise that is possible."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Path, Sample
+from dipapprox.kernel.rays import require_possible
+from dipapprox.kernel.regions import ZERO
+from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.kernel.runs import Flat, Runs, Turn, flat, may_equal, on_ray, read_inputs, read_parts
+from kernel.test_false_budgets import draw, once, read, say, stream
+
+ONE = Fraction(1)
+LINF = {"norm": "linf", "radius": 1}
+
+
+def flow(low: Any = None, high: Any = None, whole: bool = False, **more: Any) -> Rounds:
+    """A stream of numbers between these."""
+    machine = stream([], [read("q")], inputs=[["next q", {"low": low, "high": high}]], whole=whole)
+    return read_rounds({**machine, **more})
+
+
+@pytest.mark.parametrize("large", [True, False])
+@pytest.mark.parametrize(
+    ("low", "high", "pair", "holds"),
+    [
+        (None, None, [0, 1], "both"),
+        (None, None, [0, -1], "both"),
+        (0, None, [0, 1], "both"),
+        (0, None, [0, -1], "none"),
+        (0, None, [1, -1], "large"),
+        (0, None, [-1, 1], "none"),
+        (0, 1, [0, 1], "large"),
+        (0, 1, [1, 1], "none"),
+        (0, 1, [1, -1], "large"),
+        (0, 1, [1, 0], "none"),
+        (None, 1, [1, -1], "both"),
+        (None, 1, [1, 1], "none"),
+        (None, 1, [0, 1], "large"),
+        (None, None, [0, 2], "none"),
+    ],
+)
+def test_rays_stay_inside_and_adjacent(
+    low: Any, high: Any, pair: Any, holds: str, large: bool
+) -> None:
+    """Once or again and again: numbers of the stream move by the second of each pair."""
+    if holds == "both" or (holds == "large" and large):
+        expected = on_ray({"next q": [(Fraction(pair[0]), Fraction(pair[1]))]})
+        assert read_inputs(flow(low, high), [["next q", [pair]]], large) == expected
+    else:
+        with pytest.raises(Refuted):
+            read_inputs(flow(low, high), [["next q", [pair]]], large)
+
+
+def test_inputs_of_rays_are_named_once_and_known() -> None:
+    listed = ["next q", [[0, 1]]]
+    for json in ([listed, listed], [["q", [[0, 1]]]]):
+        with pytest.raises(BadProof, match="no input of this name"):
+            read_inputs(flow(), json, False)
+    with pytest.raises(Refuted, match="no integer"):
+        read_inputs(flow(whole=True), [["next q", [["1/2", 0]]]], False)
+    with pytest.raises(Refuted, match="no integer"):
+        read_inputs(flow(whole=True), [["next q", [[0, "1/2"]]]], False)
+    assert read_inputs(flow(whole=True), [["next q", [[2, 1]]]], False)
+    # A stream goes on with 0 behind what is listed.
+    with pytest.raises(Refuted, match="or 0"):
+        read_inputs(flow(1), [["next q", [[1, 1]]]], False)
+    program = read_rounds(once(LINF, "a", "b"))
+    with pytest.raises(Refuted, match="not known"):
+        read_inputs(program, [["a", [[0, 1]]]], False)
+    with pytest.raises(BadProof, match="one number"):
+        read_inputs(program, [["a", [[0, 1], [0, 1]]], ["b", [[0, 1]]]], False)
+    assert len(read_inputs(program, [["a", [[0, 1]]], ["b", [[1, -1]]]], False)) == 2
+    positive = read_rounds(once(LINF, "a", inputs=[["a", {"low": 1, "high": None}]]))
+    assert read_inputs(positive, [["a", [[1, 1]]]], False)
+
+
+def turns(*ended: bool) -> list[Turn]:
+    return [Turn(Path({}, (), ended=each), ()) for each in ended]
+
+
+@pytest.mark.parametrize(
+    ("json", "found"),
+    [
+        ([], {}),
+        ([[1, 2]], {2: 1}),
+        ([[1, 3]], {3: 1}),
+        ([[1, 2], [2, 3]], {2: 1, 3: 2}),
+        ([[2, 3]], {3: 2}),
+        ([[0, 1]], None),
+        ([[0, 2]], None),
+        ([[1, 1]], None),
+        ([[2, 1]], None),
+        ([[1, 3], [2, 3]], None),
+        ([[2, 3], [1, 2]], None),
+        ([[1, 4]], None),
+        ([[1, 5]], None),
+        ([[3, 4]], None),
+    ],
+)
+def test_parts_follow_each_other(json: Any, found: Any) -> None:
+    """Behind the first turn, up to the last, which here is an end and so none of them."""
+    run = turns(False, False, False, True)
+    if found is None:
+        with pytest.raises(BadProof, match="parts follow each other"):
+            read_parts(json, run)
+    else:
+        assert read_parts(json, run) == found
+        assert read_parts([[1, 4]], turns(False, False, False, False)) == {4: 1}
+
+
+def one(family: str, *guards: Any) -> Flat:
+    """A run with one sample."""
+    return Flat([Sample(family, Form(ZERO), ONE)], {}, [list(guards)], [[]], [{}])
+
+
+@pytest.mark.parametrize(
+    ("family", "value", "side", "possible"),
+    [
+        ("Lap", -1, 0, True),
+        ("Lap", 0, 0, True),
+        ("LapPlus", 1, 0, True),
+        ("LapPlus", 1, -1, True),
+        ("LapPlus", 0, 1, True),
+        ("LapPlus", 0, 0, False),
+        ("LapPlus", 0, -1, False),
+        ("LapPlus", -1, 0, False),
+        ("LapPlus", -1, 3, False),
+        ("LapMinus", -1, 0, True),
+        ("LapMinus", -1, 1, True),
+        ("LapMinus", 0, -1, True),
+        ("LapMinus", 0, 0, False),
+        ("LapMinus", 0, 1, False),
+        ("LapMinus", 1, 0, False),
+        ("LapMinus", 1, -3, False),
+        ("DLap", 1, 0, True),
+        ("DLap", Fraction(1, 2), 0, False),
+        ("DLap", 0, 1, False),
+    ],
+)
+def test_noise_is_on_its_side(family: str, value: Any, side: Any, possible: bool) -> None:
+    noise = [(Fraction(value), Fraction(side))]
+    if possible:
+        require_possible(one(family), noise, False, family == "DLap")
+    else:
+        with pytest.raises(Refuted):
+            require_possible(one(family), noise, False, family == "DLap")
+
+
+def test_light_noise_stays_where_it_is_as_eps_grows() -> None:
+    require_possible(one("Gauss"), [(ONE, ZERO)], False, False)
+    require_possible(one("Gauss"), [(ZERO, ZERO)], True, False)
+    require_possible(one("Lap"), [(ONE, ZERO)], True, False)
+    with pytest.raises(Refuted, match="not known to be possible"):
+        require_possible(one("Gauss"), [(ONE, ZERO)], True, False)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("integers", [True, False])
+@pytest.mark.parametrize(("value", "side"), [(1, 0), (0, 1), (0, 0), (0, -1), (-1, 0), (-1, 5)])
+def test_guards_hold_close_to_the_noise(
+    strict: bool, integers: bool, value: int, side: int
+) -> None:
+    """On the line they may hold with equality for integers only, and if they are not strict."""
+    run = one("Lap", (Form(ZERO, ((0, ONE),)), strict))
+    noise = [(Fraction(value), Fraction(side))]
+    if (value, side) > (0, 0) or ((value, side) == (0, 0) and integers and not strict):
+        require_possible(run, noise, False, integers)
+    else:
+        with pytest.raises(Refuted, match="a guard does not hold"):
+            require_possible(run, noise, False, integers)
+
+
+def test_only_numbers_are_close_to_numbers() -> None:
+    form, text, end = Form(ONE), "word", ("the end",)
+    assert may_equal(form, form)
+    assert may_equal(form, ONE)
+    assert may_equal(ONE, form)
+    assert may_equal(text, text)
+    assert may_equal(ONE, Fraction(1))
+    for pair in ((form, text), (text, form), (form, end), (end, form), (text, end), (ONE, text)):
+        assert not may_equal(*pair)
+    assert not may_equal(ONE, Fraction(2))
+
+
+BRANCHES = [draw("x", ["cell", "q"]), ["if", [">", ["cell", "x"], 0], [say(1)], [say(0), ["exit"]]]]
+TOLD = stream([], [read("q"), *BRANCHES])
+
+
+def runs_of(machine: Any) -> Runs:
+    return Runs(read_rounds(machine))
+
+
+def test_ends_that_are_not_seen_have_no_rays() -> None:
+    assert TOLD["published"]["ends"]
+    found = runs_of(TOLD)
+    run = found.along([0, 1])
+    assert run[-1].path.ended
+    assert found.word(run)[-1] == ("the end",)
+    assert len(list(found.alike(run, {}))) == 1
+    padded = runs_of({**TOLD, "published": {**TOLD["published"], "padding": [0]}})
+    assert ("the end",) not in padded.word(padded.along([0, 1]))
+    assert len(padded.word(padded.along([0, 1, 0]))) == 2
+    hidden = runs_of({**TOLD, "published": {**TOLD["published"], "ends": False}})
+    with pytest.raises(Refuted, match="are not seen"):
+        list(hidden.alike(hidden.along([0, 1]), {}))
+    goes_on = hidden.along([0, 0])
+    assert [turn.path.ended for each in hidden.alike(goes_on, {}) for turn in each] == [False] * 2
+
+
+def test_runs_are_paths_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = runs_of(TOLD)
+    for paths in ([0, 2], [0, -1], [1]):
+        with pytest.raises(BadProof, match="no such path"):
+            found.along(paths)
+    with pytest.raises(Refused, match="no round"):
+        found.along([])
+    with pytest.raises(Refuted, match="no rounds"):
+        runs_of(once(LINF, "a")).along([0, 0])
+    monkeypatch.setattr("dipapprox.kernel.runs.MOST_ROUNDS", 1)
+    found.along([0, 0])
+    with pytest.raises(Refused, match="too many"):
+        found.along([0, 0, 0])
+    monkeypatch.setattr("dipapprox.kernel.runs.MOST_RUNS", 2)
+    with pytest.raises(Refused, match="publish alike"):
+        list(found.alike(found.along([0, 0]), {}))
+
+
+ABOVE = [">", ["cell", "x"], 0]
+SILENT = stream([], [read("q"), draw("x", ["cell", "q"]), ["if", ABOVE, [say(1)], []]])
+
+
+def test_parts_come_again_only_in_step() -> None:
+    """Up to the last part every turn is told by what it publishes, reads and leaves behind."""
+    found = runs_of(TOLD)
+    run = found.along([0, 0, 0, 0])
+    assert len(list(found.alike(run, {3: 2}))) == 1
+    quiet = runs_of(SILENT)
+    with pytest.raises(NotProved, match="does not tell enough"):
+        list(quiet.alike(quiet.along([0, 0, 0, 0]), {3: 2}))
+    counting = [["set", ["cell", "n"], ["+", ["cell", "n"], 1]], say(1)]
+    counted = runs_of(stream([["set", ["cell", "n"], 0]], [read("q"), *counting]))
+    with pytest.raises(Refuted, match="does not lead to where it began"):
+        list(counted.alike(counted.along([0, 0, 0, 0]), {3: 2}))
+    # A turn that says the same, and reads more numbers.
+    again = [
+        draw("x", ["cell", "q"]),
+        ["if", [">", ["cell", "x"], 0], [read("p"), say(1)], [say(1)]],
+    ]
+    other = runs_of(stream([], [read("q"), *again]))
+    with pytest.raises(NotProved, match="does not tell enough"):
+        list(other.alike(other.along([0, 0, 0, 0]), {3: 2}))
+
+
+def test_turns_are_flattened_over_noise_and_steps() -> None:
+    """Two turns that keep a sum: numbers are read in their order, and what is held goes along."""
+    summed = ["set", ["cell", "s"], ["+", ["cell", "s"], ["cell", "x"]]]
+    machine = stream(
+        [draw("s", 0, 2)], [read("q"), draw("x", ["cell", "q"]), summed, say(["cell", "s"])]
+    )
+    found = runs_of(machine)
+    run = found.along([0, 0, 0])
+    inputs = on_ray({"next q": [(Fraction(3), ONE), (Fraction(5), Fraction(-2))]})
+    whole = flat(run, inputs, False)
+    # s0 + (q1 + x1), then + (q2 + x2); -1 is the number of steps.
+    assert whole.said[1] == [Form(Fraction(3), ((-1, ONE), (0, ONE), (1, ONE)))]
+    assert whole.said[2] == [Form(Fraction(8), ((-1, -ONE), (0, ONE), (1, ONE), (2, ONE)))]
+    last = flat(run, inputs, False, 2)
+    ((atom, _),) = ((atom, name) for atom, name in last.held.items() if name == "s")
+    ((said,),) = last.said
+    assert atom < -1
+    assert said == Form(Fraction(5), ((atom, ONE), (-1, Fraction(-2)), (0, ONE)))
+    assert last.cells[0]["s"] == said
+
+
+def test_strict_guards_of_integers_are_a_unit_off() -> None:
+    above = [">", ["+", ["cell", "x"], "1/2"], 0]
+    turn = [read("q"), draw("x", ["cell", "q"], 1, "DLap"), ["if", above, [say(1)], [say(0)]]]
+    run = runs_of(stream([], turn, whole=True)).along([0, 0])
+    ((real, strict),) = flat(run, {}, False).guards[1]
+    ((whole, also),) = flat(run, {}, True).guards[1]
+    assert (strict, also) == (True, False)
+    assert real.plus(whole.scaled(Fraction(-1))) == Form(Fraction(1, 2))
