@@ -25,14 +25,13 @@ from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.language.core import Everyone, Program, Within
 from dipapprox.limits import Progress
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.pairs.arrays import PairArrays, numbered
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
 from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.maximum import FACTOR_BITS, largest_first, search_together
 from dipapprox.pairs.orbits import orbits
 from dipapprox.pairs.search import Search
-from dipapprox.pairs.selected import SelectedPairs
+from dipapprox.pairs.selected import PairArrays, SelectedPairs, numbered
 from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.tables import Tables
 from dipapprox.semantics.state import FinalStates

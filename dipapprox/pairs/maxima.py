@@ -22,7 +22,6 @@ from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.arrays import PairArrays, TabledPairs
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor
@@ -43,7 +42,7 @@ from dipapprox.pairs.maximum import (
     simplest_pair,
 )
 from dipapprox.pairs.search import refined
-from dipapprox.pairs.selected import SelectedPairs
+from dipapprox.pairs.selected import PairArrays, SelectedPairs, TabledPairs
 from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Block

@@ -10,7 +10,7 @@ import pytest
 import dipapprox
 from dipapprox import LeastDelta, LeastEpsPrv, RenyiProfile
 from dipapprox.errors import LimitReached
-from dipapprox.pairs import arrays, maxima, selected
+from dipapprox.pairs import maxima, selected
 from dipapprox.privacy.profiles import renyi
 
 HALF = Fraction(1, 2)
@@ -41,8 +41,8 @@ def test_portions_do_not_matter(
     block: int, table: int, no_counters: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Noisy max, N = 4: max ε₀ = .25740 (specification, section 7.6); 240 pairs of 16 inputs.
-    monkeypatch.setattr(arrays, "_BLOCK", block)
-    monkeypatch.setattr(arrays, "LARGEST_TABLE", table)
+    monkeypatch.setattr(selected, "_BLOCK", block)
+    monkeypatch.setattr(selected, "LARGEST_TABLE", table)
     pairs = [((u,) * 4, (v,) * 4) for u, v in ((0, 1), (1, 0))]
     pairs.append(((0, 0, 0, 1), (1, 1, 1, 0)))
     for chosen in ("all", pairs):

@@ -15,7 +15,7 @@ from dipapprox import Program
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.limits import Limits
-from dipapprox.pairs import arrays, output_by_output, selected
+from dipapprox.pairs import output_by_output, selected
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.output_by_output import OutputByOutput
@@ -91,7 +91,7 @@ def shipped(name: str) -> Program:
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are too large, counters too many, and no single pair is needed for a proof."""
     monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
-    monkeypatch.setattr(arrays, "LARGEST_TABLE", 0)
+    monkeypatch.setattr(selected, "LARGEST_TABLE", 0)
     monkeypatch.setattr("dipapprox.pairs.many_pairs.search_blocks", None)
 
 
@@ -144,8 +144,8 @@ def test_the_least_pure_budget(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     usual = least()
     monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
-    monkeypatch.setattr(arrays, "LARGEST_TABLE", 0)
-    monkeypatch.setattr(arrays.PairArrays, "__iter__", None)  # no pair is gone through
+    monkeypatch.setattr(selected, "LARGEST_TABLE", 0)
+    monkeypatch.setattr(selected.PairArrays, "__iter__", None)  # no pair is gone through
     alone = least()
     assert alone.meets(usual)
     assert alone.width <= Fraction(1, 10**9)

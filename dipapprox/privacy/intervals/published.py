@@ -29,10 +29,10 @@ from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.intervals.cells import Cell, Point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.minorants import Minorant, below, growth_at, growths_below
+from dipapprox.privacy.intervals.search import Cell, Point
 from dipapprox.privacy.intervals.spread import End, highest
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method, open_published

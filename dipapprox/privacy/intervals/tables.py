@@ -27,10 +27,10 @@ from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, rounding_factor
 from dipapprox.pairs.maximum import first_largest
 from dipapprox.pairs.pair_list import PairList
-from dipapprox.privacy.intervals.cells import Cell, Point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.minorants import below, growth_at, growths_below
+from dipapprox.privacy.intervals.search import Cell, Point
 from dipapprox.privacy.intervals.tube import ends, radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities

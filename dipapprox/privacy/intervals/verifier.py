@@ -27,10 +27,9 @@ from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection, inputs_of
-from dipapprox.privacy.intervals.cells import Subdivided
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.search import IntervalSearch, between
+from dipapprox.privacy.intervals.search import IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import TabledPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Engine, Options

@@ -18,8 +18,7 @@ from dipapprox.pairs.products.measures import ProductAtoms
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.conclusion import witness_over
-from dipapprox.privacy.profiles.details import ExcessSet
-from dipapprox.privacy.profiles.least_factor import LeastFactor
+from dipapprox.privacy.profiles.details import ExcessSet, LeastFactor
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
 

@@ -1,4 +1,14 @@
-"""Two output distributions of a privacy profile: their largest difference, and what shows it."""
+"""Two output distributions of a privacy profile: their largest difference, and what shows it.
+
+**The least factor of a pair.** With E = e^eps_prv, p and q the distributions of u and u',
+
+    delta_{u,u'}(E) = max over sets S of outputs of p(S) - E q(S),
+
+and at every E a set {o : p(o) / q(o) > t} attains the maximum. So delta_{u,u'}(E) <= delta
+exactly if E >= (p(S) - delta) / q(S) for each such S with q(S) > 0, and p(S) <= delta for those
+with q(S) = 0; there are no more of them than outputs. The solution grows with p and falls with q:
+the ends of their enclosures give its ends.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +20,67 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.pairs.divergence import difference_over, likely_outputs
+from dipapprox.pairs.divergence import Probabilities, difference_over, likely_outputs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
-from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
 from dipapprox.privacy.verdict import Witness, WitnessRow
+
+LARGEST_FACTOR = Fraction(2) ** 14_427
+"""About e^10000: where factors are searched for, no larger ones are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeastFactor:
+    """Bounds of the least E >= 1 with delta_{u,u'}(E) <= delta.
+
+    Attributes:
+        lower: None if no E is large enough, for certain.
+        upper: None if no bound is known.
+        outputs: Indices of the outputs of the set that demands `lower`; None where that are all
+            outputs that are more than `lower` times as likely, which are not gone through.
+    """
+
+    lower: Fraction | None
+    upper: Fraction | None
+    outputs: tuple[int, ...] | None
+
+
+def least_factor(first: Probabilities, second: Probabilities, delta: Fraction) -> LeastFactor:
+    """Bound the least factor of a pair.
+
+    Args:
+        first: The distribution of u.
+        second: The distribution of u', in the same order.
+        delta: In [0, 1].
+    """
+    lower, outputs = _solve([p.lower for p in first], [q.upper for q in second], delta)
+    upper, _ = _solve([p.upper for p in first], [q.lower for q in second], delta)
+    return LeastFactor(lower, upper, outputs)
+
+
+def _solve(
+    first: Sequence[Fraction], second: Sequence[Fraction], delta: Fraction
+) -> tuple[Fraction | None, tuple[int, ...]]:
+    """Return the least E >= 1 for exact p and q, None for infinity; and the set that demands it."""
+    possible = [k for k, p in enumerate(first) if p]
+    never = [k for k in possible if not second[k]]
+    ratio = {k: first[k] / second[k] for k in possible if second[k]}
+    p = sum((first[k] for k in never), Fraction(0))
+    if p > delta:
+        return None, tuple(never)
+    q = Fraction(0)
+    order = sorted(ratio, key=ratio.__getitem__, reverse=True)
+    best, size = Fraction(1), 0
+    for count, k in enumerate(order, 1):
+        if ratio[k] <= best:
+            break  # (p - delta) / q cannot rise above the best by outputs of a smaller ratio
+        p += first[k]
+        q += second[k]
+        if p - delta > best * q:
+            best, size = (p - delta) / q, count
+    chosen = (*never, *order[:size]) if size else ()
+    return best, tuple(sorted(chosen))
 
 
 @dataclass(frozen=True, slots=True)

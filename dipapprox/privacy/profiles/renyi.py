@@ -26,11 +26,11 @@ from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
-from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
 from dipapprox.pairs.maximum import all_about, first_largest
 from dipapprox.pairs.search import refined
+from dipapprox.pairs.selected import TabledPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
 from dipapprox.privacy.profiles.extended import INFINITE, Extended

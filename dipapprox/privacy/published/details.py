@@ -24,8 +24,7 @@ from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, 
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
-from dipapprox.privacy.profiles.details import ExcessSet
-from dipapprox.privacy.profiles.least_factor import LARGEST_FACTOR, LeastFactor
+from dipapprox.privacy.profiles.details import LARGEST_FACTOR, ExcessSet, LeastFactor
 from dipapprox.privacy.published.values import related_values
 from dipapprox.privacy.verdict import Witness, WitnessRow
 

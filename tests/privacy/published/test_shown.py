@@ -15,9 +15,8 @@ from dipapprox.numerics.simplest import shortest, simplest
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.privacy.notation import NumberSet
-from dipapprox.privacy.profiles.details import PairDetails
+from dipapprox.privacy.profiles.details import LeastFactor, PairDetails
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
-from dipapprox.privacy.profiles.least_factor import LeastFactor
 
 PAIR = ((0,), (1,))
 
