@@ -304,6 +304,20 @@ def test_functions_kept_at_a_time_are_bounded(monkeypatch: pytest.MonkeyPatch) -
         evaluate(graph, scalars, ONE, FINE)
 
 
+def test_no_density_is_expanded_across_its_kink() -> None:
+    """The grid ends at every mean of its laws; here is a law that it knows nothing of."""
+    made = Panels(Leaves({law("Lap")}, set(), set()), ONE, FINE)
+    low, high = made.ends[3:5]
+    for family, mean in (("Lap", (low + high) / 2), ("LapPlus", low + (high - low) / 1000)):
+        with pytest.raises(NotProved, match="across its kink"):
+            made.density(law(family, mean), ONE)
+    made.density(law("Lap", low), ONE)
+    made.density(law("Gauss", (low + high) / 2), ONE)
+    with pytest.raises(NotProved, match="restricted within a panel"):
+        made.place((low + high) / 2, True)
+    assert made.place(low, True) == (3, 0)
+
+
 def test_accuracies_have_limits() -> None:
     for bits in (0, 501):
         with pytest.raises(Refused):

@@ -14,7 +14,7 @@ from dipapprox.kernel.rays import require_possible
 from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Rounds, read_rounds
 from dipapprox.kernel.runs import Flat, Runs, Turn, flat, may_equal, on_ray, read_inputs, read_parts
-from kernel.test_false_budgets import draw, once, read, say, stream
+from kernel.streams import draw, once, read, say, stream
 
 ONE = Fraction(1)
 LINF = {"norm": "linf", "radius": 1}
