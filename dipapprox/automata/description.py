@@ -1,4 +1,4 @@
-"""Between the text of an automaton and its model: names become indices and masks, and back."""
+"""From the text of an automaton to its model: names become indices and masks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from dipapprox.automata.model import Automaton, Laplace, Output, Sample, State, Transition
 from dipapprox.automata.validity import check
 from dipapprox.errors import Diagnosis, did_you_mean
-from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
+from dipapprox.language.automata import AutomatonText, Noise
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import read_text
 
@@ -85,34 +85,6 @@ def automaton_of(text: AutomatonText) -> Automaton:
     automaton = Automaton(tuple(variables), tuple(states.values()), tuple(transitions))
     check(automaton)
     return automaton
-
-
-def text_of(automaton: Automaton) -> AutomatonText:
-    """Return a description whose automaton is this one, up to the order of the variables.
-
-    Halting states have no block. A state's transitions must be in the automaton's order.
-    """
-    locations = []
-    for state, leaving in zip(automaton.states, automaton.leaving(), strict=True):
-        if state.compared is None or not leaving:
-            continue
-        steps = tuple(_step(automaton, automaton.transitions[index]) for index in leaving)
-        compared = Noise(state.compared.rate, state.compared.mean)
-        fresh = None if state.fresh is None else Noise(state.fresh.rate, state.fresh.mean)
-        locations.append(Location(state.name, state.reads, compared, fresh, steps))
-    return AutomatonText(tuple(locations))
-
-
-def _step(automaton: Automaton, transition: Transition) -> Step:
-    atoms = [Atom(name, True) for name in automaton.names(transition.above)]
-    atoms += [Atom(name, False) for name in automaton.names(transition.below)]
-    output = transition.output
-    return Step(
-        tuple(atoms),
-        automaton.names(transition.assigned),
-        output.value if isinstance(output, Sample) else output,
-        automaton.states[transition.target].name,
-    )
 
 
 def _laplace(noise: Noise) -> Laplace:

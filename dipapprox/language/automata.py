@@ -1,6 +1,6 @@
 """What the text of an automaton says, with its places: names, no meaning yet.
 
-Read by `dipa.py`, written by `dipa_printer.py`; `automata/` makes a model of it.
+Read by `dipa.py`; `automata/` makes a model of it.
 """
 
 from __future__ import annotations

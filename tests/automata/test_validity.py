@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.automata.description import automaton_of, load_automaton, text_of
+from dipapprox.automata.description import automaton_of, load_automaton
 from dipapprox.automata.model import Automaton, Sample, members
 from dipapprox.automata.validity import gaps, outputs_distinguish
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.dipa import parse_dipa
 from tests.automata import examples
+from tests.automata.described import text_of
 from tests.automata.examples import automaton
 
 VALID = {

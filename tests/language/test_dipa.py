@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dipapprox.errors import SourceError
 from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
 from dipapprox.language.dipa import parse_dipa
-from dipapprox.language.dipa_printer import print_dipa
+from tests.language.dipa_printer import print_dipa
 
 _NAMES = st.text("abcxyz_019", max_size=4)
 _RATIONALS = st.fractions(-3, 3, max_denominator=9)

@@ -1,4 +1,4 @@
-"""Automaton descriptions to `.dipa` text: the inverse of `dipa.py`."""
+"""Automaton descriptions to `.dipa` text: the inverse of `dipapprox.language.dipa`."""
 
 from __future__ import annotations
 
