@@ -12,15 +12,9 @@ shown as it is (`visible`).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import unicodedata
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.deferred import Deferred
-
-if TYPE_CHECKING:
-    import unicodedata
-else:
-    unicodedata = Deferred("unicodedata")
 
 BLANKS = " \t\r\n\f\v"
 """What may stand around numbers and names: no other blank is one."""
