@@ -8,9 +8,8 @@ from itertools import permutations, product
 from math import ceil, floor
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Path, Read, Sample
+from dipapprox.kernel.paths import Follower, Path, Read, Sample, number_form
 from dipapprox.kernel.regions import known_forms
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
@@ -182,10 +181,3 @@ class Heads:
                 low, high = self._machine.change(atom.name)
                 whole = tuple(map(Fraction, range(ceil(low), floor(high) + 1)))
                 yield number, whole if self._machine.whole else (low, high)
-
-
-def number_form(value: Stored) -> Form:
-    """Return what a cell holds that holds a number."""
-    if isinstance(value, str):
-        raise ValueError("a number is wanted")
-    return form_of(value)

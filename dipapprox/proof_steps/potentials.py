@@ -20,10 +20,10 @@ from itertools import count
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.paths import Path, Read, Sample
+from dipapprox.kernel.paths import Path, Read, Sample, number_form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.limits import Limits
-from dipapprox.proof_steps.heads import START, Head, Heads, Way, number_form
+from dipapprox.proof_steps.heads import START, Head, Heads, Way
 from dipapprox.proof_steps.machines import Json, number_json, values_json
 from dipapprox.proof_steps.moves import Changes, Moves, Shift
 from dipapprox.proof_steps.orders import (

@@ -14,7 +14,7 @@ from math import ceil, floor
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Path, Read, Sample, over
+from dipapprox.kernel.paths import Path, Read, Sample, between, over
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.orders import form_json
@@ -135,7 +135,7 @@ class Shifts:
         signs, found = FAMILIES[atom.family].shifts, dict[Form, Fraction]()
         for level in self._levels:
             for shift in (each.plus(Form(level)) for each in (change, _NOTHING, *others)):
-                low, high = self._between_ends(shift.plus(change.scaled(Fraction(-1))))
+                low, high = between(shift.plus(change.scaled(Fraction(-1))), self._ranges)
                 if (high > 0 and 1 not in signs) or (low < 0 and -1 not in signs):
                     continue
                 found[shift] = max(high, -low) / atom.size
@@ -161,16 +161,9 @@ class Shifts:
             moved = image(form, shifts)
             if exact and moved != _NOTHING:
                 return False
-            if self._between_ends(moved)[0] < 0:
+            if between(moved, self._ranges)[0] < 0:
                 return False
         return True
-
-    def _between_ends(self, form: Form) -> tuple[Fraction, Fraction]:
-        low = high = form.constant
-        for number, coefficient in form.terms:
-            ends = [coefficient * end for end in self._ranges[number]]
-            low, high = low + min(ends), high + max(ends)
-        return low, high
 
 
 def image(form: Form, shifts: Sequence[Form]) -> Form:
