@@ -6,6 +6,7 @@ convex: a conjunction of guards and of conditions on the inputs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 from dipapprox.language import core
@@ -111,7 +112,9 @@ def _compared(run: Run, state: State, comparison: core.Comparison) -> Split:
             raise PathFault("type error", "integer and real samples are compared", comparison.span)
         return _split_on_integers(run, state, form, relation, comparison.span)
     if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
-        equal, unequal = _split_on_equality(state, form)
+        equal, unequal = _split_on_equality(
+            state, form, lambda part, own: _split_on_inputs(part, own, False)
+        )
         return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
     if relation in (Relation.GREATER, Relation.GREATER_EQUAL):
         form = -form
@@ -153,20 +156,22 @@ def _split_on_integers(
             return _split_on_guard(run, state, below_zero(-form), span)
         case Relation.GREATER_EQUAL:
             return _split_on_guard(run, state, at_most_zero(-form), span)
-        case Relation.EQUAL:
-            return _split_on_equal_integers(run, state, form, span)
-        case Relation.NOT_EQUAL:
-            equal, unequal = _split_on_equal_integers(run, state, form, span)
-            return unequal, equal
+        case Relation.EQUAL | Relation.NOT_EQUAL:
+            equal, unequal = _split_on_equality(
+                state, form, lambda part, own: _split_on_guard(run, part, at_most_zero(own), span)
+            )
+            return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
     assert_never(relation)
 
 
-def _split_on_equal_integers(run: Run, state: State, form: LinearForm, span: Span | None) -> Split:
-    """Split on form = 0, which is form <= 0 and form >= 0."""
-    not_above, above = _split_on_guard(run, state, at_most_zero(form), span)
+def _split_on_equality(
+    state: State, form: LinearForm, at_most: Callable[[State, LinearForm], Split]
+) -> Split:
+    """Split on form = 0, which is form <= 0 and form >= 0; `at_most` splits on the first."""
+    not_above, above = at_most(state, form)
     equal, below = list[State](), list[State]()
     for part in not_above:
-        more_equal, more_below = _split_on_guard(run, part, at_most_zero(-form), span)
+        more_equal, more_below = at_most(part, -form)
         equal += more_equal
         below += more_below
     return equal, below + above
@@ -201,13 +206,3 @@ def _split_on_inputs(state: State, form: LinearForm, strict: bool) -> Split:
     negative.knowledge = negative_knowledge
     state.knowledge = positive
     return [state], [negative]
-
-
-def _split_on_equality(state: State, form: LinearForm) -> Split:
-    not_above, above = _split_on_inputs(state, form, False)
-    equal, below = list[State](), list[State]()
-    for part in not_above:
-        more_equal, more_below = _split_on_inputs(part, -form, False)
-        equal += more_equal
-        below += more_below
-    return equal, below + above
