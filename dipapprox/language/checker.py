@@ -77,12 +77,8 @@ def check_declarations(program: ast.Program) -> None:
 
 def _has_streams(program: ast.Program) -> bool:
     """Whether a program has a stream, publishes something or goes on for ever."""
-    return any(
-        isinstance(each, ast.Stream | ast.Publishes) for each in program.declarations
-    ) or any(
-        isinstance(each, ast.Read | ast.Publish | ast.Forever)
-        for each in statements_of(program.body)
-    )
+    has = ast.Stream | ast.Publishes | ast.Read | ast.Publish | ast.Forever
+    return any(isinstance(node, has) for node in nodes_in(program))
 
 
 _FINITE = (Role.OUTPUT, Role.STATE)

@@ -6,7 +6,7 @@ the arguments of the call and the cells of the reply. Each is checked and elabor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from fractions import Fraction
 from typing import assert_never
@@ -28,7 +28,7 @@ from dipapprox.language.declarations import (
 from dipapprox.language.domains import AS_DECLARED, AllIntegers
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.equal_turns import written_out
-from dipapprox.language.traversal import statements_of
+from dipapprox.language.traversal import targets_in
 from dipapprox.source import Located, Span
 
 DATA = "data"
@@ -342,7 +342,7 @@ def _last_span(program: ast.Program) -> Span | None:
 
 
 def _check_reply(handler: ast.Handler, outputs: set[str], diagnosis: Diagnosis) -> None:
-    assigned = [target for target in _targets(handler) if target.name in outputs]
+    assigned = [target for target in targets_in(handler.body) if target.name in outputs]
     if isinstance(handler, ast.OnData):
         for target in assigned:
             diagnosis.report(
@@ -355,12 +355,6 @@ def _check_reply(handler: ast.Handler, outputs: set[str], diagnosis: Diagnosis) 
             "type error", f"query '{handler.name}' has no reply", handler.span,
             f"assign to an output ({declared})",
         )  # fmt: skip
-
-
-def _targets(handler: ast.Handler) -> Iterator[ast.Target]:
-    for statement in statements_of(handler.body):
-        if isinstance(statement, ast.Assign):
-            yield from statement.targets
 
 
 def expanded(

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.traversal import nodes_in, statements_of
+from dipapprox.language.traversal import nodes_in, statements_of, targets_in
 from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 
@@ -169,14 +169,13 @@ def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Sym
             case _:
                 pass
     _collect_domains(program, symbols, diagnosis)
-    for statement in statements_of(program.body):
-        for target in statement.targets if isinstance(statement, ast.Assign) else ():
-            is_array = isinstance(target, ast.Index)
-            symbol = symbols.setdefault(
-                target.name, Symbol(target.name, Role.LOCAL, is_array, target.span)
-            )
-            if symbol.role is Role.LOCAL and target.name == EPSILON:
-                _reserved(target.span, diagnosis)
+    for target in targets_in(program.body):
+        is_array = isinstance(target, ast.Index)
+        symbol = symbols.setdefault(
+            target.name, Symbol(target.name, Role.LOCAL, is_array, target.span)
+        )
+        if symbol.role is Role.LOCAL and target.name == EPSILON:
+            _reserved(target.span, diagnosis)
     return symbols
 
 

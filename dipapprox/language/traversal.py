@@ -51,6 +51,13 @@ def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
                 pass
 
 
+def targets_in(block: ast.Block) -> Iterator[ast.Target]:
+    """Yield the targets of all assignments of a block, in source order."""
+    for statement in statements_of(block):
+        if isinstance(statement, ast.Assign):
+            yield from statement.targets
+
+
 def computed_in(node: ast.Expression) -> Iterator[ast.Computed]:
     """Yield the outermost calls and choices of an expression, from left to right."""
     match node:

@@ -16,7 +16,7 @@ from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.call_sequences import PlannedCall
 from dipapprox.language.services import DATA, Service
-from dipapprox.language.traversal import statements_of, with_names
+from dipapprox.language.traversal import statements_of, targets_in, with_names
 
 MADE = "made"
 """The input, if nothing else has the name: was the call made, or with the first value?"""
@@ -82,14 +82,9 @@ class _Unrolled:
         taken = {*self.shared, *self.outputs}
         for handler in program.handlers:
             taken.update(argument.name for argument in _arguments(handler))
-            for statement in statements_of(handler.body):
-                match statement:
-                    case ast.Assign(targets):
-                        taken.update(target.name for target in targets)
-                    case ast.For(variable):
-                        taken.add(variable)
-                    case _:
-                        pass
+            taken.update(target.name for target in targets_in(handler.body))
+            loops = (s for s in statements_of(handler.body) if isinstance(s, ast.For))
+            taken.update(loop.variable for loop in loops)
         self.made, self.index, self.values = (_fresh(stem, taken) for stem in (MADE, "k", _VALUES))
         self.mark = "_"
         while any(re.search(rf"{self.mark}\d+$", name) for name in taken):
@@ -132,13 +127,7 @@ class _Unrolled:
         self, handler: ast.OnQuery, number: int
     ) -> Iterator[tuple[ast.Output, list[ast.Statement]]]:
         """Yield the outputs of one query, and what they begin with."""
-        assigned = dict.fromkeys(
-            target.name
-            for statement in statements_of(handler.body)
-            if isinstance(statement, ast.Assign)
-            for target in statement.targets
-        )
-        for name in assigned:
+        for name in dict.fromkeys(target.name for target in targets_in(handler.body)):
             if name not in self.outputs:
                 continue
             variable, domain = self.outputs[name]
@@ -188,15 +177,11 @@ class _Unrolled:
         return [ast.For(self.index, one, variable.size, (ast.Assign((element,), value),))]
 
     def body(self, handler: ast.Handler, values: tuple[core.Value, ...], number: int) -> ast.Block:
-        names: dict[str, ast.Expression] = {}
-        for statement in statements_of(handler.body):
-            match statement:
-                case ast.Assign(targets):
-                    for target in targets:
-                        if target.name not in self.shared:
-                            names[target.name] = ast.Name(f"{target.name}{self.mark}{number}")
-                case _:
-                    pass
+        names: dict[str, ast.Expression] = {
+            target.name: ast.Name(f"{target.name}{self.mark}{number}")
+            for target in targets_in(handler.body)
+            if target.name not in self.shared
+        }
         for argument, value in zip(_arguments(handler), values, strict=True):
             names[argument.name] = _literal(value)
         flag = f"ended{self.mark}{number}"
