@@ -146,6 +146,17 @@ class Widening:
 AS_DECLARED = Widening()
 
 
+MOST_ROUNDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteRounds:
+    """How many rounds there are of a program with streams, and what inputs may be."""
+
+    rounds: int
+    values: Domain
+
+
 def wider_domains(widening: Widening, declared: Mapping[str, Domain]) -> dict[str, Domain]:
     """Return the wider domains by the names of their inputs; without those that stay.
 

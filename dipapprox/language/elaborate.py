@@ -27,7 +27,7 @@ from dipapprox.language.declarations import (
     cells_of,
     elaborate_declarations,
 )
-from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_of
+from dipapprox.language.domains import AS_DECLARED, AllReals, FiniteRounds, Widening, bounds_of
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.equal_turns import arrays_of_equal_turns
 from dipapprox.language.expressions import Expressions
@@ -43,7 +43,6 @@ from dipapprox.source import Span
 
 if TYPE_CHECKING:
     from dipapprox.language import any_number, finite_rounds
-    from dipapprox.language.finite_rounds import FiniteRounds
 else:
     finite_rounds = Deferred("dipapprox.language.finite_rounds")
     any_number = Deferred("dipapprox.language.any_number")

@@ -36,20 +36,10 @@ NOTHING = "nothing"
 ENDED = "ended"
 """What `exit` publishes where rounds may publish nothing."""
 
-MOST_ROUNDS = 10_000
-
 _OUTPUT = "out"
 
 _FEW = 5
 """So many turns are written out."""
-
-
-@dataclass(frozen=True, slots=True)
-class FiniteRounds:
-    """How many rounds there are, and what inputs may be."""
-
-    rounds: int
-    values: Domain
 
 
 def some_rounds(program: core.Program, turns: int, values: Domain | None = None) -> core.Program:

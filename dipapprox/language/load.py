@@ -17,14 +17,13 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language import ast, core
-from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, Widening
+from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, FiniteRounds, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, needs_delta
 
 if TYPE_CHECKING:
     from dipapprox.language import dip
-    from dipapprox.language.finite_rounds import FiniteRounds
     from dipapprox.language.functions import modules
 else:
     dip = Deferred("dipapprox.language.dip")

@@ -11,21 +11,21 @@ from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 from numbers import Integral
-from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.declarations import LARGEST_DOMAIN, describe_domain
-from dipapprox.language.domains import AS_DECLARED, Domain, Widening, admits, names_in
+from dipapprox.language.domains import (
+    AS_DECLARED,
+    MOST_ROUNDS,
+    Domain,
+    FiniteRounds,
+    Widening,
+    admits,
+    names_in,
+)
 from dipapprox.language.lexer import read_decimal
 from dipapprox.source import BLANKS, unlike_ascii
-
-if TYPE_CHECKING:
-    from dipapprox.language import finite_rounds
-    from dipapprox.language.finite_rounds import FiniteRounds
-else:
-    finite_rounds = Deferred("dipapprox.language.finite_rounds")
 
 _MOST_BITS = 13_000
 """Longest numerator and denominator that a Python program gives: what text may say, is shorter."""
@@ -228,10 +228,10 @@ def read_rounds(rounds: int | str | None, values: Wider | None) -> FiniteRounds 
         missing = "values" if values is None else "rounds"
         raise UserError(f"{missing} is missing", "for example --rounds 3 --values -1..1")
     number = exact_rational(rounds, "rounds")
-    if number.denominator != 1 or not 1 <= number <= finite_rounds.MOST_ROUNDS:
-        most = finite_rounds.MOST_ROUNDS
+    if number.denominator != 1 or not 1 <= number <= MOST_ROUNDS:
+        most = MOST_ROUNDS
         raise UserError(f"rounds must be a whole number from 1 to {most}, got {number}")
-    return finite_rounds.FiniteRounds(int(number), _domain(values, "values"))
+    return FiniteRounds(int(number), _domain(values, "values"))
 
 
 def read_domain(text: str, what: str) -> Domain:
