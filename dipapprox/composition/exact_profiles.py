@@ -32,7 +32,7 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
 _ZERO = Fraction(0)
@@ -178,27 +178,6 @@ def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | No
             total = total.times(one.power(run.times, limits), limits)
         found.append(total)
     return ExactProfile(tuple(found))
-
-
-def exact_delta(composition: Composition, factor: Fraction, limits: Limits) -> Fraction | None:
-    """Return the least δ for which a composition is (ln factor, δ)-private, exactly.
-
-    Args:
-        composition: Of mechanisms.
-        factor: e^ε, >= 1.
-        limits: As for `exact_profile`.
-
-    Returns:
-        None if a mechanism's outcomes are not finitely many, exact and rational.
-
-    Raises:
-        UserError: If the factor is less than 1.
-        LimitReached: If the limits are.
-    """
-    if factor < 1:
-        raise UserError(f"e^eps must be >= 1, got {factor}")
-    found = exact_profile(composition, limits)
-    return None if found is None else found.at(factor)
 
 
 def _sign(constant: Fraction, factor: Fraction, budget: Fraction) -> int:

@@ -12,7 +12,7 @@ from scipy import optimize, special
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.accountant import Answer, Composition
-from dipapprox.composition.exact_profiles import exact_delta
+from dipapprox.composition.exact_profiles import exact_profile
 from dipapprox.composition.mechanisms import (
     Adjacency,
     ApproximateStatement,
@@ -319,10 +319,10 @@ def test_losses_of_no_common_measure_are_grouped() -> None:
     low, high = ends(answer)
     assert high - low <= 0.01 and answer.atoms < 20_000 and answer.reason is None
     composition = Composition((Run(one, 7),))
-    exact = exact_delta(composition, F(3, 2), Limits())
+    exact = exact_profile(composition, Limits())
     (bounds,) = composition.delta([F("0.4054651")], F(1, 10**5), Limits()).bounds
     assert exact is not None and bounds.lower is not None and bounds.upper is not None
-    assert float(bounds.lower) - 1e-7 <= float(exact) <= float(bounds.upper) + 1e-7
+    assert float(bounds.lower) - 1e-7 <= float(exact.at(F(3, 2))) <= float(bounds.upper) + 1e-7
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.exact_profiles import exact_delta, exact_profile
+from dipapprox.composition.exact_profiles import exact_profile
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -25,7 +25,7 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.pure import pure_epsilon
-from dipapprox.errors import LimitReached, UserError
+from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
 F = Fraction
@@ -38,6 +38,12 @@ def composition(*runs: tuple[Mechanism, int]) -> Composition:
     return Composition(tuple(Run(*run) for run in runs))
 
 
+def exact_delta(runs: Composition, factor: Fraction) -> Fraction:
+    found = exact_profile(runs, Limits())
+    assert found is not None
+    return found.at(factor)
+
+
 @pytest.mark.parametrize("times", [1, 4, 60])
 def test_randomised_response(times: int) -> None:
     runs = composition((RandomisedResponse(F(3, 4)), times))
@@ -46,10 +52,10 @@ def test_randomised_response(times: int) -> None:
             comb(times, k) * max(F(3) ** (times - k) - factor * F(3) ** k, F(0)) / F(4) ** times
             for k in range(times + 1)
         )
-        assert exact_delta(runs, factor, Limits()) == true
+        assert exact_delta(runs, factor) == true
     pure = pure_epsilon(runs, 100)
     assert pure is not None and abs(float(pure.lower) - times * log(3)) < 1e-12 * times
-    assert exact_delta(runs, F(3) ** times, Limits()) == 0
+    assert exact_delta(runs, F(3) ** times) == 0
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.sampled_from([F(1), F(3, 2), F(4)]))
@@ -66,7 +72,7 @@ def test_finite_pairs_against_all_outcomes(one: int, two: int, factor: Fraction)
         sum((max(p - factor * q, F(0)) for p, q in total), F(0)),
         sum((max(q - factor * p, F(0)) for p, q in total), F(0)),
     )
-    assert exact_delta(runs, factor, Limits()) == true
+    assert exact_delta(runs, factor) == true
     pure = pure_epsilon(runs, 100)
     largest = max(max(p / q, q / p) for p, q in total)
     assert pure is not None and abs(float(pure.upper) - log(largest)) < 1e-12
@@ -92,11 +98,9 @@ def test_pure_losses_add_up() -> None:
 
 
 def test_what_is_not_exact_is_said() -> None:
-    assert exact_delta(composition((Laplace(F(1), F(1)), 2)), F(2), Limits()) is None
-    with pytest.raises(UserError, match="must be >= 1, got 1/2"):
-        exact_delta(composition((SKEWED, 1)), F(1, 2), Limits())
+    assert exact_profile(composition((Laplace(F(1), F(1)), 2)), Limits()) is None
     with pytest.raises(LimitReached, match="more than 9 losses"):
-        exact_delta(composition((SKEWED, 40)), F(2), Limits(atoms=9))
+        exact_profile(composition((SKEWED, 40)), Limits(atoms=9))
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**6), F(1, 50), F(2, 3)])

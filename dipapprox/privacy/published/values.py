@@ -89,20 +89,6 @@ def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...
     return tuple(values)
 
 
-def relations(reals: Sequence[LinearForm]) -> tuple[LinearForm | None, ...]:
-    """Return what real outputs are in terms of earlier ones, None for those that are no such sum.
-
-    Args:
-        reals: The outputs as forms over coordinates.
-
-    Returns:
-        Forms over places, written "0", "1", …, of outputs that are no such sums: no others exist,
-        for those are independent.
-    """
-    span = Span()
-    return tuple(span.put(form, str(place)) for place, form in enumerate(reals))
-
-
 def _text(form: LinearForm) -> str:
     """Write a form over names: "2 y[1] - y[2] + 1/3"."""
     parts = [(c, name) for name, c in form.terms]
