@@ -154,6 +154,19 @@ def witness_bars(
     )
 
 
+def witness_charts(run: Run, title: str, witness: Witness | None) -> tuple[Chart, ...]:
+    """Draw the outputs of a witness of an answer, if it has one that lists some."""
+    if witness is None or not witness.rows:
+        return ()
+    pair = witness.pair_text(run.inputs)
+    return (witness_bars(title, pair, run.output_cells, witness.rows),)
+
+
+def witness_fields(run: Run, witness: Witness | None) -> dict[str, object] | None:
+    """Return the field "witness" of an answer's `to_dict`."""
+    return None if witness is None else witness.fields(run.inputs, run.output_cells)
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """That the kernel has replayed a proof, or several.
@@ -255,9 +268,7 @@ class Verdict(RunResult):
 
     def witness_fields(self) -> dict[str, object] | None:
         """Return the field "witness" of `to_dict`."""
-        if self.witness is None:
-            return None
-        return self.witness.fields(self.inputs, self.output_cells)
+        return witness_fields(self.run, self.witness)
 
     def describe(self) -> Description:
         """Return what people see of it: the verdict, then its witness."""
@@ -279,11 +290,7 @@ class Verdict(RunResult):
 
     def charts(self) -> tuple[Chart, ...]:
         """Return its witness, drawn."""
-        witness = self.witness
-        if witness is None or not witness.rows:
-            return ()
-        pair = witness.pair_text(self.inputs)
-        return (witness_bars(self._witness_title, pair, self.output_cells, witness.rows),)
+        return witness_charts(self.run, self._witness_title, self.witness)
 
     @property
     def _witness_title(self) -> str:

@@ -16,7 +16,8 @@ from dipapprox.privacy.verdict import (
     Witness,
     proved_fact,
     proved_fields,
-    witness_bars,
+    witness_charts,
+    witness_fields,
 )
 
 _UNCLAIMED = (
@@ -96,7 +97,7 @@ class Calibration(RunResult):
             ],
             "eps_prv_at_certified": None if certified is None else certified.needed.ends(),
             "eps_prv_at_refuted": None if refuted is None else refuted.needed.ends(),
-            "witness": None if witness is None else witness.fields(self.inputs, self.output_cells),
+            "witness": witness_fields(self.run, witness),
             "meaning": self.meaning,
             "width": str(self.width),
             "tried": self.queries,
@@ -107,12 +108,10 @@ class Calibration(RunResult):
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the witness at the refuted ε, drawn."""
-        witness = None if self.refuted is None else self.refuted.witness
-        if self.refuted is None or witness is None or not witness.rows:
+        if self.refuted is None:
             return ()
         title = f"Refuted at ε = {self.refuted.eps}: these outputs are too likely"
-        pair = witness.pair_text(self.inputs)
-        return (witness_bars(title, pair, self.output_cells, witness.rows),)
+        return witness_charts(self.run, title, self.refuted.witness)
 
     def describe(self) -> Description:
         """Return what people see of it."""

@@ -34,18 +34,18 @@ from dipapprox.privacy.verdict import (
     Witness,
     proved_fact,
     proved_fields,
-    witness_bars,
+    witness_charts,
+    witness_fields,
 )
 
 _PLACES = 20
 
+_ATTAINED = "Attained by these outputs"
+"""What the picture of a witness shows."""
+
 _MOST_POINTS = 21
 _MOST_OUTPUTS = 8
 """Of a curve and of a witness, that are shown to people."""
-
-
-def _witness_fields(run: Run, witness: Witness | None) -> dict[str, object] | None:
-    return None if witness is None else witness.fields(run.inputs, run.output_cells)
 
 
 def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
@@ -59,14 +59,6 @@ def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
         ("attained by", f"input {first}; adjacent {second}"),
         ("outputs", "; ".join(shown[:_MOST_OUTPUTS]) + more + witness.others()),
     )
-
-
-def _witness_charts(run: Run, witness: Witness | None) -> tuple[Chart, ...]:
-    """Draw the outputs that tell the attaining pair apart."""
-    if witness is None or not witness.rows:
-        return ()
-    pair = witness.pair_text(run.inputs)
-    return (witness_bars("Attained by these outputs", pair, run.output_cells, witness.rows),)
 
 
 class Point(Protocol):
@@ -158,13 +150,13 @@ class LeastDelta(_AtOneEps):
         return {
             "eps_prv": str(self.eps_prv),
             "delta_enclosure": ends(self.delta_enclosure),
-            "witness": _witness_fields(self.run, self.witness),
+            "witness": witness_fields(self.run, self.witness),
             **proved_fields(self.replayed),
         }
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the attaining pair, drawn."""
-        return _witness_charts(self.run, self.witness)
+        return witness_charts(self.run, _ATTAINED, self.witness)
 
     def describe(self) -> Description:
         """Return what people see of it."""
@@ -194,13 +186,13 @@ class LeastEpsPrv(_AtOneEps):
         return {
             "delta": str(self.delta),
             "eps_prv_enclosure": self.eps_prv_enclosure.ends(),
-            "witness": _witness_fields(self.run, self.witness),
+            "witness": witness_fields(self.run, self.witness),
             **proved_fields(self.replayed),
         }
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the attaining pair, drawn."""
-        return _witness_charts(self.run, self.witness)
+        return witness_charts(self.run, _ATTAINED, self.witness)
 
     def describe(self) -> Description:
         """Return what people see of it."""
@@ -234,7 +226,7 @@ class PrivacyCurve(_AtOneEps):
         return {
             "curve": [self._point(point) for point in self.envelope.points],
             "largest_gap": rounded_up(self.largest_gap, _PLACES),
-            "witness": _witness_fields(self.run, self.witness),
+            "witness": witness_fields(self.run, self.witness),
         }
 
     def describe(self) -> Description:
@@ -325,7 +317,7 @@ class RenyiProfile(_AtOneEps):
                 {
                     "order": str(each.order),
                     "divergence_enclosure": each.divergence.ends(),
-                    "witness": _witness_fields(self.run, each.witness),
+                    "witness": witness_fields(self.run, each.witness),
                 }
                 for each in self.orders
             ],
