@@ -71,15 +71,15 @@ def _is_likelier_near_zero(p: Ratio, q: Ratio, budget: Fraction | None) -> bool:
 
     q is not 0; B is None for any number.
     """
-    order, factor = _first_term((p + q.scaled(Fraction(-1))) * q.inverse())
-    steep = order < 1 or (order == 1 and budget is not None and factor >= budget)
-    return factor > 0 and steep
+    apart = p - q
+    if apart.numerator.is_zero():
+        return False
+    order, factor = _first_term(apart * q.inverse())
+    return factor > 0 and (order < 1 or (order == 1 and budget is not None and factor >= budget))
 
 
 def _first_term(value: Ratio) -> tuple[int, Fraction]:
-    """Return k and c: the value is c eps^k + o(eps^k) as eps vanishes; c = 0 if it is 0."""
-    if value.numerator.is_zero():
-        return 0, Fraction(0)
+    """Return k and c: the value, which is not 0, is c eps^k + o(eps^k) as eps vanishes."""
     order, factor = _first_of(value.numerator)
     for own, exponent in value.denominator:
         k, c = _first_of(own)

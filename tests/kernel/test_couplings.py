@@ -305,6 +305,10 @@ def test_what_a_quotient_loses_at_an_eps_and_in_limits() -> None:
     assert loses(p * below * below, q, Fraction(-1), None)
     assert not loses(p * below * below, q, Fraction(-1, 2), None)
     assert loses(q, q, Fraction(0), five)
+    # (1 - eps)^2 is 0 at 1: nothing is seen there.
+    gone = Ratio(Sum.of([((Fraction(0), n), Fraction(c)) for n, c in ((0, 1), (1, -2), (2, 1))]))
+    assert not loses(gone, gone, Fraction(0), Fraction(1))
+    assert loses(gone, gone, Fraction(0), five)
     linear, square = (ONE + Ratio(Sum.of([((Fraction(0), n), Fraction(1))])) for n in (1, 2))
     zero = Fraction(0)
     assert loses(linear, ONE, Fraction(1), zero)
