@@ -14,6 +14,7 @@ the diff.
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 import shlex
@@ -71,7 +72,9 @@ def run_script(body: str) -> str:
     out = StringIO()
     with redirect_stdout(out), catch_warnings():
         simplefilter("ignore", ResourceWarning)  # as Python does: `open(path).read()` is fine
-        exec(compile(body, "a script of the documents", "exec"), {"__name__": "__main__"})
+        file = "a script of the documents"
+        linecache.cache[file] = (len(body), None, body.splitlines(keepends=True), file)
+        exec(compile(body, file, "exec"), {"__name__": "__main__"})
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 

@@ -39,7 +39,7 @@ EXAMPLES = """examples:
   dipapprox show svt_gauss.dpg --core               the machine that proofs are about
   dipapprox show svt_gauss.dpg --core --json        the same, as proofs have it
 
-A Python file is run, as importing it would.
+A Python file is read, and never run.
 
 exit status: 0 done, 2 bad input or usage, 130 interrupted
 """

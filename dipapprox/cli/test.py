@@ -50,7 +50,7 @@ claims:
   # claim: DP for all eps at budget = 2
   # claim: least budget 1 for real inputs at N = 3
 
-In Python they stand in the docstring of the function. Python files are run.
+In Python they stand in the docstring of the function. Python files are read only.
 
 exit status: 0 all hold, 1 one is false, 2 bad input or an error, 3 one is unknown, 130 interrupted
 """

@@ -1,6 +1,6 @@
 """Files to core programs; the extension chooses the reader.
 
-`module.py:name` is a mechanism in a Python file, which is run (`functions`); `-` is standard input.
+`module.py:name` is a mechanism in a Python file, which is never run; `-` is standard input.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dipapprox.language.symbols import DELTA, needs_delta
 
 if TYPE_CHECKING:
     from dipapprox.language import dip
-    from dipapprox.language.functions import modules
+    from dipapprox.language.functions import mechanism as modules
 else:
     dip = Deferred("dipapprox.language.dip")
-    modules = Deferred("dipapprox.language.functions.modules")
+    modules = Deferred("dipapprox.language.functions.mechanism")
 
 DPG, DIP, DIPA = "dpg", "dip", "dipa"
 """The languages of programs, two, and of automata, by the extensions of their files."""

@@ -25,7 +25,7 @@ from time import perf_counter
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import Diagnosis, LimitReached, SourceError, UserError
-from dipapprox.language.functions import modules
+from dipapprox.language.functions import mechanism as modules
 from dipapprox.language.load import (
     DIP,
     DIPA,
@@ -146,7 +146,7 @@ def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
     """Read the claims of a file, or of all programs in a folder.
 
     Args:
-        path: A program, an automaton, a file of Python (which is run), `module.py:name`; or a
+        path: A program, an automaton, a file of Python (which is read), `module.py:name`; or a
             folder, whose Python files are left out.
 
     Returns:

@@ -9,7 +9,8 @@ from math import prod
 
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
-from dipapprox.language.functions.quantities import Condition, Quantity, negated
+from dipapprox.language.functions.quantities import Condition, Quantity
+from dipapprox.language.functions.symbols import negated
 
 MOST_VALUATIONS = 4096
 

@@ -12,11 +12,10 @@ from math import ceil, floor
 
 from dipapprox.language import ast
 from dipapprox.language.core import Value
-from dipapprox.language.functions import places
 from dipapprox.language.functions.noise import Mean, assigned, number
 from dipapprox.language.functions.quantities import Quantity
 from dipapprox.language.functions.run import PathRun, running
-from dipapprox.language.functions.symbolic import Exact, exact, number_node
+from dipapprox.language.functions.symbols import Exact, exact, number_node
 from dipapprox.language.piecewise import rounded as rounded_number
 from dipapprox.language.piecewise import step_numbers
 
@@ -33,7 +32,7 @@ def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
         between = range(floor(ends[0]), ceil(ends[1]) + 1)
         return _finite(run, held.node, ends, map(Fraction, between))
     if values is None:
-        return run.random(assigned(run, _clamped(held.node, ends), "c", "real"))
+        return run.random(assigned(run, _clamped(run, held.node, ends), "c", "real"))
     return _finite(run, held.node, ends, _numbers(values))
 
 
@@ -49,7 +48,7 @@ def rounded(value: Mean, low: Exact, high: Exact, step: Exact = 1) -> Quantity:
         multiples = (k * unit for k in step_numbers("round", unit, ends, True))
     else:
         multiples = (rounded_number("round", each, unit) for each in _numbers(values))
-    call = ast.Call("round", (held.node, number_node(unit)), span=places.here())
+    call = ast.Call("round", (held.node, number_node(unit)), span=run.here)
     return _finite(run, call, ends, multiples)
 
 
@@ -68,10 +67,10 @@ def _finite(
     run: PathRun, node: ast.Expression, ends: tuple[Fraction, Fraction], values: Iterable[Fraction]
 ) -> Quantity:
     """Clamp what has finitely many values then."""
-    place = assigned(run, _clamped(node, ends), "c", "number")
+    place = assigned(run, _clamped(run, node, ends), "c", "number")
     clamped = (min(max(value, ends[0]), ends[1]) for value in values)
     return run.variable(place, tuple(dict.fromkeys(clamped)))
 
 
-def _clamped(node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:
-    return ast.Call("clamp", (node, *map(number_node, ends)), span=places.here())
+def _clamped(run: PathRun, node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:
+    return ast.Call("clamp", (node, *map(number_node, ends)), span=run.here)

@@ -10,38 +10,43 @@
                 return [0] * i + [1] + [0] * (N - i - 1)
         return [0] * N
 
-In: a function, whose annotations are declarations (`signature`). Out: a program of the language
-with the same final states, found by running the function once for every path (`exploration`). It is
-a program for the values of the parameters that it was made with, and has none itself.
+In: a function of a file, whose annotations are declarations (`signature`). Out: a program of the
+language with the same final states, found by evaluating the function's text once for every path
+(`paths`); the function itself is never run. It is a program for the values of the parameters that
+it was made with, and has none itself.
 """
 
 from __future__ import annotations
 
-import dis
-import inspect
+import ast as python
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial, update_wrapper
-from types import CodeType, FunctionType
-from typing import Generic, Never, ParamSpec, TypeVar
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Generic, Never, ParamSpec, TypeVar
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError, shorten
+from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core
 from dipapprox.language.checker import check_declarations
 from dipapprox.language.declarations import cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.functions import places, twins
-from dipapprox.language.functions.exploration import execute, explore
-from dipapprox.language.functions.memory import picture_of
+from dipapprox.language.functions import places
+from dipapprox.language.functions.calls import call_function
+from dipapprox.language.functions.evaluator import evaluator
+from dipapprox.language.functions.files import Files, reached
+from dipapprox.language.functions.live import LiveScope
+from dipapprox.language.functions.machine import Function, Machine
+from dipapprox.language.functions.paths import explore
 from dipapprox.language.functions.results import end_of
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.signature import Head, closed_declarations, names_in, texts_in
-from dipapprox.language.functions.surroundings import surroundings_of
-from dipapprox.language.functions.symbolic import refusal
+from dipapprox.language.functions.symbols import refusal
 from dipapprox.language.functions.trees import End, with_defaults
+from dipapprox.language.functions.variables import Unread
 from dipapprox.language.printer import print_program
 from dipapprox.language.symbols import DELTA, needs_delta
 from dipapprox.language.values import exact_rational
@@ -69,41 +74,96 @@ class Executed:
 
 
 _CALLED = '@dipapprox.mechanism(adjacent="linf 1")'
-_REMEMBERS = "the function changes what it finds again when it runs again"
-_FORGET = (
-    "lists, attributes, generators and defaults that it changes belong inside it; functools.cache "
-    "keeps the results of a function of numbers"
-)
+
+
+class Read:
+    """A function as it is read: what mechanisms in files and in running programs share."""
+
+    def __init__(self, function: Function, files: Files, adjacent: str) -> None:
+        """Hold a function of a file, and the rule which inputs are neighbours."""
+        self.function = function
+        self._files = files
+        self._adjacent = adjacent
+
+    def execute(self, parameters: Mapping[str, Fraction]) -> Executed:
+        """Evaluate the function along every path.
+
+        Args:
+            parameters: Values that replace defaults.
+
+        Raises:
+            SourceError: If the function is no program, at the line where it leaves the language.
+            UserError: If it has no such parameter.
+        """
+        function = self.function
+        span = places.span_of(function.node)
+        asking = evaluator(None, self._files.load)
+        head = Head(asking, function, self._adjacent, parameters)
+        for name in head.needed - parameters.keys():
+            raise refusal(
+                "type error",
+                f"'{name}' is no input, and has no value as a parameter",
+                "the privacy parameter is called eps"
+                if name.lower() in _NAMES_OF_EPS
+                else f'an input is written {name}: Annotated[Quantity, "in {{0, 1}}"]; a parameter '
+                f"is set with {name}=VALUE",
+                span,
+            )
+        check_declarations(head.program)
+        declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
+        inputs = cells_of(declarations.inputs)
+        domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
+        names, texts = names_in(declarations), texts_in(declarations)
+        outside = reached([function])
+
+        def follow(run: PathRun) -> End:
+            machine = evaluator(run, self._files.load, outside)
+            run.at = function.node
+            placed, named = head.arguments(run, declarations)
+            found = call_function(machine, function.node, function, placed, named)
+            at = places.span_of(machine.last)
+            run.at = machine.last
+            return end_of(found, declarations.outputs, head.several, at)
+
+        finite = {
+            v.name: frozenset(value for value in v.domain if isinstance(value, str))
+            for v in declarations.outputs
+            if not isinstance(v.domain, AllReals)
+        }
+        course = explore(follow, span, domains, names, texts, finite)
+        body = with_defaults(course, finite)
+        declared = closed_declarations(declarations, head.program, span)
+        program = ast.Program(declared, body, span=span)
+        shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())
+        return Executed(f"{function.name}({shown})" if shown else function.name, program)
 
 
 class Mechanism(Generic[Arguments, Returned]):
-    """A Python function that is a program of the language; made by `mechanism`."""
+    """A Python function that is a program of the language; made by `mechanism`, or of a file."""
 
-    def __init__(self, function: Callable[Arguments, Returned], adjacent: str) -> None:
-        """Wrap a function; it is not run yet.
-
-        Raises:
-            UserError: If it is no Python function, or its annotations cannot be read.
-        """
-        if not isinstance(function, FunctionType):
-            raise UserError(f"a mechanism must be a function, got {shorten(repr(function))}")
-        if not isinstance(adjacent, str):
-            raise UserError(f"adjacent must be a text, got {shorten(repr(adjacent))}", _CALLED)
-        update_wrapper(self, function)
-        self.name = function.__name__
-        self._function = function
-        self._adjacent = adjacent
+    def __init__(self, name: str, doc: str | None, read: Callable[[], Read]) -> None:
+        """Hold a function; `read` reads it when it is asked about."""
+        self.name = name
+        self.__name__ = name
+        self.__doc__ = doc
+        self._read = read
 
     def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Returned:
-        """Call the function as it is: from another mechanism, as a part of it."""
-        returned: Returned = self._function(*arguments, **named)
-        return returned
+        """Refuse: a mechanism is read, and not called; another mechanism may call it.
+
+        Raises:
+            UserError: Always.
+        """
+        raise UserError(
+            "noise is drawn in a mechanism that dipapprox executes, not by calling it",
+            "dipapprox.verify(function, …) asks about it",
+        )
 
     def __repr__(self) -> str:
         return f"<mechanism {self.name}>"
 
     def program(self, **parameters: int | Fraction | Decimal | str) -> core.Program:
-        """Execute the function for some values of its parameters.
+        """Return the program that the function is for some values of its parameters.
 
         Raises:
             SourceError: If the function is no program, at the line where it leaves the language.
@@ -114,7 +174,7 @@ class Mechanism(Generic[Arguments, Returned]):
         return elaborate(executed.program, {}, executed.name, irrational=True)
 
     def program_for(self, delta: Fraction) -> core.Program:
-        """Execute the function with its default parameters, and with `delta` that of a claim.
+        """Return the program for the default parameters, and with `delta` that of a claim.
 
         Raises:
             SourceError: As for `program`.
@@ -135,59 +195,13 @@ class Mechanism(Generic[Arguments, Returned]):
         return self.execute(exact).text
 
     def execute(self, parameters: Mapping[str, Fraction]) -> Executed:
-        """Execute the function symbolically, along every path.
-
-        Args:
-            parameters: Values that replace defaults.
+        """Evaluate the function along every path; see `Read.execute`.
 
         Raises:
-            SourceError: If the function is no program, at the line where it leaves the language.
-            UserError: If it has no such parameter.
+            SourceError: As for `program`.
+            UserError: As for `program`.
         """
-        code = self._function.__code__
-        _refuse_other_functions(code)
-        _refuse_assignments_outside(code)
-        head = Head(self._function, self._adjacent, parameters)
-        for name in head.needed - parameters.keys():
-            raise refusal(
-                "type error",
-                f"'{name}' is no input, and has no value as a parameter",
-                "the privacy parameter is called eps"
-                if name.lower() in _NAMES_OF_EPS
-                else f'an input is written {name}: Annotated[Quantity, "in {{0, 1}}"]; a parameter '
-                f"is set with {name}=VALUE",
-                places.span_of_definition(code),
-            )
-        check_declarations(head.program)
-        declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
-        inputs = cells_of(declarations.inputs)
-        domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
-        names, texts = names_in(declarations), texts_in(declarations)
-
-        before = picture_of(self._function)
-
-        def run_once(run: PathRun) -> End:
-            placed, named = head.arguments(run, declarations)
-            found = self._function(*placed, **named)
-            if picture_of(self._function) != before:
-                raise refusal("error", _REMEMBERS, _FORGET, places.span_of_definition(code))
-            return end_of(run, found, declarations.outputs, head.several, code)
-
-        finite = {
-            v.name: frozenset(value for value in v.domain if isinstance(value, str))
-            for v in declarations.outputs
-            if not isinstance(v.domain, AllReals)
-        }
-        with surroundings_of(self._function.__globals__):
-            course = explore(run_once, code, domains, names, texts, finite)
-            span = places.span_of_definition(code)
-            body = with_defaults(course, finite)
-            once = partial(execute, function=run_once, code=code)
-            twins.check(once, body, inputs, names, texts, span)
-        declared = closed_declarations(declarations, head.program, span)
-        program = ast.Program(declared, body, span=span)
-        shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())
-        return Executed(f"{self.name}({shown})" if shown else self.name, program)
+        return self._read().execute(parameters)
 
 
 def mechanism(
@@ -209,9 +223,17 @@ def mechanism(
     """
     if misplaced or not adjacent:
         raise UserError("a mechanism needs the rule which inputs are neighbours", _CALLED)
+    if not isinstance(adjacent, str):
+        raise UserError(f"adjacent must be a text, got {shorten(repr(adjacent))}", _CALLED)
 
     def wrap(function: Callable[Arguments, Returned]) -> Mechanism[Arguments, Returned]:
-        return Mechanism(function, adjacent)
+        if not isinstance(function, FunctionType):
+            raise UserError(f"a mechanism must be a function, got {shorten(repr(function))}")
+        made: Mechanism[Arguments, Returned] = Mechanism(
+            function.__name__, function.__doc__, lambda: _read_live(function, adjacent)
+        )
+        update_wrapper(made, function)
+        return made
 
     return wrap
 
@@ -219,39 +241,78 @@ def mechanism(
 _NAMES_OF_EPS = ("epsilon", "e", "epsilon0", "eps0", "ε", "privacy_budget")
 
 
-def _refuse_other_functions(code: CodeType) -> None:
-    """Refuse what does not return when it is called: generators and coroutines.
+def _read_live(function: FunctionType, adjacent: str) -> Read:
+    """Read a function of a running program: its text, and the names that it finds.
 
     Raises:
-        SourceError: At its definition.
+        UserError: If its text is not known.
+        SourceError: If a default is not read.
     """
-    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        what = "is async: it must return when it is called"
-    elif code.co_flags & inspect.CO_GENERATOR:
-        what = "yields: it must return all that it publishes at once, as a list"
-    else:
-        return
-    message = f"the mechanism {what}"
-    raise refusal("type error", message, "", places.span_of_definition(code))
+    files = Files(Path(function.__code__.co_filename).parent)
+    return Read(LiveScope(function).read, files, adjacent)
 
 
-def _refuse_assignments_outside(code: CodeType) -> None:
-    """Refuse a function that assigns variables outside itself, where the code says so.
+# --- files ----------------------------------------------------------------------------------------
+
+
+def mechanisms_in(path: Path, text: str) -> dict[str, Mechanism[Any, Any]]:
+    """Read a Python file and return its mechanisms by name.
 
     Raises:
-        SourceError: At the assignment.
+        SourceError: If it is no Python, or a mechanism has no rule of adjacency.
     """
-    inner = frozenset(code.co_cellvars)
-    waiting = [code]
-    while waiting:
-        each = waiting.pop()
-        waiting += [constant for constant in each.co_consts if isinstance(constant, CodeType)]
-        inner |= frozenset(each.co_cellvars)
-        for step in dis.get_instructions(each):
-            outside = step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or (
-                step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval not in inner
-            )
-            if outside:
-                message = f"the mechanism assigns '{step.argval}' outside itself"
-                hint = "only what a mechanism returns is published; nothing else may leave it"
-                raise refusal("error", message, hint, places.span_of(each, step.offset))
+    files = Files(path.resolve().parent)
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    module = files.read(path.stem, str(path), plain)
+    asking = evaluator(None, files.load)
+    found: dict[str, Mechanism[Any, Any]] = {}
+    for name, value in module.scope.values.items():
+        if isinstance(value, Unread) and value.mechanism:
+            raise value.error
+        if isinstance(value, Function) and value.adjacent is not None:
+            rule = _adjacency(asking, value)
+            doc = python.get_docstring(value.node, clean=False)  # type: ignore[arg-type]  # a def
+            found[name] = Mechanism(name, doc, partial(Read, value, files, rule))
+    return found
+
+
+def _adjacency(machine: Machine, function: Function) -> str:
+    """Return the rule that the decorator of a function gives.
+
+    Raises:
+        SourceError: If it gives none.
+    """
+    node = function.adjacent
+    named = node.keywords if isinstance(node, python.Call) and not node.args else []
+    rules = [machine.evaluate(each.value, function.scope) for each in named]
+    if [each.arg for each in named] != ["adjacent"] or type(rules[0]) is not str or not rules[0]:
+        raise machine.refusal(
+            node, "a mechanism needs the rule which inputs are neighbours", _CALLED
+        )
+    return str(rules[0])
+
+
+def read_mechanism(path: Path, text: str, name: str) -> Mechanism[Any, Any]:
+    """Read a Python file and return one of its mechanisms.
+
+    Args:
+        path: Of the file.
+        text: What stands in it.
+        name: Of the mechanism; empty if it is the only one.
+
+    Raises:
+        SourceError: If the file cannot be read as Python, at its line.
+        UserError: If there is no such mechanism.
+    """
+    defined = mechanisms_in(path, text)
+    if not name and len(defined) == 1:
+        return next(iter(defined.values()))
+    listed = f"the mechanisms are {', '.join(defined)}"
+    if name in defined:
+        return defined[name]
+    if not defined:
+        hint = '@dipapprox.mechanism(adjacent="linf 1") makes a function one'
+        raise UserError(f"'{path}' defines no mechanism", hint)
+    if not name:
+        raise UserError(f"'{path}' defines several mechanisms", f"{listed}: {path}:NAME")
+    raise UserError(f"'{path}' has no mechanism '{name}'", did_you_mean(name, defined, listed))

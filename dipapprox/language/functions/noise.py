@@ -13,10 +13,9 @@ from typing import Any
 from dipapprox.data_classes import replace
 from dipapprox.language import ast
 from dipapprox.language.core import Value
-from dipapprox.language.functions import places
 from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun, cell_name, running
-from dipapprox.language.functions.symbolic import Exact, exact, is_number, number_node
+from dipapprox.language.functions.symbols import Exact, exact, is_number, number_node
 from dipapprox.language.functions.weights import Weight, constant_weight, weight
 from dipapprox.language.traversal import rewrite
 from dipapprox.laws.families import (
@@ -118,7 +117,7 @@ def choose(
             ast.Option(value.node, weight.node)
             for value, (_, weight) in zip(values, possible, strict=True)
         ),
-        span=places.here(),
+        span=run.here,
     )
     finite = [run.knowledge.possible(value) for value in values if isinstance(value, Quantity)]
     place = assigned(run, call, "c", "number" if finite else "truth")
@@ -227,7 +226,7 @@ def exp(exponent: Scale | Mean) -> Weight:
     inner = _weight(run, exponent, "an exponent")
     if inner.known == 0:
         return constant_weight(run, _ONE)
-    return Weight(run, ast.Call("exp", (inner.node,), span=places.here()), inner.cells, None)
+    return Weight(run, ast.Call("exp", (inner.node,), span=run.here), inner.cells, None)
 
 
 def sqrt(value: Scale) -> Weight:
@@ -246,15 +245,15 @@ _ONE = Fraction(1)
 def _of_scale(word: str, value: Scale) -> Weight:
     run = running()
     inner = _weight(run, value, f"what '{word}' is taken of")
-    node = inner.node if inner.node.span else replace(inner.node, span=places.here())
-    return Weight(run, ast.Call(word, (node,), span=places.here()), inner.cells, None)
+    node = inner.node if inner.node.span else replace(inner.node, span=run.here)
+    return Weight(run, ast.Call(word, (node,), span=run.here), inner.cells, None)
 
 
 def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
     run = running()
     centre = number(run, mean, "the mean")
     width = _known(run, _weight(run, scale, "the scale"))
-    call = ast.Call(family.name, (centre.node, width.node), span=places.here())
+    call = ast.Call(family.name, (centre.node, width.node), span=run.here)
     return run.random(assigned(run, call, "r", "integer" if family.is_discrete else "real"))
 
 
@@ -268,7 +267,7 @@ def _known(run: PathRun, scale: Weight) -> Weight:
         value = run.value_of(Quantity(run, node, frozenset((key,)), lambda given: given[key]))
         if isinstance(value, str):
             raise run.refusal("type error", f"'{value}' is no number")
-        return number_node(value, places.here())
+        return number_node(value, run.here)
 
     if not scale.cells:
         return scale
@@ -281,7 +280,7 @@ def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Q
     nodes = [each.node for each in numbers]
     if rate is not None:
         nodes.insert(0, _weight(run, rate, "the rate").node)
-    place = assigned(run, ast.Call(word, tuple(nodes), span=places.here()), "i", "number")
+    place = assigned(run, ast.Call(word, tuple(nodes), span=run.here), "i", "number")
     domain: tuple[Value, ...] = tuple(_ONE * (i + 1) for i in range(len(numbers)))
     return run.variable(place, domain) - 1
 
@@ -291,7 +290,7 @@ def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
     numbers = _numbers(run, values)
     if len(numbers) == 1:
         return numbers[0]
-    call = ast.Call(word, tuple(each.node for each in numbers), span=places.here())
+    call = ast.Call(word, tuple(each.node for each in numbers), span=run.here)
     domains = [run.knowledge.possible(each) for each in numbers]
     place = assigned(run, call, "m", "mixed" if None in domains else "number")
     if None in domains:
@@ -320,14 +319,12 @@ def _weight(run: PathRun, value: Any, what: str) -> Weight:
     found = weight(run, value)
     if found is None:
         raise run.refusal("type error", f"{what} must be a number or depend on eps")
-    if found.run is not run:
-        found.run.check()
     return found
 
 
 def assigned(run: PathRun, value: ast.Expression, otherwise: str, kind: str) -> ast.Name:
     """Assign an expression to a new variable; see `PathRun.fresh`."""
-    span = places.here()
+    span = run.here
     target = ast.Name(run.fresh(otherwise, kind), span=span)
     run.emit(ast.Assign((target,), value, span=span))
     return target

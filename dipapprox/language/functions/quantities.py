@@ -1,4 +1,4 @@
-"""What a Python function computes with while it is executed symbolically.
+"""What a Python function computes with whose inputs are not known.
 
     Quantity    a number or named value that is not known: inputs, samples, what follows from them
     Condition   a comparison of such; its truth value is asked of the run, which follows both
@@ -9,32 +9,32 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from math import isinf
-from typing import Any, Never
+from types import NoneType
+from typing import Any
 
+from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.core import Relation
-from dipapprox.language.functions import classes
-from dipapprox.language.functions.places import here
-from dipapprox.language.functions.symbolic import (
+from dipapprox.language.functions.symbols import (
+    OFFERED,
     Compute,
     Run,
     Symbolic,
     Valuation,
+    Valued,
     chained,
     exact,
     is_number,
-    leave_to,
+    negated,
     number_node,
 )
-from dipapprox.language.functions.valued import Valued
 
 
 class Quantity(Valued):
-    """A number or named value that is not known while the function is executed."""
+    """A number or named value that is not known while the function is followed."""
 
     __slots__ = ()
 
@@ -78,7 +78,7 @@ class Quantity(Valued):
         _refuse_text(self, "-")
         value = self.compute
         compute = None if value is None else lambda given: -value(given)
-        return Quantity(self.run, ast.Negative(self.node, span=here()), self.cells, compute)
+        return Quantity(self.run, ast.Negative(self.node, span=self.run.here), self.cells, compute)
 
     def __pos__(self) -> Quantity:
         _refuse_text(self, "+")
@@ -101,7 +101,7 @@ class Quantity(Valued):
     def __ge__(self, other: Any) -> Condition:
         return _compared(self, Relation.GREATER_EQUAL, other)
 
-    __hash__ = Symbolic.__hash__
+    __hash__ = None  # type: ignore[assignment]  # no key of dictionaries
 
     def __eq__(self, other: object) -> Any:
         return _compared(self, Relation.EQUAL, other)
@@ -141,21 +141,19 @@ class Condition(Symbolic):
         if type(other) is bool:
             return ~self if other else self
         if type(other) is not Condition:
-            leave_to(self.run, other, "__rxor__", "^")
-            return NotImplemented
+            raise self.refusal("has no such operation")
         return (self & ~other) | (~self & other)
 
     __rxor__ = __xor__
 
     def __invert__(self) -> Condition:
-        self.run.inversions += 1
         if self.known is not None:
             return truth(self.run, not self.known)
         value = self.compute
         compute = None if value is None else lambda given: not value(given)
         return Condition(self.run, negated(self.node), self.cells, compute)
 
-    __hash__ = Symbolic.__hash__
+    __hash__ = None  # type: ignore[assignment]  # no key of dictionaries
 
     def __lt__(self, other: Any) -> Any:
         return self.number() < other
@@ -217,26 +215,24 @@ class Condition(Symbolic):
 
 def constant(run: Run, value: Fraction) -> Quantity:
     """Return a number as a quantity."""
-    return Quantity(run, number_node(value, here()), frozenset(), lambda _: value)
+    return Quantity(run, number_node(value, run.here), frozenset(), lambda _: value)
 
 
 def named(run: Run, value: str) -> Quantity:
     """Return a named value as a quantity."""
-    return Quantity(run, ast.Name(value, span=here()), frozenset(), lambda _: value)
+    return Quantity(run, ast.Name(value, span=run.here), frozenset(), lambda _: value)
 
 
 def truth(run: Run, value: bool) -> Condition:
     """Return a truth value as a condition."""
-    return Condition(run, ast.Truth(value, span=here()), frozenset(), lambda _: value)
+    return Condition(run, ast.Truth(value, span=run.here), frozenset(), lambda _: value)
 
 
 # --- operators ------------------------------------------------------------------------------------
 
 _SYMBOLS = (Quantity, Condition)
 
-_NOT_IMPLEMENTED: Never = NotImplemented
-
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATIONS: dict[str, Any] = {
     "+": lambda left, right: left + right,
     "-": lambda left, right: left - right,
     "*": lambda left, right: left * right,
@@ -246,13 +242,9 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 def _arithmetic(left: Any, operator: str, right: Any) -> Quantity:
     run = left.run if isinstance(left, Quantity) else right.run
-    run.check()
     first, second = _operand(run, left), _operand(run, right)
     if first is None or second is None:
-        other, method = (left, "") if first is None else (right, REFLECTED[operator])
-        if operator != "*" or not classes.is_repeated(other):
-            leave_to(run, other, method, operator)
-        return _NOT_IMPLEMENTED
+        raise _unlike(run, operator, left if first is None else right)
     _refuse_text(first, operator)
     _refuse_text(second, operator)
     if operator in "*/" and not first.is_finite and not second.is_finite:
@@ -269,14 +261,18 @@ def _arithmetic(left: Any, operator: str, right: Any) -> Quantity:
             raise run.refusal("value error", "division by zero")
     if (shorter := _shortened(first, operator, second)) is not None:
         return shorter
-    node = chained(first.node, operator, second.node)
+    node = chained(first.node, operator, second.node, run.here)
     return Quantity(run, node, first.cells | second.cells, _operation(operator, first, second))
+
+
+def _unlike(run: Run, operator: str, other: object) -> SourceError:
+    """Return the error for an operation with what is no number."""
+    kind = type(other).__name__
+    return run.refusal("type error", f"'{operator}' with what is no number: {kind}", OFFERED)
 
 
 def _operand(run: Run, value: Any) -> Quantity | None:
     if type(value) in _SYMBOLS:
-        if value.run is not run:
-            value.run.check()
         return value if type(value) is Quantity else value.number()
     if is_number(value):
         return constant(run, exact(run, value, "an operand"))
@@ -321,28 +317,25 @@ def _operation(operator: str, first: Quantity, second: Quantity) -> Compute | No
 def _compared(left: Quantity, relation: Relation, right: Any) -> Condition:
     """Compare; what is known already gives a truth value of Python."""
     run = left.run
-    run.check()
     if type(right) is float and isinf(right):
         if relation not in _EQUALITIES:
             _refuse_text(left, relation.value)
         return truth(run, relation.holds(Fraction(0), Fraction(1 if right > 0 else -1)))
-    text = classes.text_of(right)
-    if text is not None and run.declares(text):
-        second: Quantity | None = named(run, text)
+    if type(right) is str and run.declares(right):
+        second: Quantity | None = named(run, right)
     else:
         second = _operand(run, right)
     never = truth(run, relation is Relation.NOT_EQUAL)
     if second is None:
-        if relation in _EQUALITIES and (text is not None or classes.is_apart(right)):
-            return never
-        leave_to(run, right, _ANSWERS[relation], relation.value)
-        return _NOT_IMPLEMENTED
+        if relation in _EQUALITIES and type(right) in (str, NoneType, tuple, list, dict):
+            return never  # of what Python compares: none of these is a number, or a text declared
+        raise _unlike(run, relation.value, right)
     if relation not in _EQUALITIES:
         _refuse_text(left, relation.value)
         _refuse_text(second, relation.value)
     elif run.is_text(left) != run.is_text(second):
         return never
-    node = ast.Comparison((left.node, second.node), (relation.value,), span=here())
+    node = ast.Comparison((left.node, second.node), (relation.value,), span=run.here)
     one, other = left.compute, second.compute
     if one is None or other is None:
         return Condition(run, node, left.cells | second.cells, None)
@@ -359,28 +352,6 @@ def _compared(left: Quantity, relation: Relation, right: Any) -> Condition:
 
 
 _EQUALITIES = (Relation.EQUAL, Relation.NOT_EQUAL)
-_ANSWERS = {
-    Relation.LESS: "__gt__",
-    Relation.LESS_EQUAL: "__ge__",
-    Relation.GREATER: "__lt__",
-    Relation.GREATER_EQUAL: "__le__",
-    Relation.EQUAL: "__eq__",
-    Relation.NOT_EQUAL: "__ne__",
-}
-REFLECTED = {"+": "__radd__", "-": "__rsub__", "*": "__rmul__", "/": "__rtruediv__"}
-_WORDS: dict[type[ast.Expression], str] = {ast.And: "&", ast.Or: "|"}
-
-
-def negated(node: ast.Expression) -> ast.Expression:
-    """Return the opposite of a condition."""
-    match node:
-        case ast.Comparison(operands, (one,)):
-            opposite = Relation(one).negated().value
-            return ast.Comparison(operands, (opposite,), span=node.span)
-        case ast.Not(operand):
-            return operand
-        case _:
-            return ast.Not(node, span=node.span)
 
 
 def _both(one: Compute, other: Compute, given: Valuation) -> Any:
@@ -392,12 +363,10 @@ def _either(one: Compute, other: Compute, given: Valuation) -> Any:
 
 
 def _joined(left: Condition, kind: type[ast.And | ast.Or], right: Any) -> Any:
-    left.run.check()
     if type(right) is bool:
         right = truth(left.run, right)
     if type(right) is not Condition:
-        leave_to(left.run, right, "__rand__" if kind is ast.And else "__ror__", _WORDS[kind])
-        return NotImplemented
+        raise _unlike(left.run, "&" if kind is ast.And else "|", right)
     for side, rest in ((left, right), (right, left)):
         if side.known is not None:
             return rest if side.known == (kind is ast.And) else side
@@ -405,5 +374,5 @@ def _joined(left: Condition, kind: type[ast.And | ast.Or], right: Any) -> Any:
     compute: Compute | None = None
     if one is not None and other is not None:
         compute = partial(_both if kind is ast.And else _either, one, other)
-    node = kind((left.node, right.node), span=here())
+    node = kind((left.node, right.node), span=left.run.here)
     return Condition(left.run, node, left.cells | right.cells, compute)

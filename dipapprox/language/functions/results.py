@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from types import CodeType
 
 from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.declarations import Variable
 from dipapprox.language.domains import AllReals, domain_text
-from dipapprox.language.functions import classes, places
+from dipapprox.language.functions.machine import SCALARS, Object
 from dipapprox.language.functions.quantities import Condition, Quantity
-from dipapprox.language.functions.run import PathRun
-from dipapprox.language.functions.symbolic import number_node, refusal
+from dipapprox.language.functions.symbols import number_node, refusal
 from dipapprox.language.functions.trees import End
+from dipapprox.language.functions.values import kind_of
 from dipapprox.source import Span
 
 
 def end_of(
-    run: PathRun,
-    returned: object,
-    outputs: tuple[Variable, ...],
-    several: bool,
-    code: CodeType,
+    returned: object, outputs: tuple[Variable, ...], several: bool, span: Span | None
 ) -> End:
     """Return the values of the output cells."""
-    line = run.last_line
-    span = places.span_of_definition(code) if line is None else places.span_of_line(code, line)
+    if isinstance(returned, Object) and returned.kind.kind == "named":
+        returned = tuple(returned.values[name] for name in returned.kind.fields)
     if not several:
         parts: Sequence[object] = (returned,)
     elif isinstance(returned, tuple) and len(returned) == len(outputs):
@@ -40,7 +34,7 @@ def end_of(
     end: dict[ast.Target, ast.Expression] = {}
     for variable, part in zip(outputs, parts, strict=True):
         for place, value in _places(variable, part, span):
-            end[place] = _returned(run, value, variable, span)
+            end[place] = _returned(value, variable, span)
     return end
 
 
@@ -50,7 +44,7 @@ def _places(
     if variable.size is None:
         yield ast.Name(variable.name, span=span), part
         return
-    if isinstance(part, str | Mapping) or not isinstance(part, Sequence):
+    if type(part) not in (list, tuple, range) or not isinstance(part, Sequence):
         message = f"'{variable.name}' must be a list of {variable.size}, got {_shown(part)}"
         raise refusal("type error", message, "", span)
     if len(part) != variable.size:
@@ -60,7 +54,7 @@ def _places(
         yield ast.Index(variable.name, ast.Number(Fraction(i)), span=span), value
 
 
-def _returned(run: PathRun, value: object, variable: Variable, span: Span | None) -> ast.Expression:
+def _returned(value: object, variable: Variable, span: Span | None) -> ast.Expression:
     is_truth = not isinstance(variable.domain, AllReals) and set(variable.domain) <= {
         "true",
         "false",
@@ -69,17 +63,15 @@ def _returned(run: PathRun, value: object, variable: Variable, span: Span | None
         value = value.known
     if type(value) in (Quantity, Condition):
         symbol: Quantity | Condition = value  # type: ignore[assignment]  # exactly these
-        if symbol.run is not run:
-            symbol.run.check()
         return symbol.node
     if type(value) is bool and is_truth:
         return ast.Truth(value, span=span)
     domain = () if isinstance(variable.domain, AllReals) else variable.domain
-    if (text := classes.text_of(value)) is not None and text in domain:
-        return ast.Name(text, span=span)
-    if (number := classes.number_of(value)) is not None:
-        return number_node(Fraction(number), span)
-    hint = f'the exact number is written Fraction("{value!r}")' if isinstance(value, float) else ""
+    if type(value) is str and value in domain:
+        return ast.Name(value, span=span)
+    if isinstance(value, int | Fraction):
+        return number_node(Fraction(value), span)
+    hint = ""
     if isinstance(value, str) and domain:
         hint = f"allowed are {domain_text(domain)}"
     raise refusal("type error", f"'{variable.name}' is returned as {_shown(value)}", hint, span)
@@ -88,6 +80,6 @@ def _returned(run: PathRun, value: object, variable: Variable, span: Span | None
 def _shown(value: object) -> str:
     if value is None:
         return "nothing"
-    kind = type(value).__name__
-    plain = isinstance(value, str | int | float | Fraction | Decimal)
-    return f"the {kind} {shorten(repr(value))}" if plain else f"the {kind}"
+    if type(value) in SCALARS:
+        return f"the {type(value).__name__} {shorten(repr(value))}"
+    return kind_of(value)

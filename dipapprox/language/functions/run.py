@@ -1,4 +1,4 @@
-"""One execution of a Python function: which way its conditions go, and what it does, recorded.
+"""One path of a Python function: which way its conditions go, and what it does, recorded.
 
 A run follows the ways that it is given; where they end, it takes every condition to hold. A
 condition that the path decides already (it, its opposite, another comparison of the same two
@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
 from dipapprox.language.core import Value
-from dipapprox.language.functions import classes, places
-from dipapprox.language.functions.endless import is_bounded
+from dipapprox.language.functions import places
+from dipapprox.language.functions.hints import hint_for
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, Knowledge
 from dipapprox.language.functions.quantities import (
     Condition,
@@ -27,7 +28,7 @@ from dipapprox.language.functions.quantities import (
     named,
     truth,
 )
-from dipapprox.language.functions.symbolic import exact, refusal
+from dipapprox.language.functions.symbols import OFFERED, exact, refusal
 from dipapprox.language.functions.trees import Names
 from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
 from dipapprox.language.symbols import (
@@ -77,9 +78,12 @@ Event = ast.Statement | Fork
 
 
 class PathRun:
-    """One execution of a function: `quantities.Run`."""
+    """One path of a function.
 
-    # What the function did last stands in `last_line`: where it returned, if that is known.
+    Attributes:
+        at: What is being computed: every statement of the program stands there.
+        unbounded: How many loops and recursions without a known bound are going on.
+    """
 
     def __init__(
         self,
@@ -89,7 +93,6 @@ class PathRun:
         names: Names,
         texts: Names,
         kinds: dict[str, str],
-        first: bool,
     ) -> None:
         """Make a run.
 
@@ -99,36 +102,26 @@ class PathRun:
             domains: The values of the input cells that have finitely many.
             names: Taken by declarations.
             texts: The named values among them.
-            first: Which way is taken first where none is given.
             kinds: What variables of earlier runs hold; those of this run are added.
         """
         self.ways = ways
         self.expected = expected
         self.events: list[Event] = []
-        self.failure: SourceError | None = None
-        self.last_line: int | None = None
-        self.inversions = 0
+        self.at: Any = None
+        self.unbounded = 0
         self._forks = Counter[Span | None]()
         self._taken = 0
         self.knowledge = Knowledge(domains)
         self._used = set(names)
         self._texts = texts
-        self._first = first
         self._kinds = kinds
 
     # --- what quantities ask
 
-    def check(self) -> None:
-        """Refuse what is used after its run."""
-        current = _RUNNING.get()
-        if current is not self:
-            for run in (self, current or self):
-                error = run.refusal(
-                    "error",
-                    "this is left over from an earlier run of the function",
-                    "a mechanism keeps nothing in globals, default values or attributes",
-                )
-            raise error
+    @property
+    def here(self) -> Span | None:
+        """Where in the file something is being computed."""
+        return places.span_of(self.at)
 
     def declares(self, text: str) -> bool:
         """Say whether a text is a value of an input or an output: others are Python's alone."""
@@ -144,13 +137,11 @@ class PathRun:
         )
 
     def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
-        """Return the error that ends the run, even if the function catches it."""
-        self.failure = self.failure or refusal(kind, message, hint)
-        return self.failure
+        """Return the error that ends the path: no function can catch it."""
+        return refusal(kind, message, hint, self.here)
 
     def decide(self, condition: Condition) -> bool:
         """Say whether a condition holds on the path."""
-        self.check()
         if condition.known is not None:
             return condition.known
         known = self.knowledge.implied(condition.node)
@@ -164,7 +155,7 @@ class PathRun:
         if self._taken < len(self.ways):
             holds = self.ways[self._taken]
         else:
-            holds = self._first
+            holds = True
             self.ways.append(holds)
         self._taken += 1
         self._check_forks()
@@ -178,9 +169,9 @@ class PathRun:
         Raises:
             SourceError: If there are too many, or too many at one place.
         """
-        self._forks[place := places.here()] += 1
+        self._forks[place := self.here] += 1
         turns, bound = self._forks[place], "a loop needs a bound that is known: for i in range(N)"
-        if turns > MOST_TURNS and not is_bounded(places.user_frame()):
+        if turns > MOST_TURNS and self.unbounded:
             message = f"more than {MOST_TURNS} times on one path: a loop without end?"
             raise self.refusal("limit", f"this is decided {message}", bound)
         if self._forks.total() > MOST_FORKS:
@@ -189,12 +180,11 @@ class PathRun:
 
     def value_of(self, quantity: Quantity) -> Value:
         """Say which value a quantity with finitely many has on the path."""
-        self.check()
         if quantity.compute is None:
             raise self.refusal(
                 "type error",
                 "what depends on samples, or may be any number, has no value to compute with",
-                "only + - * / with numbers, comparisons, and what dipapprox offers",
+                hint_for(self.here.text if self.here else "") or OFFERED,
             )
         values = self.knowledge.possible(quantity)
         if values is None:
@@ -209,13 +199,12 @@ class PathRun:
 
     def where(self, condition: Condition, yes: object, no: object) -> Quantity | Condition:
         """Make a variable that has one value or the other."""
-        self.check()
         ways = [self.quantity(each, "a value") for each in (yes, no)]
         if not all(isinstance(way, Condition) for way in ways):
             ways = [way.number() if isinstance(way, Condition) else way for way in ways]
         values = [self.knowledge.possible(way) for way in ways if isinstance(way, Quantity)]
         name = self.fresh("w", "mixed" if None in values else "number" if values else "truth")
-        place, span = ast.Name(name), places.here()
+        place, span = ast.Name(name), self.here
         target = ast.Name(name, span=span)
         branch = ast.Branch(
             condition.node, (ast.Assign((target,), ways[0].node, span=span),), span=span
@@ -241,7 +230,7 @@ class PathRun:
             otherwise: For values that are assigned to none.
             kind: What the variable holds: in programs that is the same on all paths.
         """
-        wish = places.assigned_name() or otherwise
+        wish = places.name_of(self.at) or otherwise
         if not (wish.isidentifier() and wish.isascii() and len(wish) <= 40):
             wish = otherwise
         if wish in _RESERVED:
@@ -283,19 +272,17 @@ class PathRun:
         """Take a number, a named value, a truth value, or what is one already."""
         if type(value) in (Quantity, Condition):
             symbol: Quantity | Condition = value  # type: ignore[assignment]  # exactly these
-            if symbol.run is not self:
-                symbol.run.check()
             return symbol
         if type(value) is bool:
             return truth(self, value)
-        if (text := classes.text_of(value)) is not None:
-            if not self.declares(text):
+        if type(value) is str:
+            if not self.declares(value):
                 raise self.refusal(
                     "type error",
-                    f"'{text}' is no value of an input or output",
+                    f"'{value}' is no value of an input or output",
                     'choose a number, and look the text up: ["a", "b"][choose([0, 1])]',
                 )
-            return named(self, text)
+            return named(self, value)
         return constant(self, exact(self, value, what))
 
     # --- the record
@@ -303,12 +290,7 @@ class PathRun:
     def _record(self, event: Event) -> None:
         place = len(self.events)
         if place < len(self.expected) and self.expected[place] != event:
-            raise self.refusal(
-                "error",
-                "the function does something else here when it runs again",
-                "a mechanism depends on its arguments and draws alone: no globals that change, "
-                "no other randomness",
-            )
+            raise AssertionError("a path went another way when it was followed again")
         if place >= MOST_STEPS:
             raise self.refusal("limit", f"more than {MOST_STEPS} draws and conditions on one path")
         self.events.append(event)

@@ -8,24 +8,22 @@ parameters, and the rest keep their defaults.
 
 from __future__ import annotations
 
-import inspect
+import ast as python
 import re
 from collections.abc import Container
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Number
 from pathlib import Path
-from types import FunctionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 from dipapprox.language import ast, core
 from dipapprox.language.core import Cell
 from dipapprox.language.declarations import Declarations, Variable, cells_of
 from dipapprox.language.domains import AllIntegers, AllReals, Domain
-from dipapprox.language.functions import classes, places
+from dipapprox.language.functions import places
+from dipapprox.language.functions.machine import Annotation, Function, Machine, Word
 from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun
-from dipapprox.language.functions.symbolic import hint_for_class, number_node, refusal
+from dipapprox.language.functions.symbols import is_number, number_node, refusal
 from dipapprox.language.functions.weights import Weight
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, EPSILON
@@ -43,9 +41,19 @@ class Head:
     """The signature of a function as declarations."""
 
     def __init__(
-        self, function: FunctionType, adjacent: str, given: Container[str] = frozenset()
+        self,
+        machine: Machine,
+        function: Function,
+        adjacent: str,
+        given: Container[str] = frozenset(),
     ) -> None:
-        """Read a signature; `given` are the parameters that replace defaults.
+        """Read a signature.
+
+        Args:
+            machine: Evaluates annotations.
+            function: The function.
+            adjacent: Which inputs are neighbours.
+            given: The parameters that replace defaults.
 
         Raises:
             SourceError: If it says too little.
@@ -57,49 +65,46 @@ class Head:
         self.placed: list[str] = []
         lines: list[str] = []
         parameters: list[str] = []
-        hints = _hints(function)
-        span = places.span_of_definition(function.__code__)
-        taken = inspect.signature(function).parameters
-        for name, each in taken.items():
-            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
-                if _domain_text(hints.get(name)):
-                    hint = f'a list: {name}: Annotated[list[Quantity], "[N] in {{0, 1}}"]'
-                    message = f"'*{name}' cannot be an input: how many there are is not known"
-                    raise refusal("type error", message, hint, span)
-                continue
-            if each.kind is each.POSITIONAL_ONLY:
-                self.placed.append(name)
-            default: Any = each.default
-            domain = _domain_text(hints.get(name))
-            if default is each.empty and not domain:
-                domain = _domain_of_type(hints.get(name), taken, f"'{name}'", span)
-            claimed = name == DELTA and default is each.empty and name not in given
+        node = function.node
+        span = places.span_of(node)
+        several = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        taken = [each.arg for each in several]
+        self.placed = [each.arg for each in node.args.posonlyargs]
+        for starred in (node.args.vararg, node.args.kwarg):
+            if starred is not None and _domain_text(_hint(machine, function, starred.annotation)):
+                name = starred.arg
+                hint = f'a list: {name}: Annotated[list[Quantity], "[N] in {{0, 1}}"]'
+                message = f"'*{name}' cannot be an input: how many there are is not known"
+                raise refusal("type error", message, hint, span)
+        for each in several:
+            name = each.arg
+            annotation = _hint(machine, function, each.annotation)
+            empty = name not in function.defaults
+            default: Any = function.defaults.get(name)
+            domain = _domain_text(annotation)
+            if empty and not domain:
+                domain = _domain_of_type(annotation, taken, f"'{name}'", span)
+            claimed = name == DELTA and empty and name not in given
             if name == EPSILON or (claimed and not domain):
                 self.weights.append(name)
             elif domain:
                 _check_domain(domain[0], name, span, _DOMAIN)
                 lines.append(f"input {name}{_spaced(domain[0])}")
-            elif default is each.empty:
+            elif empty:
                 self.parameters.append(name)
                 self.needed.add(name)
                 parameters.append(f"param {name}")
-            elif type(default) is not bool and (value := _exact(default)) is not None:
+            elif type(default) is not bool and is_number(default):
                 self.parameters.append(name)
-                parameters.append(f"param {name} = {value}")
-            elif isinstance(default, float):
-                hint = f'the exact number is written Fraction("{default!r}")'
-                raise refusal("type error", f"the default of '{name}' is a float", hint, span)
-            elif isinstance(default, Number) and not isinstance(default, bool):
-                message = f"the default of '{name}' is of the class {type(default).__name__}"
-                raise refusal("type error", message, hint_for_class(default), span)
+                parameters.append(f"param {name} = {Fraction(default)}")
             else:
                 self.fixed[name] = default
-        result = hints.get("return")
+        result = _hint(machine, function, getattr(node, "returns", None))
         outputs = _domain_text(result) or _domain_of_type(result, taken, "the result", span)
         if not outputs:
             raise refusal(
                 "type error",
-                f"the result of '{function.__name__}' has no domain",
+                f"the result of '{function.name}' has no domain",
                 '-> Annotated[int, "in {0, 1}"] says what it may return',
                 span,
             )
@@ -109,9 +114,9 @@ class Head:
             named = text.strip() and not text.strip().startswith(("[", "in ", "in{"))
             lines.append(f"output {text if named else _OUTPUT + _spaced(text)}")
         lines.append(f"adjacent {' '.join(adjacent.split())}")
-        file = Path(function.__code__.co_filename).name
+        file = "" if span is None else Path(span.source.name).name
         self.program = parse(
-            "\n".join((*parameters, *lines)), f"{file}: declarations of {function.__name__}"
+            "\n".join((*parameters, *lines)), f"{file}: declarations of {function.name}"
         )
         if self.program.body or len(self.program.declarations) > len(parameters) + len(lines):
             message = "an annotation, or the rule of adjacency, declares more than one thing"
@@ -133,24 +138,25 @@ class Head:
         return [given.pop(name) for name in self.placed], given
 
 
-def _exact(default: Any) -> Fraction | None:
-    """Return the number of a parameter's default; None if it is none of Python's own."""
-    number = Fraction(default) if type(default) is Decimal else classes.number_of(default)
-    return None if number is None else Fraction(number)
-
-
-def _hints(function: FunctionType) -> dict[str, Any]:
-    try:
-        return get_type_hints(function, include_extras=True)
-    except Exception as error:
-        span = places.span_of_definition(function.__code__)
-        message = f"an annotation cannot be read: {type(error).__name__}: {error}"
-        raise refusal("type error", message, "", span) from None
+def _hint(machine: Machine, function: Function, node: python.expr | None) -> Any:
+    """Evaluate an annotation; one that is a text holds an expression."""
+    if isinstance(node, python.Constant) and type(node.value) is str:
+        try:
+            inner = python.parse(node.value, mode="eval").body
+        except SyntaxError:
+            raise machine.refusal(node, "an annotation cannot be read") from None
+        for each in python.walk(inner):
+            python.copy_location(each, node)
+            each.text = node.text  # type: ignore[attr-defined]  # ours
+        node = inner
+    return None if node is None else machine.evaluate(node, function.scope)
 
 
 def _domain_text(hint: Any) -> list[str]:
     """Return the texts in Annotated[…, "in {0, 1}"]."""
-    return [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)]
+    if not isinstance(hint, Annotation) or hint.name != "typing.Annotated":
+        return []
+    return [each for each in hint.arguments[1:] if isinstance(each, str)]
 
 
 def _domain_of_type(hint: Any, taken: Container[str], whose: str, span: Span | None) -> list[str]:
@@ -161,11 +167,11 @@ def _domain_of_type(hint: Any, taken: Container[str], whose: str, span: Span | N
     Raises:
         SourceError: If it is a Literal with other values.
     """
-    if hint is bool:
+    if hint == Word("bool"):
         return ["in bool"]
-    if get_origin(hint) is not Literal:
+    if not isinstance(hint, Annotation) or hint.name != "typing.Literal":
         return []
-    values = get_args(hint)
+    values = [each for _, each in dict.fromkeys((type(v), v) for v in hint.arguments)]
     kinds = set(map(type, values))
     if kinds == {bool} and len(set(values)) == 2:
         return ["in bool"]

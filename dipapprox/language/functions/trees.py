@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language import ast
-from dipapprox.language.functions.quantities import negated
+from dipapprox.language.functions.symbols import negated
 
 End = Mapping[ast.Target, ast.Expression] | None
 """What the outputs are that are not assigned yet; None where no input leads."""

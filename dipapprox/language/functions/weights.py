@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Never, NoReturn
+from typing import Any
 
+from dipapprox.errors import SourceError
 from dipapprox.language import ast
-from dipapprox.language.functions.places import here
-from dipapprox.language.functions.quantities import OPERATIONS, REFLECTED, Condition, Quantity
-from dipapprox.language.functions.symbolic import (
+from dipapprox.language.functions.quantities import OPERATIONS, Condition, Quantity
+from dipapprox.language.functions.symbols import (
+    OFFERED,
     Run,
     Symbolic,
     chained,
     exact,
     is_number,
-    leave_to,
     number_node,
 )
 
@@ -31,27 +31,20 @@ class Weight(Symbolic):
         """Its value, if it depends on nothing."""
         return None if self.compute is None or self.cells else self.compute({})
 
-    def __bool__(self) -> bool:
-        self._unknown()
-
-    def _unknown(self, *_: object) -> NoReturn:
-        """Refuse: its size is not known while the function runs."""
-        raise self.run.refusal(
+    def unknown(self) -> SourceError:
+        """Return the error for a question about its size, which is not known here."""
+        return self.run.refusal(
             "type error",
             "eps is not known while the function runs, so nothing can depend on its size",
             "it stands in scales and probabilities: gauss(q, 2 / eps)",
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = _unknown
-    __index__ = __int__ = value = _unknown
+    def __bool__(self) -> bool:
+        raise self.unknown()
 
-    __hash__ = Symbolic.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        self._unknown()
-
-    def __ne__(self, other: object) -> bool:
-        self._unknown()
+    def value(self) -> int | Fraction:
+        """Refuse: its size is not known while the function runs."""
+        raise self.unknown()
 
     def __add__(self, other: Any) -> Weight:
         return _weighed(self, "+", other)
@@ -78,25 +71,21 @@ class Weight(Symbolic):
         return _weighed(other, "/", self)
 
     def __neg__(self) -> Weight:
-        return Weight(self.run, ast.Negative(self.node, span=here()), self.cells, None)
+        return Weight(self.run, ast.Negative(self.node, span=self.run.here), self.cells, None)
 
     def __pow__(self, other: Any) -> Weight:
         exponent = exact(self.run, other, "an exponent")
-        node = ast.Power(self.node, number_node(exponent), span=here())
+        node = ast.Power(self.node, number_node(exponent), span=self.run.here)
         return Weight(self.run, node, self.cells, None)
-
-
-_NOT_IMPLEMENTED: Never = NotImplemented
 
 
 def _weighed(left: Any, operator: str, right: Any) -> Weight:
     run = left.run if isinstance(left, Weight) else right.run
-    run.check()
     first, second = weight(run, left), weight(run, right)
     if first is None or second is None:
-        other, method = (left, "") if first is None else (right, REFLECTED[operator])
-        leave_to(run, other, method, operator)
-        return _NOT_IMPLEMENTED
+        kind = type(left if first is None else right).__name__
+        message = f"'{operator}' with what is no number: {kind}"
+        raise run.refusal("type error", message, OFFERED)
     known = first.known, second.known
     if operator == "/" and known[1] == 0:
         raise run.refusal("value error", "division by zero")
@@ -104,13 +93,13 @@ def _weighed(left: Any, operator: str, right: Any) -> Weight:
         return constant_weight(run, OPERATIONS[operator](*known))
     if operator == "*" and 0 in known:
         return constant_weight(run, Fraction(0))
-    node = chained(first.node, operator, second.node)
+    node = chained(first.node, operator, second.node, run.here)
     return Weight(run, node, first.cells | second.cells, None)
 
 
 def constant_weight(run: Run, value: Fraction) -> Weight:
     """Return a number as a weight."""
-    return Weight(run, number_node(value, here()), frozenset(), lambda _: value)
+    return Weight(run, number_node(value, run.here), frozenset(), lambda _: value)
 
 
 def weight(run: Run, value: Any) -> Weight | None:

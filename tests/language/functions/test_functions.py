@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import os
 import re
-from collections import UserDict
 from fractions import Fraction
 from pathlib import Path
 from textwrap import dedent
@@ -17,8 +14,7 @@ import dipapprox
 from dipapprox import Answer
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.functions.mechanism import Mechanism
-from dipapprox.language.functions.modules import read_mechanism
+from dipapprox.language.functions.mechanism import Mechanism, read_mechanism
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 
@@ -187,10 +183,10 @@ def test_what_it_reaches_may_stay_as_it_is() -> None:
     body = """
     first = sum(itertools.repeat(0, 3)) + next(itertools.count())
     for _ in zip(itertools.cycle([0, first]), range(2)): pass
-    tables = [box, {"a": held, "b": Held}, steps, functools.partial(max, 1), numbers, {1, 2}]
+    tables = [p, {"a": truth, "b": Missing}, functools.partial(max, 1), numbers, {1, 2}]
     return laplace(q, Fraction(1) / 2 + len(tables)) > Fraction(1, 3) - q + math.floor(0)
     """
-    assert "Lap(q, 6.5)" in made(body).text()
+    assert "Lap(q, 5.5)" in made(body).text()
 
 
 def test_identity_with_what_is_no_number_may_be_asked() -> None:
@@ -201,28 +197,25 @@ def test_identity_with_what_is_no_number_may_be_asked() -> None:
         first: object
         second: object
     assert Pair(q, 1) == Pair(q, 1)
-    known = (q is None, None is q, q is not ..., q is Missing, held is Held, q is Colour.RED)
-    return q if known == (False, False, True, False, False, False) else 0
+    known = (q is None, None is q, q is Missing, Held is Missing)
+    return q if known == (False, False, False, False) else 0
     """
     assert "out <- q" in made(body).text()
 
 
 STATE = """
-import argparse, contextvars, io, itertools, math, os
-from array import array
-from collections import ChainMap, UserDict
-from types import SimpleNamespace
+import itertools
 from typing import Annotated
 from dipapprox import Quantity, Weight, laplace, mechanism
 
 class Base:
     log = []
     count = 0
-    __state__ = 0
+    def __init__(self): self.held = []
     @property
     def told(self):
-        Base.count += 1
-        return Base.count
+        self.held.append(1)
+        return len(self.held)
     def note(self):
         self.log.append(1)
         return len(self.log)
@@ -231,33 +224,20 @@ class Base:
         cls.count += 1
         return cls.count
 
-class Slots:
-    __slots__ = ("__n",)
-    def __init__(self): self.__n = 0
-    def go(self):
-        self.__n += 1
-        return self.__n
+held, pairs, words, seen = Base(), itertools.pairwise(range(10000)), {{}}, {{1}}
+box = [[0], held]
 
-held, slots, space = Base(), Slots(), SimpleNamespace(n=0)
-words, data, maps = argparse.Namespace(n=0), UserDict(n=0), ChainMap({{"n": 0}})
-calls = 0
+def default(cells=[]):
+    cells.append(0)
+    return len(cells)
 
-class Listed(list): pass
-class Keyed(dict): pass
-class Number(int): pass
-listed, keyed, items = Listed([0]), Keyed(), array("i", [0])
-
-def steps():
-    for _ in range(7): yield 0
-    for _ in range(1000): yield 1000
-
-begun, text, pairs = steps(), io.StringIO(), itertools.pairwise(range(10000))
-next(begun)
-variable = contextvars.ContextVar("variable")
-
-def put(where, name, value):
-    setattr(where, name, value)
-    return value
+def made():
+    cells = []
+    def add():
+        cells.append(0)
+        return len(cells)
+    return add
+closed = made()
 
 @mechanism(adjacent="linf 1")
 def told(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> Annotated[int, "in {{0, 1}}"]:
@@ -269,36 +249,17 @@ def told(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> Annotated[int, "
 @pytest.mark.parametrize(
     "state",
     [
-        "held.note()",
-        "held.add()",
-        "held.told",
-        "slots.go()",
-        "put(Base, '__state__', Base.__state__ + 1)",
-        "put(space, 'n', space.n + 1)",
-        "put(words, 'n', words.n + 1)",
-        "len(data.setdefault(len(data), 'more'))",
-        "len(maps.setdefault(len(maps), 'more'))",
-        "put(told, 'calls', getattr(told, 'calls', 0) + 1)",
-        "put(math, 'n', getattr(math, 'n', 0) + 1)",
-        "len(os.environ.setdefault('DIPAPPROX_' + str(len(os.environ)), 'more'))",
-        "globals().__setitem__('calls', calls + 1) or calls",
-        "put(listed, 'n', getattr(listed, 'n', 0) + 1)",
-        "put(keyed, 'n', getattr(keyed, 'n', 0) + 1)",
-        "put(held, 'n', Number(getattr(held, 'n', 0) + 1))",
-        "array('i', items.append(0) or items)[-1] + len(items)",
-        "next(begun)",
-        "text.write('x') + len(text.getvalue())",
-        "next(pairs)[1]",
-        "variable.set(variable.get(0) + 1) and variable.get(0)",
+        *("held.note()", "held.add()", "held.told", "default()", "closed()", "next(pairs)[1]"),
+        *("len(words.setdefault(len(words), 'more'))", "len([seen.add(2)])", "box[0].pop()"),
+        *("len([*pairs])", "sum(1 for _ in pairs)", "box[1].told", "(box := [1])[0]"),
     ],
 )
-def test_what_lasts_is_seen_wherever_it_is(
-    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(math, "n", 0, raising=False)
-    monkeypatch.setattr(os, "environ", UserDict(os.environ))
+def test_what_lasts_is_seen_wherever_it_is(state: str, tmp_path: Path) -> None:
     (tmp_path / "told.py").write_text(STATE.format(state=state), encoding="utf-8")
-    with pytest.raises(SourceError, match="runs again"):
+    if ":=" in state:  # a name of the function's own
+        load(tmp_path / "told.py:told", {})
+        return
+    with pytest.raises(SourceError, match=r"runs again|a class is not changed"):
         load(tmp_path / "told.py:told", {})
 
 
@@ -356,29 +317,28 @@ WRONG = {
     "return laplace(q, 0.1 / eps) > 0": "got the float 0.1",
     "return laplace(q, 1 / eps) > 1 / 3": 'write Fraction("1/3")',
     "print(1)\nreturn 0": "the function prints",
-    "return int(f'{q}')": "only what is returned is published",
+    "return int(f'{q}')": "a number must stand here, not the text",
     "return float(laplace(q, 1)) > 0": "is no float",
     "kept.append(laplace(q, 1 / eps))\nreturn kept[0] > 0": "when it runs again",
-    "box[0] += 1\nreturn box[0] % 3 == 0": "when it runs again",
     "return next(thirds) == 1": "when it runs again",
-    "Held.count = (Held.count + 1) % 3\nreturn Held.count": "when it runs again",
+    "Held.count = (Held.count + 1) % 3\nreturn Held.count": "a class is not changed here",
     "held.count = (held.count + 1) % 3\nreturn held.count": "when it runs again",
-    "return next(steps) == 1": "when it runs again",
+    "return next(steps) == 1": "the mechanism yields",
     "return int(isinstance(q, int))": "is asked for its type",
     "return int(isinstance(q, (numbers.Number, str)))": "is asked for its type",
-    "match q:\n    case int(): return 1\nreturn 0": "is asked for its type",
+    "match q:\n    case int(): return 1\nreturn 0": "a case with a class asks for a type",
     "try: k = int(isinstance(q, int))\nexcept Exception: k = 0\nreturn k": "asked for its type",
-    "return int(q.__class__ is int)": "is asked for its type",
+    "return int(q.__class__ is int)": "'.__class__' tells what is known",
     "return int(type(q) is int)": "'type' tells what is known",
     "return int(Fraction(q) > 0)": "is asked for its type",
-    "return shown(q)": "is asked for its type",
+    "return shown(q)": "the decorator 'functools.singledispatch' is not followed",
     "kept.append(0)\nreturn len(kept) % 2": "when it runs again",
     "global kept\nkept = []\nreturn 0": "assigns 'kept' outside itself",
     "return random.random() < 0.5": "another source of randomness",
     "return 0 if eps < 1 else 1": "eps is not known",
     "if laplace(q, 1 / eps) > 0: return 1": "returned as nothing",
     "return [q, q]": "returned as the list",
-    "return 0.5": "returned as the float 0.5",
+    "return 0.5": "got the float 0.5",
     "if laplace(q, 1 / eps) > 0:\n    return [1][2]\nreturn 0": "on the path where",
     "return laplace(q, laplace(0, 1)) > 0": "depends on a sample",
     "return [0, 1][laplace(q, 1 / eps)]": "has no value to compute with",
@@ -394,48 +354,57 @@ WRONG = {
     "kept.append(1)\nreturn q if len(kept) == 2 else 0": "when it runs again",
     "if laplace(0, 1) > 0: return 0\nkept.append(1)\nreturn q * (len(kept) % 2)": "runs again",
     "return next(turns)": "when it runs again",
-    "helper()\nreturn 0": "assigns the global 'count'",
-    "threading.Thread(target=lambda: q).start()\nreturn 0": "starts a thread",
+    "helper()\nreturn 0": "assigns 'count' outside itself",
+    "threading.Thread(target=lambda: q).start()\nreturn 0": (
+        "'threading.Thread' is not among the functions"
+    ),
     "return where(q == 1, 'low', 'high') == 'low'": "'low' is no value of an input or output",
     "return choose({'q': 1, 'p': 0}) == 'q'": "'q' is no value of an input or output",
     "return q == eps": "eps is not known",
-    "return 0 if q != (1 + 0j) else 1": "'!=' with what is no number: complex",
+    "return 0 if q != (1 + 0j) else 1": "complex is nothing to compute with",
     "return 1 if q in {1, 2} else 0": "unhashable type",
-    "return 1 if str([q]) == '[1]' else 0": "only what is returned is published",
-    "return 1 if f'{q!r}' == '1' else 0": "only what is returned is published",
+    "return 1 if str([q]) == '[1]' else 0": "these are not compared",
+    "return 1 if f'{q!r}' == '1' else 0": "these are not compared",
     "try: m = q * 0.5\nexcept Exception: m = 0\nreturn gauss(m, 1 / eps) > 0": "the float 0.5",
-    "with contextlib.suppress(Exception): k = q * 1.0\nreturn 0": "the float 1.0",
+    "with contextlib.suppress(Exception): k = q * 1.0\nreturn 0": "'with' is not followed",
     "try: k = {0: 0, 1: 1}[q]\nexcept Exception: k = 0\nreturn k": "unhashable type",
     "try: k = q ^ 1\nexcept TypeError: k = 0\nreturn k": "no such operation",
-    "try: k = q + 1j\nexcept TypeError: k = 0\nreturn 0": "'+' with what is no number",
-    "return getattr(q, 'numerator', 0)": "no attribute 'numerator'",
+    "try: k = q + 1j\nexcept TypeError: k = 0\nreturn 0": "complex is nothing to compute with",
+    "return getattr(q, 'numerator', 0)": "'getattr' tells what is known",
     "return 1 if hasattr(q, '__index__') else 0": "'hasattr' tells what is known",
-    "try: k = Decimal(q)\nexcept TypeError: k = 0\nreturn k": "conversion from Quantity",
+    "try: k = Decimal(q)\nexcept TypeError: k = 0\nreturn k": (
+        "'decimal.Decimal' is not among the functions"
+    ),
     "import builtins\nreturn int(builtins.type(q) is int)": "'type' tells what is known",
-    "return 1 if (q > 0) is True else 0": "'is True' tells",
+    "return 1 if (q > 0) is True else 0": "'is' tells",
     "match q > 0:\n    case True: return 1\nreturn 0": "a comparison is a condition",
     "return 1 if q is truth else 0": "'is' tells",
     "a = b = q\nreturn 1 if a is b else 0": "'is' tells",
     "return 1 if q is (None if p else 1) else 0": "'is' tells",
-    "return 1 if q is (p or None) else 0": "'is' tells",
     "return int(any(v is q for v in (True,)))": "'is' tells",
     "return 1 if id(q) == id(1) else 0": "'id' tells",
-    "import operator\nreturn int(operator.is_(q, 1))": "'operator.is_' tells",
-    "import operator\nreturn int(getattr(operator, 'is_')(q, 1))": "'operator.is_' tells",
-    "import builtins\nreturn int(getattr(builtins, 'id')(q) == id(1))": "'id' tells",
+    "import operator\nreturn int(operator.is_(q, 1))": "'operator.is_' is not among the functions",
+    "import operator\nreturn int(getattr(operator, 'is_')(q, 1))": "'getattr' tells what is known",
+    "import builtins\nreturn int(getattr(builtins, 'id')(q) == id(1))": (
+        "'getattr' tells what is known"
+    ),
     "return 0 if int.__add__(1, q) == NotImplemented else q": "'.__add__' tells",
-    "return 0 if getattr(1, '__eq__')(q) == True else q": "'.__eq__' tells",
-    "import sys\nreturn 0 if sys.getsizeof(q) > 40 else q": "'sys.getsizeof' tells",
-    "import sys\nreturn int(sys._getframe(1).f_lineno == 1)": "'sys._getframe' tells",
-    "return int(same(q, 1))": "'is_' tells",
-    "return 1 if object.__eq__(q, 1) is None else 0": "'object.__eq__' tells",
-    "return 1 if isinstance(q, Quantity) else 0": "'isinstance with Quantity' tells",
+    "return 0 if getattr(1, '__eq__')(q) == True else q": "'getattr' tells what is known",
+    "import sys\nreturn 0 if sys.getsizeof(q) > 40 else q": (
+        "'sys.getsizeof' is not among the functions"
+    ),
+    "import sys\nreturn int(sys._getframe(1).f_lineno == 1)": (
+        "'sys._getframe' is not among the functions"
+    ),
+    "return int(same(q, 1))": "'operator.is_' is not among the functions",
+    "return 1 if object.__eq__(q, 1) is None else 0": "'.__eq__' tells what is known",
+    "return 1 if isinstance(q, Quantity) else 0": "is asked for its type",
     "match q:\n    case Quantity(): return 1\nreturn 0": "a case with a class",
-    "return 0 if getattr(q, '__len__', None) is None else 1": "no attribute '__len__'",
+    "return 0 if getattr(q, '__len__', None) is None else 1": "'getattr' tells what is known",
     "try: k = q.node\nexcept AttributeError: k = 0\nreturn 0": "no attribute 'node'",
-    "return sum(iter(int, 1))": "this goes on for ever",
-    "return q + max(*itertools.count())": "this goes on for ever",
-    "return len([x for x in list(itertools.repeat(q))])": "this goes on for ever",
+    "return sum(iter(int, 1))": "iter() too many positional arguments",
+    "return q + max(*itertools.count())": "a loop without end?",
+    "return len([x for x in list(itertools.repeat(q))])": "a loop without end?",
     "yield q": "the mechanism yields",
     "while True:\n    try: k = q * 0.5\n    except Exception: pass": "got the float 0.5",
     "return choose([(Fraction(1, 3), 0), (Fraction(2, 3), 1)])": "pairs are (value, probability)",
@@ -444,7 +413,6 @@ WRONG = {
     "return choose({0: 2, 1: -1})": "the probability -1 is negative",
     "return choose([0, 1], weights=[1, 0])": "it is called choose(values, probabilities)",
     "return laplace(q, ln(2) / eps) > 0": "dipapprox.log(x) is the natural logarithm",
-    "return laplace(q, math.log(2) / eps) > 0": "dipapprox.log(x) is the natural logarithm",
     "return gauss(q, numpy.sqrt(eps)) > 0": "dipapprox.sqrt(x) is the root",
     "return numpy.random.normal(q, 1) > 0": "dipapprox.gauss(mean, standard_deviation)",
     "return q + numpy.random.gumbel(0, 1) > 0": "dipapprox.gumbel(mode, scale)",
@@ -463,7 +431,7 @@ WRONG = {
     "while True:\n    r = laplace(0, 1)\n    if abs(r) < 1: return r": "a loop without end?",
     "return laplace(q, sqrt(eps)) > 0": "'sqrt' of something that depends on eps",
     "def h(n): return h(n + 1)\nreturn h(0)": "a recursion without end?",
-    "return 1 if q < float('nan') else 0": "must be a number, got nan",
+    "return 1 if q < float('nan') else 0": "numbers are exact",
     "n = sum(int(laplace(q, 1) > 0) for _ in range(13))\nreturn n > 3": "more than 4096 paths",
 }
 
@@ -473,10 +441,10 @@ def test_what_is_no_mechanism_is_refused_where_it_is_written(
     body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dipapprox.language.functions.run.MOST_TURNS", 10)
-    monkeypatch.setattr("dipapprox.language.functions.exploration.MOST_LINES", 20_000)
+    monkeypatch.setattr("dipapprox.language.functions.machine.MOST_STEPS", 20_000)
     if "4096" in WRONG[body]:
         body, expected = body.replace("13", "4"), "more than 8 paths"
-        monkeypatch.setattr("dipapprox.language.functions.exploration.MOST_PATHS", 8)
+        monkeypatch.setattr("dipapprox.language.functions.paths.MOST_PATHS", 8)
     else:
         expected = WRONG[body]
     with pytest.raises(SourceError) as error:
@@ -488,8 +456,8 @@ def test_what_is_no_mechanism_is_refused_where_it_is_written(
 
 
 def test_a_run_that_asks_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dipapprox.language.functions.exploration.MOST_LINES", 1000)
-    with pytest.raises(SourceError, match="executes more than 1000 lines"):
+    monkeypatch.setattr("dipapprox.language.functions.machine.MOST_STEPS", 1000)
+    with pytest.raises(SourceError, match="more than 1000 steps"):
         made("while True: eps").program()
 
 
@@ -502,7 +470,7 @@ def test_signatures_that_say_too_little() -> None:
         made("return 0", "q: Bit, epsilon: Weight").program()
     with pytest.raises(SourceError, match=r"'\*q' cannot be an input"):
         made("return 0", "*q: Bit, eps: Weight").program()
-    with pytest.raises(SourceError, match="the default of 'T' is a float"):
+    with pytest.raises(SourceError, match=r"got the float 0.5"):
         made("return 0", "q: Bit, T: float = 0.5").program()
     with pytest.raises(UserError, match="no parameter 'M'"):
         made("return 0", "q: Bit, N: int = 2").program(M=3)
@@ -564,11 +532,60 @@ def test_loops_with_a_known_bound_may_be_long(monkeypatch: pytest.MonkeyPatch) -
             made(body).program()
 
 
-def test_only_answers_end_the_process() -> None:
-    with pytest.raises(SourceError, match="calls '_exit', which ends"):
+def test_a_file_is_never_run(tmp_path: Path) -> None:
+    (tmp_path / "f.py").write_text(
+        "from typing import Annotated\n"
+        "from dipapprox import *\n"
+        f"import os\nopen({str(tmp_path / 'touched')!r}, 'w').close()\nos._exit(3)\n"
+        "SCALE = 2\nprint(1 / 0)\n"
+        "@mechanism(adjacent='linf 1')\n"
+        "def f(q: Annotated[Quantity, 'in {0, 1}'], eps: Weight) -> bool:\n"
+        "    return laplace(q, SCALE / eps) > 0\n"
+    )
+    assert dipapprox.verify(dipapprox.parse(tmp_path / "f.py"), eps=1, delta=0).answer is Answer.DP
+    assert not (tmp_path / "touched").exists()
+    with pytest.raises(SourceError, match=r"'os._exit' is not among the functions"):
         made("import os\nif laplace(q, 1) > 0: os._exit(0)\nreturn q").program()
-    with pytest.raises(UserError, match="calls '_exit', which ends"):
-        read_mechanism(Path("f.py"), "import os\nos._exit(0)\n", "f")
+
+
+UNREAD = """
+from dipapprox import *
+from typing import Annotated
+import elsewhere
+table, limit, other = [1], 2, (3,)
+{statement}
+@mechanism(adjacent="linf 1")
+def f(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> bool:
+    return laplace(q, {used} / eps) > 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "used", "is_read"),
+    [
+        ("elsewhere.change(table)", "table[0]", False),
+        ("elsewhere.change(table)", "limit", True),
+        ("elsewhere.change(limit)", "limit", True),
+        ("exec('table.append(1)')", "len(table)", False),
+        ("limit = elsewhere.limit()", "limit", False),
+        ("def change(): global limit; limit = 3\nchange()", "limit", False),
+        ("def change(): table.append(elsewhere.f())\nchange()", "len(table)", False),
+        ("if elsewhere.on:\n    limit = 3", "limit", False),
+        ("for limit in elsewhere.all(): pass", "limit", False),
+        ("elsewhere.f(limit := 3)", "limit", False),
+        ("with elsewhere.f() as limit: pass", "limit", False),
+        ("elsewhere.f(table)", "other[0]", True),
+    ],
+)
+def test_what_a_file_does_that_is_not_followed_leaves_names_unread(
+    statement: str, used: str, is_read: bool
+) -> None:
+    text = UNREAD.format(statement=statement, used=used)
+    if is_read:
+        assert "Lap(q, " in read_mechanism(Path("f.py"), text, "f").text()
+        return
+    with pytest.raises(SourceError):
+        read_mechanism(Path("f.py"), text, "f").text()
 
 
 def test_what_has_no_probability_is_not_followed() -> None:
@@ -635,7 +652,6 @@ def test_types_are_domains() -> None:
         ('1, "a"', "numbers and names are no values of one domain"),
         ("1, True", "a truth value alone"),
         ("True", "a truth value alone"),
-        ('b"a"', "b'a'"),
     ],
 )
 def test_texts_that_mean_something_else_are_no_domains(texts: str, why: str) -> None:
@@ -716,8 +732,6 @@ def test_noise_outside_a_mechanism_says_so() -> None:
 
 
 def test_files_that_fail_say_where() -> None:
-    with pytest.raises(SourceError, match=r"m.py:2:1: error: the file fails: ZeroDivision"):
-        read_mechanism(Path("m.py"), "x = 1\n1 / 0\n", "f")
     with pytest.raises(SourceError, match=r"m.py:1:5: syntax error"):
         read_mechanism(Path("m.py"), "def :\n", "f")
     with pytest.raises(UserError, match="defines no mechanism"):
@@ -773,23 +787,3 @@ def text_made(body: str) -> str:
     """The program of a function whose input is a text."""
     signature = 'q: Annotated[str, "in {low, high}"], eps: Weight'
     return str(made(body, signature, adjacent="all").text())
-
-
-def test_ends_of_objects_from_elsewhere_are_none_of_its_calls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Python collects objects whenever it likes, also while a function is executed."""
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "owner_of_things.py").write_text(
-        "class Owner:\n    def __del__(self):\n        first = second = self.__dict__\n"
-        "        return first is second\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
-    (tmp_path / "f.py").write_text(
-        "from typing import Annotated\nfrom dipapprox import *\nfrom owner_of_things import Owner\n"
-        "@mechanism(adjacent='linf 1')\n"
-        "def f(q: Annotated[Quantity, 'in {0, 1}']) -> Annotated[int, 'in {0, 1}']:\n"
-        "    Owner()\n    return q\n"
-    )
-    answer = dipapprox.verify(dipapprox.parse(tmp_path / "f.py"), eps=1, delta=0).answer
-    assert answer is Answer.NOT_DP

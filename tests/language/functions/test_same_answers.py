@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
 import dipapprox
-from dipapprox.language.functions.mechanism import Mechanism
+from dipapprox.language.functions.mechanism import Mechanism, read_mechanism
 
 _HEAD = """
 from fractions import Fraction
@@ -145,11 +146,8 @@ BODIES = st.lists(
 
 
 def function_of(body: list[str]) -> Mechanism[Any, Any]:
-    module: dict[str, Any] = {"__name__": "chosen"}
-    exec(_HEAD + "\n".join(indented([*body, "return n"])), module)
-    made = module["chosen"]
-    assert isinstance(made, Mechanism)
-    return made
+    text = _HEAD + "\n".join(indented([*body, "return n"]))
+    return read_mechanism(Path("chosen.py"), text, "chosen")
 
 
 @settings(max_examples=25, deadline=None)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
 
 from dipapprox.errors import SourceError
-from dipapprox.language.functions.modules import read_mechanism
+from dipapprox.language.functions.mechanism import read_mechanism
 
 HEAD = """
 import collections, contextlib, decimal, enum, fractions, functools, itertools, math, operator
@@ -203,7 +201,6 @@ REFUSED = {
         "with contextlib.suppress(TypeError):\n    return len(''.join([q]))\nreturn q"
     ),
     "in a text": "try: return 1 if q in 'abc' else 0\nexcept TypeError: return 3",
-    "mean": "try: return statistics.mean([q, k])\nexcept TypeError: return 3",
     "fsum": "try: return int(math.fsum([q, k]))\nexcept TypeError: return 3",
     "gcd of samples": "try: return math.gcd(laplace(q, 1), 2)\nexcept TypeError: return 3",
     "ceil of a sample": "try: return math.ceil(laplace(q, 1))\nexcept TypeError: return 3",
@@ -256,6 +253,13 @@ REFUSED = {
         "d = collections.defaultdict(set)\nd[0].add('a')\nreturn len(next(iter(d[0])))"
     ),
     "map of set": "return len(next(iter(list(map(set, [['a', 'bb']]))[0])))",
+    # classes derived from Python's own, and classes with operators
+    "derived number": "return q + Plain(1)",
+    "derived fraction": "return 1 if q * Third(1, 3) > 0 else 0",
+    "reflected": "return 1 if (q + Money(1)).amount > 1 else 0",
+    "number as a text": "return len('%d' % (k * 4))",
+    "numpy of numbers": "return int(np.ceil(np.log2(N))) + q",
+    "array of numbers": "return int(LIMITS[N - 1]) + q",
     # the machine
     "time": "return int(time.time()) % 2",
     "clock": "return int(perf_counter()) % 2",
@@ -316,20 +320,13 @@ OF_TEXTS = {
 }
 
 FOLLOWED = {
-    "plain int": ("return q + Plain(1)", "q + 1"),
     "int enum": ("return 1 if q == Level.HIGH else 0", "q = 1"),
-    "plain fraction": ("return 1 if q * Third(1, 3) > 0 else 0", "q * (1 / 3)"),
     "order of an int enum": ("return 1 if q < Level.HIGH else 0", "q < 1"),
     "enum": ("return 1 if q == Colour.RED else k", "out <- k"),
     "never equal": (
         "return 1 if q == 'a' or q == (1,) or q == [1] or q is None else k",
         "out <- k",
     ),
-    "user's class": (
-        "return 1 if (q + Money(1)).amount > 1 and (Money(2) + k).amount > 2 else 0",
-        "q + 1 <= 1",
-    ),
-    "user's comparison": ("return 1 if q < Money(1) else 0", "q < 1"),
     "fraction": ("return 1 if Fraction(1, 3) * q > 0 else 0", "1 / 3 * q"),
     "set membership": ("return 1 if N in {1, 3} else 0", "out <- 1"),
     "set in a table": (
@@ -342,7 +339,6 @@ FOLLOWED = {
         "return len(seen) + q",
         "2 + q",
     ),
-    "number as a text": ("return len('%d' % (k * 4))", "if k * 4 = 8"),
     "raised": (
         "try:\n    if laplace(q, 1 / eps) > 0: raise TypeError('x')\n"
         "except TypeError:\n    return 1\nreturn 0",
@@ -354,8 +350,6 @@ FOLLOWED = {
         "r = laplace(q, 1 / eps)\nif r > 0:\n    return 1 if ~(r > 0) else 2\nreturn 0",
         "out <- 2",
     ),
-    "numpy of numbers": ("return int(np.ceil(np.log2(N))) + q", "2 + q"),
-    "array of numbers": ("return int(LIMITS[N - 1]) + q", "7 + q"),
 }
 
 FOLLOWED_TEXTS = {
@@ -373,11 +367,7 @@ def test_what_cannot_be_followed_is_refused(case: str) -> None:
 
 @pytest.mark.parametrize("case", DEPTHS)
 def test_the_depth_of_the_stack_is_not_told(case: str) -> None:
-    gc.disable()  # who listens to collections has no stack left to do it
-    try:
-        refused(DEPTHS[case], NUMBERS)
-    finally:
-        gc.enable()
+    refused(DEPTHS[case], NUMBERS)
 
 
 @pytest.mark.parametrize("case", OF_TEXTS)
@@ -421,33 +411,24 @@ def test_a_package_is_refused_where_the_function_calls_it() -> None:
     body = "import _pytest.pathlib as paths\nreturn len(str(paths.bestrelpath(q, q)))"
     with pytest.raises(SourceError) as error:
         made(body, NUMBERS, "Out")
-    assert "calls '_pytest', whose code is not followed" in error.value.render()
+    assert (
+        "'_pytest.pathlib.bestrelpath' is not among the functions that are followed"
+        in error.value.render()
+    )
     assert "paths.bestrelpath(q, q)" in error.value.render()
 
 
 def test_a_default_is_of_a_class_of_its_own() -> None:
     for default in ("Percent(1, 3)", "np.int64(3)", "Odd(2)"):
-        with pytest.raises(SourceError, match="the default of 'N'"):
+        with pytest.raises(
+            SourceError, match=r"not among the functions|not derived|operators of its own"
+        ):
             made("return q", f"q: Bit, eps: Weight, N: object = {default}", "Out")
     assert "out <- q + 1" in made(
         "return q + N", "q: Bit, eps: Weight, N: Level = Level.HIGH", "Out"
     )
 
 
-def test_another_tracer_hides_nothing_and_comes_back() -> None:
-    before = sys.gettrace()
-
-    def other(*_: object) -> None: ...
-
-    sys.settrace(other)
-    try:
-        with pytest.raises(SourceError, match="is not followed"):
-            made("try: return len(''.join([q]))\nexcept TypeError: return 3", NUMBERS, "Out")
-        assert sys.gettrace() is other
-    finally:
-        sys.settrace(before)
-
-
 def test_nobody_derives_from_a_symbol() -> None:
-    with pytest.raises(SourceError, match="'Mine' cannot be derived"):
+    with pytest.raises(SourceError, match=r"is not derived from 'dipapprox.Quantity'"):
         made("class Mine(Quantity): pass\nreturn q", NUMBERS, "Out")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
 import dipapprox
-from dipapprox.language.functions.mechanism import Mechanism
+from dipapprox.language.functions.mechanism import read_mechanism
 
 _HEAD = """
 from typing import Annotated
@@ -61,11 +62,8 @@ VALUES: st.SearchStrategy[Pair] = st.one_of(
 
 
 def distributions(values: list[str]) -> list[dict[Any, Any]]:
-    module: dict[str, Any] = {"__name__": "chosen"}
-
-    exec(f"{_HEAD}    return [{', '.join(values)}]\n", module)
-    function = module["chosen"]
-    assert isinstance(function, Mechanism)
+    text = f"{_HEAD}    return [{', '.join(values)}]\n"
+    function = read_mechanism(Path("chosen.py"), text, "chosen")
     program = dipapprox.parse(function.text())
     return [
         {

@@ -1,22 +1,31 @@
-"""The program of a function, executed with given samples.
+"""A Python function as CPython runs it, beside the program that it becomes, with given samples.
 
-In: statements as `exploration` makes them, values of inputs, and who says what is drawn. Out: the
-values of all variables. exp, log and sqrt stand for themselves: any function that tells its
-arguments apart will do, as both sides have the same.
+    inputs, samples  ->  the function, run by CPython with stubs  ->  draws, outputs
+                     ->  the program                              ->  the same draws, outputs
+
+exp, log and sqrt stand for themselves: any function that tells its arguments apart will do, as both
+sides have the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import builtins
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
+from itertools import product
+from math import prod
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from dipapprox.data_classes import dataclass
-from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
+from dipapprox.language.declarations import cells_of, elaborate_declarations
+from dipapprox.language.domains import AS_DECLARED, AllReals
+from dipapprox.language.functions.mechanism import read_mechanism
 from dipapprox.language.functions.run import cell_name
-from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.piecewise import rounded
 from dipapprox.language.symbols import (
     CLAMP,
@@ -28,6 +37,7 @@ from dipapprox.language.symbols import (
     ROOT,
     SELECTIONS,
 )
+from dipapprox.laws import families
 from dipapprox.laws.families import FAMILIES
 
 Held = Value | bool
@@ -66,15 +76,6 @@ class Draw:
         return Fraction(round(value)) if family.is_discrete else value
 
 
-class NotExecuted(SourceError):
-    """The program has what is not executed here; at the line of the function that it stands for."""
-
-    def __init__(self, node: ast.Node) -> None:
-        what = f"'{type(node).__name__.lower()}'"
-        message = f"the program of this has {what}, which is not compared with the function"
-        super().__init__(refusal("type error", message, "", node.span).diagnostics)
-
-
 class Exited(Exception):
     """The program has ended."""
 
@@ -102,11 +103,7 @@ class Replay:
         return _compared(self.value(node))
 
     def execute(self, body: ast.Block) -> None:
-        """Execute statements, until the program ends.
-
-        Raises:
-            NotExecuted: If there is one, or an expression in it, of another kind.
-        """
+        """Execute statements, until the program ends."""
         try:
             self._execute(body)
         except Exited:
@@ -122,7 +119,7 @@ class Replay:
                 case ast.Exit():
                     raise Exited
                 case _:
-                    raise NotExecuted(statement)
+                    raise AssertionError(f"a program of a function has {statement}")
 
     def value(self, node: ast.Expression) -> Held:
         """Return the value of an expression."""
@@ -150,7 +147,7 @@ class Replay:
             case ast.Call(word, arguments):
                 return self._called(word, [self.number(each) for each in arguments])
             case _:
-                raise NotExecuted(node)
+                raise AssertionError(f"a program of a function has {node}")
 
     def number(self, node: ast.Expression) -> Fraction:
         """Return the number that an expression is."""
@@ -226,3 +223,163 @@ def _told_apart(word: str, *given: Fraction) -> Fraction:
     """Return a number > 0 that is another one for other arguments."""
     digest = sha256(f"{word} {given}".encode()).digest()
     return Fraction(int.from_bytes(digest[:8], "big") + 1, 2**62)
+
+
+# --- CPython with stubs ---------------------------------------------------------------------------
+
+_REALS = [Fraction(*pair) for pair in ((0, 1), (1, 3), (-1, 2), (1, 1), (-2, 1), (7, 2), (-40, 1))]
+"""Values of real inputs."""
+
+
+class Samples:
+    """What is drawn, one after the other."""
+
+    def __init__(self, seed: int) -> None:
+        self.drawn: list[tuple[Draw, Value]] = []
+        self._state = seed
+
+    def draw(self, word: str, *arguments: Any) -> Any:
+        """Draw, and note it."""
+        held = tuple(a if isinstance(a, str) else Fraction(a) for a in arguments)
+        self._state = (self._state * 6364136223846793005 + 1442695040888963407) % 2**64
+        value = Draw(word, held).sample(self._state >> 33)
+        self.drawn.append((Draw(word, held), value))
+        return python_value(value)
+
+
+def python_value(value: Value) -> Any:
+    """Return a value as CPython has it: a whole number is an int."""
+    if isinstance(value, str):
+        return value == "true" if value in ("true", "false") else value
+    return int(value) if value.denominator == 1 else value
+
+
+def stubs(samples: Samples) -> ModuleType:
+    """Return `dipapprox` with functions of numbers."""
+    module = ModuleType("dipapprox")
+    words = {
+        "gauss": families.GAUSSIAN,
+        "laplace": families.LAPLACE,
+        "laplace_plus": families.EXPONENTIAL,
+        "gumbel": families.GUMBEL,
+        "discrete_laplace": families.DISCRETE_LAPLACE,
+    }
+
+    def noise(name: str) -> Any:
+        return lambda mean, scale: samples.draw(name, mean, scale)
+
+    def choose(options: Any, probabilities: Any = None) -> Any:
+        if isinstance(options, dict):
+            pairs = list(options.items())
+        elif probabilities is not None:
+            pairs = list(zip(list(options), list(probabilities), strict=True))
+        else:
+            values = list(options)
+            pairs = [(v, Fraction(1, len(values))) for v in values]
+            if all(isinstance(each, tuple) for each in values):
+                pairs = values
+        pairs = [(value, weight) for value, weight in pairs if weight != 0]
+        if len(pairs) == 1:
+            return pairs[0][0]
+        found = samples.draw("choose", *(part for pair in pairs for part in pair))
+        truths = all(isinstance(value, bool) for value, _ in pairs)
+        return bool(found) if truths else found
+
+    def apart(word: str) -> Any:
+        def function(value: Any) -> Any:
+            at, known = _AT_ONE[word]
+            return Fraction(known) if value == at else _told_apart(word, Fraction(value))
+
+        return function
+
+    def clamp(value: Any, low: Any, high: Any) -> Any:
+        return min(max(value, low), high)
+
+    def nearest(value: Any, low: Any, high: Any, step: Any = 1) -> Any:
+        return python_value(clamp(rounded("round", Fraction(value), Fraction(step)), low, high))
+
+    module.__dict__.update({name: noise(family.name) for name, family in words.items()})
+    module.__dict__.update(
+        choose=choose,
+        where=lambda holds, yes, no: yes if holds else no,
+        argmax=lambda values: (v := list(values)).index(max(v)),
+        argmin=lambda values: (v := list(values)).index(min(v)),
+        maximum=max,
+        minimum=min,
+        clamp=clamp,
+        rounded=nearest,
+        exponential_mechanism=lambda rate, scores: samples.draw(MECHANISM, rate, *scores) - 1,
+        exp=apart(EXPONENTIAL),
+        log=apart(LOGARITHM),
+        sqrt=apart(ROOT),
+        mechanism=lambda adjacent: lambda function: function,
+        **dict.fromkeys(("Quantity", "Condition", "Weight"), object),
+    )
+    module.__dict__["__all__"] = [name for name in vars(module) if not name.startswith("_")]
+    return module
+
+
+def differences(text: str, points: int = 24) -> Iterator[str]:
+    """Compare the mechanism `f` of a file with its program; say where they differ.
+
+    Raises:
+        SourceError: If the file is refused.
+    """
+    program = read_mechanism(Path("f.py"), text, "f").execute({}).program
+    declared = elaborate_declarations(program, {}, AS_DECLARED)
+    cells = cells_of(declared.inputs)
+    domains = [tuple(_REALS) if isinstance(c.domain, AllReals) else c.domain for c in cells]
+    every = list(product(*domains)) if prod(map(len, domains)) <= 4096 else []
+    for seed in range(points):
+        row = every[seed * 7919 % len(every)] if every else [d[seed % len(d)] for d in domains]
+        point = {cell.name: value for cell, value in zip(cells, row, strict=True)}
+        said = _difference(text, seed, point, declared, program.body)
+        if said:
+            yield f"at {point}, seed {seed}: {said}"
+
+
+def _difference(text: str, seed: int, point: Any, declared: Any, body: ast.Block) -> str:
+    samples = Samples(seed)
+    module = stubs(samples)
+
+    def imported(name: str, *rest: Any) -> Any:
+        return module if name == "dipapprox" else __import__(name, *rest)
+
+    space: dict[str, Any] = {
+        "__name__": "f",
+        "__builtins__": {**vars(builtins), "__import__": imported},
+    }
+    exec(compile(text, "f.py", "exec", dont_inherit=True), space)
+    given: dict[str, Any] = {"eps": _EPSILON}
+    for variable in declared.inputs:
+        held = [python_value(point[cell.name]) for cell in cells_of((variable,))]
+        given[variable.name] = held[0] if variable.size is None else held
+    returned = space["f"](**given)
+    drawn = iter(samples.drawn)
+
+    def again(draw: Draw) -> Value:
+        known, value = next(drawn, (None, None))
+        if known != draw or value is None:
+            raise _OtherDraw(draw, known)
+        return value
+
+    replay = Replay(point, again)
+    try:
+        replay.execute(body)
+    except _OtherDraw as other:
+        return f"the program draws {other}"
+    if next(drawn, None) is not None:
+        return "the function draws once more"
+    parts = returned if len(declared.outputs) > 1 else (returned,)
+    for variable, part in zip(declared.outputs, parts, strict=True):
+        values = [part] if variable.size is None else part
+        for cell, value in zip(cells_of((variable,)), values, strict=True):
+            if replay.output(cell.name) != _compared(
+                value if isinstance(value, str) else Fraction(value)
+            ):
+                return f"{cell.name} is {value}, and {replay.output(cell.name)} in the program"
+    return ""
+
+
+class _OtherDraw(Exception):
+    """The program draws something else."""

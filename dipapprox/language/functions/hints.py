@@ -1,16 +1,10 @@
-"""What dipapprox has in the place of functions that people write first: hints.
-
-In: an error at a place of a Python function. Out: the same error, with a hint that names the
-function of dipapprox where the place calls another one: math.log, np.random.normal, random.choice.
-"""
+"""What dipapprox has in the place of functions that people write first: hints."""
 
 from __future__ import annotations
 
 import re
 
-from dipapprox.data_classes import replace
-from dipapprox.errors import SourceError, did_you_mean
-from dipapprox.source import Diagnostic
+from dipapprox.errors import did_you_mean
 
 _GAUSS = "dipapprox.gauss(mean, standard_deviation) draws Gaussian noise"
 _LAPLACE = "dipapprox.laplace(mean, scale) draws Laplace noise"
@@ -52,12 +46,6 @@ _HINTS = {
 }
 _BY_NAME = {name: hint for names, hint in _HINTS.items() for name in names.split()}
 
-_DRAWS = frozenset(["gauss", "gumbel", "laplace", "discrete_laplace", "where"])
-"""Without the name of a module before them, these are dipapprox's."""
-
-_WEIGHTS = frozenset(["log", "sqrt", "exp"])
-"""These may be of the module math: then floats come out."""
-
 _CONVERSIONS = frozenset(["round", "int", "float", "Decimal", "Fraction"])
 """These convert numbers that are known, and samples by mistake."""
 
@@ -77,51 +65,29 @@ _SIGNATURES = {
 """What mechanisms compute with, and how it is called."""
 
 _CALL = re.compile(r"((?:\b\w+\.)*)\b(\w+)\(")
-_FLOAT = re.compile(r"\d\.\d|\de-|\d\s*/\s*\d")
-_CONVERTED = re.compile("no value to compute with|conversion|asked for its type|is no float")
-_MISCALLED = re.compile(r"TypeError: (\w+)\(\) (?:got|missing|takes)")
-_UNKNOWN = re.compile(
-    r"NameError: name '(\w+)'|'dipapprox' has no attribute '(\w+)'"
-    r"|cannot import name '(\w+)' from 'dipapprox'"
-)
 
 
-def with_hints(error: SourceError) -> SourceError:
-    """Return an error of a Python function, with hints for what its places call."""
-    return SourceError(map(_with_hint, error.diagnostics))
+def of_name(name: str) -> str:
+    """Say what dipapprox has in the place of a function of another module; empty if nothing."""
+    return _BY_NAME.get(name, "")
 
 
-def _with_hint(diagnostic: Diagnostic) -> Diagnostic:
-    hint = ""
-    if (unknown := _UNKNOWN.search(diagnostic.message)) is not None:
-        name = unknown[1] or unknown[2] or unknown[3]
-        hint = _BY_NAME.get(name) or did_you_mean(name, _SIGNATURES)
-    elif (called := _MISCALLED.search(diagnostic.message)) is not None:
-        if called[1] in _SIGNATURES:
-            hint = f"it is called {called[1]}{_SIGNATURES[called[1]]}"
-    elif diagnostic.span is not None:
-        text = diagnostic.span.text
-        floats = "float" in diagnostic.message and not _FLOAT.search(text)
-        converted = _CONVERTED.search(diagnostic.message) is not None
-        hint = hint_for(text, of_floats=floats, converted=converted)
-    return replace(diagnostic, hint=hint) if hint else diagnostic
+def of_unknown(name: str) -> str:
+    """Say what a name may mean that nothing has; empty if nobody knows."""
+    return _BY_NAME.get(name) or did_you_mean(name, _SIGNATURES)
 
 
-def hint_for(text: str, *, of_floats: bool, converted: bool) -> str:
-    """Say what dipapprox has in the place of a function that a text calls; empty if nothing.
+def of_call(name: str) -> str:
+    """Say how one of our functions is called; empty if it is none."""
+    return f"it is called {name}{_SIGNATURES[name]}" if name in _SIGNATURES else ""
 
-    Args:
-        text: Of an expression.
-        of_floats: Whether its functions return floats, as none of dipapprox does.
-        converted: Whether it converts what cannot be.
-    """
+
+def hint_for(text: str) -> str:
+    """Say what dipapprox has in the place of a function that a text calls; empty if nothing."""
     for call in _CALL.finditer(text):
         module, name = call.groups()
-        own = module in ("", "dipapprox.", "dp.")
-        if own and (name in _DRAWS or (name in _WEIGHTS and not of_floats)):
+        if module in ("", "dipapprox.", "dp.") and name in _SIGNATURES:
             continue
-        if name in _CONVERSIONS and not (converted and call.start() == 0):
-            continue
-        if name in _BY_NAME:
+        if name in _BY_NAME and (name not in _CONVERSIONS or call.start() == 0):
             return _BY_NAME[name]
     return ""
