@@ -59,7 +59,7 @@ def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> 
 def _rate(ratio: Ratio) -> Fraction:
     """The largest rate of what is not 0: how fast it grows."""
     below = [_top(factor) * exponent for factor, exponent in ratio.denominator]
-    return _top(ratio.numerator) - sum(below, Fraction(0))
+    return _top(ratio.numerator) - sum(below)
 
 
 def _top(function: Sum) -> Fraction:
