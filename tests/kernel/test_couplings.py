@@ -97,6 +97,11 @@ def test_what_is_shifted_meets_the_guards() -> None:
     for one, other in ((None, down), (up, None), (half, down)):
         with pytest.raises(Refuted, match="does not hold"):
             coupled(moving, one, other)
+    # Each guard follows from the one that has its place.
+    once = ["if", [">=", Z, 0], *shown]
+    twice = ["if", [">=", Z, 0], [once], shown[1]]
+    with pytest.raises(Refuted, match="other guards"):
+        coupled(small([drawn(mean=0, to=Z), ["if", ["=", N, 0], [once], [twice]], EMPTY]))
     # On the border of what the first run does, the second one does something else.
     border = [["if", [">=", Z, N], *shown], ["if", [">", Z, N], *shown]]
     strict = small([drawn(mean=0, to=Z), ["if", ["=", N, 0], *([e] for e in border)], EMPTY])
