@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import floor, isqrt
+from math import ceil, floor, isqrt
 from typing import TypeAlias
 
 from flint import arb
@@ -226,7 +226,7 @@ def approximate(value: Number, bits: int) -> tuple[Fraction, Fraction]:
         bits: Wanted relative accuracy.
 
     Returns:
-        (r, e): r > 0, and |log(value / r)| <= e = 2^-bits.
+        (r, e): r > 0, and |log(value / r)| <= e <= 2^-bits.
 
     Raises:
         NoValue: If it is not > 0, or cannot be told from 0.
@@ -240,8 +240,9 @@ def approximate(value: Number, bits: int) -> tuple[Fraction, Fraction]:
             unit = Fraction(2) ** (low.numerator.bit_length() - low.denominator.bit_length())
             step = unit * error / 4
             near = floor(low / step) * step
-            if found.upper <= near * (1 + error):  # log(1 + x) <= x
-                return near, error
+            apart = found.upper / near - 1  # log(1 + x) <= x
+            if apart <= error:
+                return near, error * Fraction(ceil(apart / error * 2**16), 2**16)
         working *= 2
     raise NoValue("a number that cannot be told from 0")
 
