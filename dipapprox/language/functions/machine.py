@@ -16,10 +16,10 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import places
 from dipapprox.language.functions.hints import hint_for
@@ -38,7 +38,7 @@ MOST_CELLS = 1_000_000
 """Of a list that is made at once."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Scope:
     """The variables of a function call, a comprehension, a class or a module.
 
@@ -74,7 +74,7 @@ class Scope:
         return None if self.outer is None else self.outer.holder(name, inside=False)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Function:
     """A function of a file, with its defaults computed where it was defined.
 
@@ -93,7 +93,7 @@ class Function:
     adjacent: ast.expr | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Class:
     """A class of a file, or an exception of Python's own.
 
@@ -130,7 +130,7 @@ class Class:
         return any(each is other for each in self.line())
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Object:
     """An object of a class."""
 
@@ -138,7 +138,7 @@ class Object:
     values: dict[str, Any]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Bound:
     """A method with its object."""
 
@@ -146,7 +146,7 @@ class Bound:
     receiver: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Method:
     """A method of a list, dictionary, set or text."""
 
@@ -154,14 +154,14 @@ class Method:
     receiver: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Word:
     """What is built in or imported, by its whole name: "len", "math.sqrt", "dipapprox.laplace"."""
 
     name: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Module:
     """A file that is imported."""
 
@@ -169,14 +169,14 @@ class Module:
     scope: Scope
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Stream:
     """Values that are read once."""
 
     values: Iterator[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Annotation:
     """A type with what stands in its brackets: Annotated[int, "in {0, 1}"], Literal["a", "b"]."""
 

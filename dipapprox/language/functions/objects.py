@@ -7,10 +7,10 @@ one class at most. None has operators of its own: what `+` or `==` does is Pytho
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.functions import library
 from dipapprox.language.functions.machine import (
     CONTAINERS,
@@ -28,7 +28,7 @@ from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.values import kind_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Super:
     """`super()`: an object, looked at from behind a class."""
 
@@ -192,7 +192,7 @@ def define(machine: Machine, node: ast.ClassDef, bases: list[Any], frozen: bool 
     return Class(node.name, kind, above, {}, fields, bool(frozen), whole)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """`dataclasses.field(default_factory=…)`."""
 

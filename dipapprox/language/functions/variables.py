@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import library, objects
 from dipapprox.language.functions.machine import (
@@ -24,7 +24,7 @@ from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.values import key, kind_of, listed, whole
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Unread:
     """A name of a file whose statement is not followed: whoever uses it hears why.
 
@@ -37,7 +37,7 @@ class Unread:
     mechanism: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What the text of a function says of its names.
 
