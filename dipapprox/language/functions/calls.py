@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dipapprox.language.functions import library, objects
+from dipapprox.language.functions import library, natives, objects
 from dipapprox.language.functions.machine import (
     ERRORS,
     MOST_CALLS,
@@ -14,7 +14,6 @@ from dipapprox.language.functions.machine import (
     Class,
     Function,
     Machine,
-    Method,
     Object,
     Raised,
     Returned,
@@ -64,10 +63,8 @@ def call(
             return call(machine, node, inner, [receiver, *placed], named)
         case Class():
             return _made(machine, node, function, placed, named)
-        case Word() | Method():
+        case Word():
             return library.call(machine, node, function, placed, named)
-        case library.Made():
-            return function.call(machine, node, placed, named)
         case Object() if (found := function.kind.found("__call__")) is not None:
             return call(machine, node, found[1], [function, *placed], named)
         case Symbolic():
@@ -89,7 +86,7 @@ def function_of(
     for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if default is not None:
             known[each.arg] = machine.evaluate(default, scope)
-    return Function(name, node, scope, known)
+    return Function(name, node, scope, known, standard=not hasattr(node, "text"))
 
 
 def call_function(
@@ -106,6 +103,8 @@ def call_function(
         raise machine.refusal(facts.yields, message)
     scope = Scope(facts.local, function.scope)
     scope.values.update(_arguments(machine, node, function, placed, named))
+    if function.standard:
+        return _call_standard(machine, node, function, scope)
     if function.owner is not None and placed:
         scope.method = function.owner, placed[0]
     if machine.depth >= MOST_CALLS:
@@ -117,16 +116,8 @@ def call_function(
     if machine.run is not None:
         machine.run.unbounded += again
     try:
-        if isinstance(function.node, ast.Lambda):
-            machine.last = function.node.body
-            return machine.evaluate(function.node.body, scope)
-        for statement in function.node.body:
-            machine.evaluate(statement, scope)
-        machine.last = function.node.body[-1]
-        return None
-    except Returned as returned:
-        machine.last = returned.node
-        return returned.value
+        machine.last, value = _returned(machine, function.node, scope)
+        return value
     except Raised as error:
         if error.value.kind is ERRORS["StopIteration"]:
             raise machine.refusal(
@@ -138,6 +129,33 @@ def call_function(
         machine.active[function.node] -= 1
         if machine.run is not None:
             machine.run.unbounded -= again
+
+
+def _returned(machine: Machine, node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Any:
+    """Evaluate the body of a function; return where it ended, and its value."""
+    if isinstance(node, ast.Lambda):
+        return node.body, machine.evaluate(node.body, scope)
+    try:
+        for statement in node.body:
+            machine.evaluate(statement, scope)
+    except Returned as returned:
+        return returned.node, returned.value
+    return node.body[-1], None
+
+
+def _call_standard(machine: Machine, node: ast.AST, function: Function, scope: Scope) -> Any:
+    """Call a function of the prelude: what is refused in it is refused at the user's call."""
+    before, machine.site = machine.site, machine.place(node)
+    try:
+        natives.take(machine, machine.site, function, scope.values)
+        if natives.is_stub(function):
+            return natives.perform(machine, machine.site, function, scope.values)
+        return _returned(machine, function.node, scope)[1]
+    except Raised as error:
+        error.node = machine.place(error.node)
+        raise
+    finally:
+        machine.site = before or machine.site
 
 
 def _arguments(

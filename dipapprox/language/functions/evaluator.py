@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from dipapprox.language.functions import calls, containers, iterators, methods, numbers, order
+from dipapprox.language.functions import calls, library, specials
 from dipapprox.language.functions.expressions import EXPRESSIONS
 from dipapprox.language.functions.machine import Machine, Module
 from dipapprox.language.functions.run import PathRun
@@ -13,8 +13,8 @@ from dipapprox.language.functions.statements import STATEMENTS
 
 RULES = {**EXPRESSIONS, **STATEMENTS}
 
-VOCABULARY = (containers, iterators, methods, numbers, order)
-"""The modules that say what is built in: each adds its words to the tables of `library`."""
+VOCABULARY = (specials,)
+"""The modules that add words to the tables of `library`, beside the prelude."""
 
 Load = Callable[[Machine, ast.AST, str], Module | None]
 
@@ -27,4 +27,5 @@ def evaluator(run: PathRun | None, load: Load, outside: frozenset[int] = frozens
         load: Returns the file that a name imports; None if it is none of the user's.
         outside: What is not changed: see `Machine`.
     """
+    library.read_prelude()
     return Machine(RULES, calls.call, load, run, outside)

@@ -10,19 +10,23 @@ import ast
 import inspect
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from dipapprox.errors import SourceError, did_you_mean
 from dipapprox.language.functions import hints, maps, noise, operators
 from dipapprox.language.functions.machine import (
     SCALARS,
+    Bound,
+    Class,
+    Function,
     Machine,
-    Method,
+    Scope,
     Stream,
     Text,
     Word,
-    raised,
 )
 from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.values import kind_of, listed
@@ -52,11 +56,85 @@ MARKS = frozenset(
 )
 """What stands in annotations and decorators."""
 
-WORDS: dict[str, Library] = {}
-"""(machine, node, …) for each function that is followed: filled by the modules after this one."""
+TYPES: dict[str, type] = {
+    each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)
+}
+"""Those whose methods the prelude defines."""
 
-METHODS: dict[tuple[type, str], Library] = {}
-"""(machine, node, receiver, …) for each method of a list, tuple, dictionary, set, text, number."""
+WORDS: dict[str, Library | Function] = {}
+"""Each function that is followed: of the prelude, or (machine, node, …) of `specials`."""
+
+METHODS: dict[tuple[type, str], Word | Function] = {}
+"""The same for methods; what they belong to is the first argument."""
+
+
+def follow(*names: str, of: type | None = None) -> Callable[[Library], Library]:
+    """Make a function one that is followed, or a method of a type."""
+
+    def note(function: Library) -> Library:
+        for name in names:
+            word = name if of is None else f"{of.__name__} {name}"  # which no import says
+            WORDS[word] = function
+            if of is not None:
+                METHODS[of, name] = Word(word)
+        return function
+
+    return note
+
+
+def read_prelude() -> None:
+    """Fill the tables with what the prelude defines, if they are not filled yet."""
+    if "sum" in WORDS:
+        return
+    tree = ast.parse(Path(__file__).with_name("prelude.py").read_text(encoding="utf-8"))
+    names = {each.name: Word(each.name) for each in tree.body if isinstance(each, ast.ClassDef)}
+    missing = Class("missing", "plain", (), {})
+    values = {**names, "dipapprox": Word("dipapprox"), "missing": missing}
+    scope = Scope(frozenset(values), None, values, fixed=True, is_module=True)
+    found: dict[str, Function] = {}
+    for group in tree.body:
+        if isinstance(group, ast.ClassDef):
+            _read_group(group, group.name, scope, found)
+    for name, function in found.items():
+        home, _, own = name.partition(".")
+        if home in TYPES:
+            METHODS[TYPES[home], own] = function
+    for name, function in found.items():
+        home, _, own = name.partition(".")
+        if home not in TYPES:
+            WORDS[own if home == "builtins" else name] = function
+
+
+def _read_group(group: ast.ClassDef, home: str, scope: Scope, found: dict[str, Function]) -> None:
+    for node in group.body:
+        match node:
+            case ast.ClassDef(name):
+                _read_group(node, f"{home}.{name}", scope, found)
+            case ast.FunctionDef(name):
+                found[f"{home}.{name}"] = _standard(f"{home}.{name}", node, scope)
+            case ast.Assign(targets, value):
+                for target in targets:
+                    name = f"{home}.{ast.unparse(target)}"
+                    source = ast.unparse(value) if isinstance(value, ast.Attribute) else ""
+                    known = found.get(source or f"{home}.{ast.unparse(value)}")
+                    node_of = known.node if known is not None else value
+                    found[name] = _standard(name, node_of, scope)
+
+
+def _standard(name: str, node: Any, scope: Scope) -> Function:
+    given = node.args
+    placed = [*given.posonlyargs, *given.args]
+    pairs = [
+        *zip(placed[len(placed) - len(given.defaults) :], given.defaults, strict=True),
+        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+    ]
+    defaults = {
+        each.arg: scope.values[value.id] if isinstance(value, ast.Name) else ast.literal_eval(value)
+        for each, value in pairs
+        if value is not None
+    }
+    return Function(name.removeprefix("builtins."), node, scope, defaults, standard=True)
+
 
 _DRAWN = ("random", "secrets", "numpy.random", "os.urandom", "uuid", "numpy.default_rng")
 RANDOMNESS = "another source of randomness"
@@ -116,24 +194,31 @@ _REFUSED = {
 }
 
 
-def call(
-    machine: Machine, node: ast.AST, function: Word | Method, placed: list[Any], named: Any
-) -> Any:
+def call(machine: Machine, node: ast.AST, word: Word, placed: list[Any], named: Any) -> Any:
     """Call what the tables know.
 
     Raises:
         SourceError: If they do not know it, or it is called in a way that Python does not allow.
         Raised: As Python raises it.
     """
-    if isinstance(function, Method):
-        return _method(machine, node, function, placed, named)
-    name = function.name
-    if name in OWN:
-        return _own(machine, node, name, placed, named)
-    known = WORDS.get(name)
+    if word.name in OWN:
+        return _own(machine, node, word.name, placed, named)
+    known = WORDS.get(word.name)
     if known is None:
-        raise _unknown(machine, node, name)
-    return _called(machine, node, known, name, [machine, node, *placed], named)
+        raise _unknown(machine, node, word.name)
+    if isinstance(known, Function):
+        return machine.call(node, known, placed, named)
+    given = [machine, machine.place(node), *placed]
+    return _called(machine, node, known, word.name, given, named)
+
+
+def method(machine: Machine, node: ast.AST, receiver: Any, name: str) -> Bound:
+    """Return a method of a list, tuple, dictionary, set, text or number."""
+    known = METHODS.get((type(receiver), name))
+    if known is None:
+        message = f"'.{name}' of {kind_of(receiver)} is not followed"
+        raise machine.refusal(node, message, hints.of_name(name))
+    return Bound(known, receiver)
 
 
 def _unknown(machine: Machine, node: ast.AST, name: str) -> SourceError:
@@ -193,48 +278,3 @@ def _own(machine: Machine, node: ast.AST, name: str, placed: list[Any], named: A
     given = [plain(each) for each in placed]
     by_name = {each: plain(value) for each, value in named.items()}
     return _called(machine, node, OWN[name], name.removeprefix("dipapprox."), given, by_name)
-
-
-def _method(machine: Machine, node: ast.AST, method: Method, placed: list[Any], named: Any) -> Any:
-    kind = type(method.receiver)
-    known = METHODS.get((kind, method.name))
-    if known is None:
-        hint = hints.of_name(method.name)
-        message = f"'.{method.name}' of {kind_of(method.receiver)} is not followed"
-        raise machine.refusal(node, message, hint)
-    arguments = [machine, node, method.receiver, *placed]
-    return _called(machine, node, known, method.name, arguments, named)
-
-
-def native(node: ast.AST, function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function of Python's with known values: what it raises is the user's exception.
-
-    Raises:
-        Raised: As Python raises it.
-    """
-    try:
-        return function(*given)
-    except (IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError) as error:
-        raise raised(node, type(error).__name__, *error.args) from None
-
-
-class Made:
-    """A function that another one made."""
-
-    def __init__(self, function: Any, placed: tuple[Any, ...], named: dict[str, Any]) -> None:
-        self.function = function
-        self.placed = placed
-        self.named = named
-
-    def call(self, machine: Machine, node: ast.AST, placed: list[Any], named: Any) -> Any:
-        """Call it."""
-        return machine.call(node, self.function, [*self.placed, *placed], {**self.named, **named})
-
-
-def follow(*names: str) -> Callable[[Library], Library]:
-    def note(function: Library) -> Library:
-        for name in names:
-            WORDS[name] = function
-        return function
-
-    return note

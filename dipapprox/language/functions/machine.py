@@ -80,6 +80,7 @@ class Function:
 
     Attributes:
         kind: "" or one of staticmethod, classmethod, property.
+        standard: Whether the prelude defines it.
         owner: The class that it was defined in.
         adjacent: The decorator that makes it a mechanism.
     """
@@ -91,6 +92,7 @@ class Function:
     kind: str = ""
     owner: Class | None = None
     adjacent: ast.expr | None = None
+    standard: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -143,14 +145,6 @@ class Bound:
     """A method with its object."""
 
     function: Any
-    receiver: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method of a list, dictionary, set or text."""
-
-    name: str
     receiver: Any
 
 
@@ -236,6 +230,7 @@ class Machine:
         handled: Exceptions that are being handled, for `raise` alone.
         last: Where the function that ended last returned.
         endless: Whether there are iterators without end.
+        site: Where the user calls what the prelude defines: its own nodes stand in no file.
     """
 
     def __init__(
@@ -258,6 +253,7 @@ class Machine:
         self.handled: list[Raised] = []
         self.last: ast.AST | None = None
         self.endless = False
+        self.site: ast.AST | None = None
 
     def evaluate(self, node: ast.AST, scope: Scope) -> Any:
         """Return the value of an expression, or do what a statement says.
@@ -310,8 +306,12 @@ class Machine:
         if self.run is None:
             hint = "@dipapprox.mechanism makes a function one that may"
             raise self.refusal(node, "noise is drawn in a mechanism, and not by the file", hint)
-        self.run.at = node
+        self.run.at = self.place(node)
         return self.run
+
+    def place(self, node: Any) -> Any:
+        """Return a node of the user's: the call, if it is one of the prelude."""
+        return node if node is None or hasattr(node, "text") else self.site
 
     def change(self, node: ast.AST, thing: Any) -> None:
         """Refuse changes of what was there before the function began.
@@ -331,7 +331,7 @@ class Machine:
         self, node: Any, message: str, hint: str = "", kind: str = "type error"
     ) -> SourceError:
         """Return the error that ends the evaluation at a node."""
-        span = places.span_of(node)
+        span = places.span_of(self.place(node))
         if not hint and span is not None:
             hint = hint_for(span.text)
         return SourceError([Diagnostic(kind, message, span, hint)])
@@ -360,3 +360,15 @@ ERRORS = _errors()
 def raised(node: ast.AST, name: str, *arguments: Any) -> Raised:
     """Return an exception of Python's own."""
     return Raised(Object(ERRORS[name], {"args": arguments}), node)
+
+
+def native(node: ast.AST, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """Call a function of Python's with known values: what it raises is the user's exception.
+
+    Raises:
+        Raised: As Python raises it.
+    """
+    try:
+        return function(*given, **named)
+    except (IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError) as error:
+        raise raised(node, type(error).__name__, *error.args) from None

@@ -18,7 +18,6 @@ from dipapprox.language.functions.machine import (
     Class,
     Function,
     Machine,
-    Method,
     Module,
     Object,
     Stream,
@@ -64,12 +63,10 @@ def attribute(machine: Machine, node: ast.AST, value: Any, name: str) -> Any:
                 return Bound(Word("object.__init__"), receiver)
         case int() | Fraction() if name in ("numerator", "denominator"):
             return getattr(value, name)
-        case int() | Fraction() | str() | Stream():
-            return Method(name, value)
         case Function() if name == "__name__":
             return value.name
-        case _ if type(value) in CONTAINERS:
-            return Method(name, value)
+        case int() | Fraction() | str() | Stream() | list() | tuple() | dict() | set():
+            return library.method(machine, node, value, name)
     raise machine.refusal(node, f"{kind_of(value)} has no attribute '{name}' here")
 
 

@@ -32,6 +32,7 @@ from dipapprox.language.functions.variables import (
     facts_of,
     index,
     item,
+    look_up,
     set_item,
 )
 
@@ -71,9 +72,7 @@ def _augmented(machine: Machine, node: ast.AugAssign, scope: Scope) -> None:
     target: Any = node.target
     places.note_name(target, node)
     if isinstance(target, ast.Name):
-        load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
-        load.text = target.text  # type: ignore[attr-defined]  # ours
-        before = machine.evaluate(load, scope)
+        before = look_up(machine, target, target.id, scope)
         bind(machine, target, target.id, _in_place(machine, node, before, scope), scope)
     elif isinstance(target, ast.Attribute):
         of = machine.evaluate(target.value, scope)

@@ -18,6 +18,7 @@ from dipapprox.language.functions.machine import (
     Scope,
     Stream,
     Word,
+    native,
     raised,
 )
 from dipapprox.language.functions.symbols import Symbolic
@@ -222,10 +223,10 @@ def item(machine: Machine, node: ast.AST, value: Any, where: Any) -> Any:
         name = value.name if isinstance(value, Word) else ""
         return Annotation(name, where if type(where) is tuple else (where,))
     if type(value) is dict:
-        return library.native(node, value.__getitem__, key(machine, node, where))
+        return native(node, value.__getitem__, key(machine, node, where))
     if type(value) in (list, tuple, str, range):
         at = where if type(where) is slice else whole(machine, node, where)
-        return machine.spend(library.native(node, value.__getitem__, at))
+        return machine.spend(native(node, value.__getitem__, at))
     raise machine.refusal(node, f"{kind_of(value)} has no items here")
 
 
@@ -235,9 +236,9 @@ def set_item(machine: Machine, node: ast.AST, where: Any, at: Any, value: Any) -
     if type(where) is dict:
         where[key(machine, node, at)] = value
     elif type(where) is list and type(at) is slice:
-        library.native(node, where.__setitem__, at, listed(machine, node, value))
+        native(node, where.__setitem__, at, listed(machine, node, value))
     elif type(where) is list:
-        library.native(node, where.__setitem__, whole(machine, node, at), value)
+        native(node, where.__setitem__, whole(machine, node, at), value)
     else:
         raise machine.refusal(node, f"{kind_of(where)} has no items to assign")
 
@@ -255,10 +256,10 @@ def delete(machine: Machine, target: ast.expr, scope: Scope) -> None:
             machine.change(target, where)
             at = index(machine, target, scope)
             if type(where) is dict:
-                library.native(target, where.__delitem__, key(machine, target, at))
+                native(target, where.__delitem__, key(machine, target, at))
             elif type(where) is list:
                 place = at if type(at) is slice else whole(machine, target, at)
-                library.native(target, where.__delitem__, place)
+                native(target, where.__delitem__, place)
             else:
                 raise machine.refusal(target, f"{kind_of(where)} has no items to delete")
         case ast.Tuple(elts=parts) | ast.List(elts=parts):

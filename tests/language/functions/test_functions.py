@@ -787,3 +787,21 @@ def text_made(body: str) -> str:
     """The program of a function whose input is a text."""
     signature = 'q: Annotated[str, "in {low, high}"], eps: Weight'
     return str(made(body, signature, adjacent="all").text())
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "said"),
+    [
+        ("x = 1\nreturn sum([q, 'a'])", "return sum([q, 'a'])", "no number: str"),
+        ("return max([q, None])", "return max([q, None])", "no number"),
+        ("return sum(map(lambda x:\n    x * 0.5, [q]))", "x * 0.5", "the float 0.5"),
+        ("import heapq\nreturn heapq.nlargest(1, 3)[0]", "heapq.nlargest(1, 3)", "iterate over"),
+        ("return max([])", "return max([])", "ValueError: max() iterable argument is empty"),
+        ("return [1].index(q, 0, 1, 2)", "[1].index(q, 0, 1, 2)", "takes 4 arguments, not 5"),
+    ],
+)
+def test_what_the_prelude_refuses_stands_at_the_users_call(body: str, line: str, said: str) -> None:
+    with pytest.raises(SourceError) as error:
+        made(body).text()
+    shown = error.value.render()
+    assert shown.startswith("f.py:") and said in shown and line in shown, shown

@@ -1,13 +1,13 @@
-"""What makes containers, reads them, and asks what they are."""
+"""What the prelude cannot say: functions that know what a value is, or whether it is known."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.language.functions.library import Made, follow, native
+from dipapprox.language.functions.arithmetic import combine
+from dipapprox.language.functions.library import follow
 from dipapprox.language.functions.machine import (
     CONTAINERS,
     SCALARS,
@@ -18,23 +18,57 @@ from dipapprox.language.functions.machine import (
     Stream,
     Text,
     Word,
+    native,
     raised,
 )
+from dipapprox.language.functions.natives import Ranked, number
 from dipapprox.language.functions.objects import Field
+from dipapprox.language.functions.operators import MOST_BITS
 from dipapprox.language.functions.symbols import Symbolic
-from dipapprox.language.functions.values import (
-    VIEWS,
-    items,
-    kind_of,
-    listed,
-    truth,
-    whole,
-)
-from dipapprox.language.functions.values import (
-    key as key_of,
-)
+from dipapprox.language.functions.values import VIEWS, items, kind_of, listed, truth, whole
 
 _MISSING = object()
+
+
+@follow("int", "math.trunc")
+def _int(machine: Machine, node: ast.AST, value: Any = 0, /) -> Any:
+    if type(value) is str:
+        return native(node, int, value)
+    return int(number(machine, node, value))
+
+
+@follow("float")
+def _float(machine: Machine, node: ast.AST, value: Any, /) -> Any:
+    if type(value) is str and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
+        return float(value)
+    if type(value) is float:
+        return value
+    message = "this is no float: numbers are exact"
+    raise machine.refusal(node, message, "numbers are exact: leave float(…) out")
+
+
+@follow("fractions.Fraction")
+def _fraction(machine: Machine, node: ast.AST, above: Any = 0, below: Any = None, /) -> Any:
+    for each in (above, below):
+        if isinstance(each, Symbolic):
+            message = "is asked for its type: a Fraction is made of numbers that are known"
+            machine.at(node)
+            raise each.refusal(message, "inputs and samples are exact numbers already")
+    if type(above) is str and below is None:
+        return native(node, Fraction, above)
+    top = number(machine, node, above)
+    return (
+        Fraction(top)
+        if below is None
+        else native(node, Fraction, top, number(machine, node, below))
+    )
+
+
+@follow("pow")
+def _pow(machine: Machine, node: ast.AST, base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is None:
+        return combine(machine, node, ast.Pow(), base, exp)
+    return native(node, pow, *(whole(machine, node, each) for each in (base, exp, mod)))
 
 
 @follow("len")
@@ -49,104 +83,33 @@ def _len(machine: Machine, node: ast.AST, value: Any, /) -> Any:
     raise machine.refusal(node, f"{kind_of(value)} has no length here")
 
 
-@follow("list")
-def _list(machine: Machine, node: ast.AST, values: Any = (), /) -> Any:
-    return listed(machine, node, values)
-
-
-@follow("tuple")
-def _tuple(machine: Machine, node: ast.AST, values: Any = (), /) -> Any:
-    return tuple(listed(machine, node, values))
-
-
-@follow("set")
-def _set(machine: Machine, node: ast.AST, values: Any = (), /) -> Any:
-    given = values if type(values) is set else listed(machine, node, values)
-    return {key_of(machine, node, each) for each in given}
-
-
-@follow("dict")
-def _dict(machine: Machine, node: ast.AST, values: Any = (), /, **named: Any) -> Any:
-    found: dict[Any, Any] = {}
-    if type(values) is dict:
-        found.update(values)
-    else:
-        for each in listed(machine, node, values):
-            pair = listed(machine, node, each)
-            if len(pair) != 2:
-                raise raised(node, "ValueError", "a dictionary is made of pairs")
-            found[key_of(machine, node, pair[0])] = pair[1]
-    found.update(named)
-    return found
-
-
 @follow("str")
 def _str(machine: Machine, node: ast.AST, value: Any = "", /) -> Any:
     return str(value) if type(value) in SCALARS else Text()
 
 
-@follow("range")
-def _range(machine: Machine, node: ast.AST, /, *ends: Any) -> Any:
-    given = [whole(machine, node, each) for each in ends]
-    if not 1 <= len(given) <= 3:
-        raise machine.refusal(node, "range(end), range(start, end) or range(start, end, step)")
-    return native(node, range, *given)
+@follow("join", of=str)
+def _join(machine: Machine, node: ast.AST, held: str, values: Any, /) -> Any:
+    given = listed(machine, node, values)
+    if all(type(each) is str for each in given):
+        if sum(map(len, given)) + len(held) * len(given) > MOST_BITS:
+            raise machine.refusal(node, "the result is too large", kind="limit")
+        return held.join(given)
+    if any(not isinstance(each, Text | str) for each in given):
+        raise machine.refusal(node, "only texts are joined: of inputs and samples there are none")
+    return Text()
 
 
-@follow("reversed")
-def _reversed(machine: Machine, node: ast.AST, values: Any, /) -> Any:
-    if type(values) not in (list, tuple, range, str, dict):
-        raise machine.refusal(node, f"{kind_of(values)} is not read from its end here")
-    return Stream(iter(reversed(values)))
-
-
-@follow("enumerate")
-def _enumerate(machine: Machine, node: ast.AST, iterable: Any, start: Any = 0) -> Any:
-    first = whole(machine, node, start)
-    return Stream(enumerate(items(machine, node, iterable), first))
-
-
-@follow("zip")
-def _zip(machine: Machine, node: ast.AST, /, *values: Any, strict: Any = False) -> Any:
-    streams = [items(machine, node, each) for each in values]
-    return Stream(_guarded(node, zip(*streams, strict=truth(machine, node, strict))))
-
-
-def _guarded(node: ast.AST, values: Iterator[Any]) -> Iterator[Any]:
-    """Yield values; what Python raises meanwhile is the function's."""
-    try:
-        yield from values
-    except ValueError as error:
-        raise raised(node, "ValueError", *error.args) from None
-
-
-@follow("map")
-def _map(machine: Machine, node: ast.AST, function: Any, first: Any, /, *others: Any) -> Any:
-    streams = [items(machine, node, each) for each in (first, *others)]
-    return Stream(
-        machine.call(node, function, list(given), {}) for given in zip(*streams, strict=False)
-    )
-
-
-def test(machine: Machine, node: ast.AST, function: Any, value: Any) -> bool:
-    found = value if function is None else machine.call(node, function, [value], {})
-    return truth(machine, node, found)
-
-
-@follow("filter")
-def _filter(machine: Machine, node: ast.AST, function: Any, values: Any, /) -> Any:
-    given = items(machine, node, values)
-    return Stream(each for each in given if test(machine, node, function, each))
-
-
-@follow("any")
-def _any(machine: Machine, node: ast.AST, values: Any, /) -> Any:
-    return any(truth(machine, node, each) for each in items(machine, node, values))
-
-
-@follow("all")
-def _all(machine: Machine, node: ast.AST, values: Any, /) -> Any:
-    return all(truth(machine, node, each) for each in items(machine, node, values))
+@follow("replace", of=str)
+def _replace(
+    machine: Machine, node: ast.AST, held: str, old: Any, new: Any, count: Any = -1, /
+) -> Any:
+    if type(old) is not str or type(new) is not str:
+        raise machine.refusal(node, "'.replace' is asked of texts that are known")
+    most = whole(machine, node, count)
+    if (len(held) + 1) * len(new) > MOST_BITS:
+        raise machine.refusal(node, "the result is too large", kind="limit")
+    return held.replace(old, new, most)
 
 
 @follow("iter")
@@ -194,41 +157,12 @@ def _isinstance(machine: Machine, node: ast.AST, value: Any, kinds: Any, /) -> A
     return found
 
 
-@follow("ord")
-def _ord(machine: Machine, node: ast.AST, value: Any, /) -> Any:
-    if type(value) is not str or len(value) != 1:
-        raise machine.refusal(node, "a text of one character must stand here")
-    return ord(value)
-
-
-@follow("chr")
-def _chr(machine: Machine, node: ast.AST, value: Any, /) -> Any:
-    return native(node, chr, whole(machine, node, value))
-
-
 @follow("object.__init__")
 def _begin(machine: Machine, node: ast.AST, made: Any, /, *given: Any) -> Any:
     if made.kind.kind == "error":
         made.values["args"] = given
     elif given:
         raise machine.refusal(node, "object.__init__ takes no arguments")
-
-
-@follow("functools.reduce")
-def _reduce(
-    machine: Machine, node: ast.AST, function: Any, values: Any, first: Any = _MISSING, /
-) -> Any:
-    found = first
-    for each in items(machine, node, values):
-        found = each if found is _MISSING else machine.call(node, function, [found, each], {})
-    if found is _MISSING:
-        raise machine.refusal(node, "reduce of nothing needs an initial value")
-    return found
-
-
-@follow("functools.partial")
-def _partial(machine: Machine, node: ast.AST, function: Any, /, *placed: Any, **named: Any) -> Any:
-    return Made(function, placed, named)
 
 
 @follow("copy.copy")
@@ -283,3 +217,39 @@ def _deepcopy(machine: Machine, node: ast.AST, value: Any, /) -> Any:
 @follow("dataclasses.field")
 def _field(machine: Machine, node: ast.AST, *, default_factory: Any) -> Any:
     return Field(default_factory)
+
+
+# --- sorting --------------------------------------------------------------------------------------
+
+
+def _arranged(machine: Machine, node: ast.AST, values: list[Any], by: Any, down: Any) -> list[Any]:
+    reverse = truth(machine, node, down)
+    found = sorted((Ranked(machine, node, each, by) for each in values), reverse=reverse)
+    return [each.value for each in found]
+
+
+@follow("sorted")
+def _sorted(
+    machine: Machine, node: ast.AST, values: Any, /, *, key: Any = None, reverse: Any = False
+) -> Any:
+    # The elements of a set are sorted whatever order they come in, if none has a key of its own.
+    given = list(values) if type(values) is set and key is None else listed(machine, node, values)
+    return _arranged(machine, node, given, key, reverse)
+
+
+@follow("extremes")
+def _extremes(machine: Machine, node: ast.AST, values: Any, by: Any, /) -> Any:
+    known = type(values) is set and by is None
+    return _sorted(machine, node, values) if known else listed(machine, node, values)
+
+
+@follow("sort", of=list)
+def _sort(
+    machine: Machine, node: ast.AST, held: list[Any], /, *, key: Any = None, reverse: Any = False
+) -> None:
+    machine.change(node, held)
+    before = list(held)
+    found = _arranged(machine, node, before, key, reverse)
+    if len(held) != len(before) or any(a is not b for a, b in zip(held, before, strict=True)):
+        raise machine.refusal(node, "the list changes while it is sorted")
+    held[:] = found
