@@ -194,3 +194,22 @@ def _discrete_gaussian(mechanism: DiscreteGaussian, bits: int) -> DiscreteProfil
     return DiscreteProfile(
         places[::-1], firsts[::-1], seconds[::-1], spread, doubt.upper(), Ends(arb(0), arb(0))
     )
+
+
+def rational_pairs(mechanism: Mechanism) -> list[tuple[Fraction, Fraction]] | None:
+    """(P, Q) masses of outcomes that a mechanism has, exactly."""
+    match mechanism:
+        case RandomisedResponse(probability, values):
+            other = (1 - probability) / (values - 1)
+            rest = 1 - probability - other
+            pairs = [(probability, other), (other, probability)]
+            return [*pairs, (rest, rest)] if rest else pairs
+        case Atoms(masses, attained=True) if all(not p.width and not q.width for p, q in masses):
+            return [(p.lower, q.lower) for p, q in masses if p.lower or q.lower]
+        case Subsampled(inner, rate):
+            pairs_or_none = rational_pairs(inner)
+            if pairs_or_none is None:
+                return None
+            return [(rate * p + (1 - rate) * q, q) for p, q in pairs_or_none]
+        case _:
+            return None

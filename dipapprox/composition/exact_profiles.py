@@ -1,109 +1,248 @@
-"""Compositions of finitely many rational outcomes: the exact least δ, for every ε.
+"""Compositions of few losses: the exact least δ, for every ε.
 
-The loss distribution is kept exactly, by the ratios P / Q of the products. Between two ratios
+With P mass p_k and Q mass p_k / a_k at the losses ln a_k, between two losses
 
-    H(α) = Σ P (1 - α / ratio)₊ + p_∞ = A - α B,     over the ratios > α,
+    H(e^ε) = Σ p_k + p_∞ - e^ε Σ p_k / a_k = A - e^ε B,     over the losses > ε:
 
-with rational A and B. So H is one line in α = e^ε for every ε between two losses, and a rational
-number at rational α. At rational ε > 0 no ratio is e^ε, which is irrational: balls tell the two
-apart at some precision, and A - e^ε B from another such number, unless they are the same.
+one line in e^ε. It falls to δ where A - α B = δ, on one of the lines: the least ε is ln of that α.
+Losses, and so A and B, are of one of two kinds.
 
-H falls to δ where A - α B = δ, on one of the lines: the least ε is ln of a rational number.
+Rational outcomes. The a_k are rational numbers, the ratios P / Q of the products, and so are A and
+B. At rational ε > 0 no ratio is e^ε, which is irrational: balls tell the two apart at some
+precision, and A - e^ε B from another such number, unless they are the same.
+
+Discrete Laplace noise. With b = e^-u, u > 0 a rational number, let every scale be 1/(n u) for a
+whole number n. One run of sensitivity Δ has P mass c b^(n x) / (1 + b^n) at the loss (Δ - 2x) n u,
+0 <= x <= Δ, with c = 1 at both ends and 1 - b^n between. So losses of a composition are k u for
+|k| <= W, the sum of all n Δ, their P masses p_k are polynomials in b, of whole coefficients, over
+the product D of all 1 + b^n, and Q masses are p_k b^k. The pair is its own reversal. Products are
+exact: one number k is a power of b that no coefficient reaches, as polynomials in b have degrees
+<= W.
+
+H is 0 there from the greatest loss on, and no rational number before. For let ε = s u, s < W
+rational. If H = δ is rational, then H D - δ D, a sum of rational multiples of different powers of
+e, is 0, and all its coefficients are (Lindemann), which depend on s but not on u. So H would be δ
+for every u; but it goes to 1 for large u (all of P is at k = W, and e^(ε - W u) vanishes), and to 0
+for small u, where all losses do. Hence balls tell H from every other δ that is claimed.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
-from operator import lt
+from itertools import accumulate
+from math import prod
 
-from flint import arb
+from flint import arb, arb_poly, fmpz_poly
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.catalogue import is_symmetric
-from dipapprox.composition.mechanisms import (
-    Atoms,
-    Mechanism,
-    RandomisedResponse,
-    Subsampled,
-)
+from dipapprox.composition.catalogue import is_symmetric, rational_pairs
+from dipapprox.composition.mechanisms import DiscreteLaplace
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
+from dipapprox.linear.form import content
 
-_ZERO = Fraction(0)
+_ZERO, _ONE = Fraction(0), Fraction(1)
 _BITS = 64
+
+_MOST_STEPS = 512
+"""Of the greatest loss of noise, in units of u."""
+
+_MOST_STEPS_OF_PIECES = 64
+"""The pieces of a profile are that many polynomials of that degree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """A sum of powers e^(-k unit), with whole coefficients.
+
+    Attributes:
+        unit: > 0.
+        coefficients: Of k = 0, 1, …; the last one is not 0.
+    """
+
+    unit: Fraction
+    coefficients: tuple[int, ...]
+
+    def __str__(self) -> str:
+        text = ""
+        for k, coefficient in enumerate(self.coefficients):
+            if coefficient:
+                sign = "-" if coefficient < 0 else "+" if text else ""
+                space = " " if text else ""
+                text += f"{space}{sign}{space}{self._term(k, abs(coefficient))}"
+        return text
+
+    def _term(self, k: int, size: int) -> str:
+        if not k:
+            return str(size)
+        power = f"exp({exact_text(-k * self.unit)})"
+        return power if size == 1 else f"{size} * {power}"
+
+
+Number = Fraction | Powers
+
+
+def _text(number: Number) -> str:
+    return exact_text(number) if isinstance(number, Fraction) else f"({number})"
+
+
+def _ball(number: Number) -> arb:
+    """Enclose a number, at the current precision."""
+    if isinstance(number, Fraction):
+        return to_ball(number)
+    return arb_poly(list(number.coefficients))(to_ball(-number.unit).exp())
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """factor e^loss, a place that e^ε may have: one of the two numbers says nothing."""
+
+    factor: Fraction = _ONE
+    loss: Fraction = _ZERO
+
+    def __str__(self) -> str:
+        return f"exp({exact_text(self.loss)})" if self.loss else exact_text(self.factor)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """constant - factor e^ε, exactly.
+    """(constant - factor e^ε) / divisors, exactly.
 
     Attributes:
         constant: A >= 0.
         factor: B >= 0.
+        divisors: (Sum, how often it is a factor), …
     """
 
-    constant: Fraction
-    factor: Fraction
+    constant: Number
+    factor: Number
+    divisors: tuple[tuple[Powers, int], ...] = ()
 
     def __str__(self) -> str:
-        constant = exact_text(self.constant)
-        return f"{constant} - {exact_text(self.factor)} * exp(eps_prv)" if self.factor else constant
+        text = _text(self.constant) if self.rational else str(self.constant)
+        if self.factor:
+            text += f" - {_text(self.factor)} * exp(eps_prv)"
+        return f"({text}) / ({self.below()})" if self.divisors else text
 
-    def at(self, alpha: Fraction) -> Fraction:
-        """Evaluate at a rational e^ε."""
-        return self.constant - alpha * self.factor
+    @property
+    def rational(self) -> tuple[Fraction, Fraction] | None:
+        """A and B, if they are rational numbers and all there is."""
+        if isinstance(self.constant, Fraction) and isinstance(self.factor, Fraction):
+            return self.constant, self.factor
+        return None
+
+    def below(self) -> str:
+        """Write the product of the divisors."""
+        return " * ".join(f"({each})^{times}" for each, times in self.divisors)
+
+    def divisor(self) -> arb:
+        """Enclose the product of the divisors, at the current precision."""
+        return prod((_ball(each) ** times for each, times in self.divisors), start=arb(1))
 
     def enclosed(self, budget: Fraction, bits: int) -> Enclosure:
         """Enclose it at an ε >= 0; exactly, if that is a rational number."""
-        if not budget or not self.factor:
-            return Enclosure.exact(self.at(Fraction(1)))
+        if self.rational is not None and not (budget and self.factor):
+            constant, factor = self.rational
+            return Enclosure.exact(constant - factor)
         with precision(bits):
-            found = to_enclosure(to_ball(self.constant) - to_ball(self.factor) * _power(budget))
+            value = _ball(self.constant) - _ball(self.factor) * to_ball(budget).exp()
+            found = to_enclosure(value / self.divisor())
         return UNIT if isinstance(found, NotEnclosed) else UNIT.intersect(found)
+
+    def exceeds(self, place: Place, delta: Fraction) -> bool:
+        """Whether it is above a number in (0, 1) where e^ε is at a place."""
+        if self.rational is not None and not place.loss:
+            constant, factor = self.rational
+            return constant - place.factor * factor > delta
+        bits = _BITS
+        while True:  # ends: it is no rational number but 0
+            found = self.enclosed(place.loss, bits)
+            if found.lower > delta or found.upper <= delta:
+                return found.lower > delta
+            bits *= 2
 
 
 @dataclass(frozen=True, slots=True)
 class LeastBudget:
-    """An ε >= 0, exactly: ln(factor)."""
+    """An ε >= 0, exactly: where a line falls to δ; None: 0."""
 
-    factor: Fraction
+    line: Line | None
+    delta: Fraction
+
+    @property
+    def factor(self) -> Fraction | None:
+        """e^ε, if that is rational for certain."""
+        if self.line is None:
+            return _ONE
+        if self.line.rational is None:
+            return None
+        constant, factor = self.line.rational
+        return (constant - self.delta) / factor
 
     def __str__(self) -> str:
-        return f"log({exact_text(self.factor)})" if self.factor != 1 else "0"
+        if self.line is None:
+            return "0"
+        if self.factor is not None:
+            return f"log({exact_text(self.factor)})"
+        above = f"{self.line.constant} - {exact_text(self.delta)} * {self.line.below()}"
+        return f"log(({above}) / {_text(self.line.factor)})"
 
     def enclosed(self, bits: int) -> Enclosure:
         """Enclose it, at so many bits."""
-        if self.factor == 1:
+        if self.line is None:
             return Enclosure.exact(0)
-        with precision(bits):
-            found = to_enclosure(to_ball(self.factor).log())
-        if isinstance(found, NotEnclosed):
-            raise BrokenInvariant("the logarithm of a number > 1 is not finite")
-        return Enclosure(max(found.lower, _ZERO), found.upper)
+        while True:  # ends: it is a positive number
+            with precision(bits):
+                above = _ball(self.line.constant) - to_ball(self.delta) * self.line.divisor()
+                quotient = above / _ball(self.line.factor)
+                found = to_enclosure((_ball(self.factor) if self.factor else quotient).log())
+            if not isinstance(found, NotEnclosed):
+                return Enclosure(max(found.lower, _ZERO), found.upper)
+            bits *= 2
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The least δ where e^ε is less than `below`, and at least what the piece before it is below.
+    """The least δ where e^ε is below a place, if any, and not below that of the piece before."""
 
-    Attributes:
-        below: A ratio of outcomes; None for all further ε.
-        line: δ there.
-    """
-
-    below: Fraction | None
+    below: Place | None
     line: Line
 
-    @property
-    def end(self) -> str | None:
-        """What e^ε is below."""
-        return None if self.below is None else exact_text(self.below)
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """The losses > 0 of a composition.
+
+    Attributes:
+        places: e^loss, descending.
+        line: H up to the next loss if so many, the greatest ones, are greater than ε.
+        few: Whether all lines may be listed.
+    """
+
+    places: tuple[Place, ...]
+    line: Callable[[int], Line]
+    few: bool = True
+
+    def line_at(self, budget: Fraction) -> Line:
+        """Return the line that is H at an ε >= 0."""
+        return self.line(sum(_sign(e.factor, _ONE, budget - e.loss) > 0 for e in self.places))
+
+    def budget(self, delta: Fraction) -> LeastBudget | None:
+        """Return the least ε >= 0 where H is at most δ; None if there is none."""
+        places = [*self.places, Place()]
+        numbers = range(len(places))
+        first = bisect_left(numbers, True, key=lambda k: self.line(k).exceeds(places[k], delta))
+        if not first:
+            return None
+        # H falls to δ between this loss and the next greater one.
+        return LeastBudget(self.line(first) if first < len(places) else None, delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,43 +250,38 @@ class ExactProfile:
     """The least δ of a composition.
 
     Attributes:
-        directions: Loss distributions whose greater H is the profile.
+        directions: The greater H is the profile: of two loss distributions of rational outcomes, or
+            of one.
     """
 
-    directions: tuple[_Ratios, ...]
-
-    def at(self, alpha: Fraction) -> Fraction:
-        """Return the least δ for a rational e^ε >= 1."""
-        return max(each.line(lambda ratio: ratio > alpha).at(alpha) for each in self.directions)
+    directions: tuple[Losses, ...]
 
     def budget(self, delta: Fraction) -> LeastBudget | None:
-        """Return the least ε >= 0 with a least δ of at most `delta`, < 1; None if there is none."""
-        factors = [each.least_factor(delta) for each in self.directions]
-        finite = [each for each in factors if each is not None]
-        return LeastBudget(max(finite)) if len(finite) == len(factors) else None
+        """Return the least ε >= 0 with a least δ of at most `delta`, in (0, 1); None if none is."""
+        found = [each.budget(delta) for each in self.directions]
+        finite = [each for each in found if each is not None]
+        if len(finite) < len(found):
+            return None
+        return max(finite, key=lambda each: each.factor or _ONE)
 
     def line(self, budget: Fraction) -> Line:
         """Return the line that is the least δ at an ε >= 0."""
-        lines = [
-            each.line(lambda ratio: _sign(ratio, Fraction(1), budget) > 0)
-            for each in self.directions
-        ]
-        greatest = lines[0]
-        for line in lines[1:]:
-            constant, factor = line.constant - greatest.constant, line.factor - greatest.factor
-            if _sign(constant, factor, budget) > 0:
+        greatest, *others = (each.line_at(budget) for each in self.directions)
+        for line in others:
+            if line.rational is None or greatest.rational is None:
+                raise BrokenInvariant("noise is its own reversal")
+            (constant, factor), (known, falling) = line.rational, greatest.rational
+            if _sign(constant - known, factor - falling, budget) > 0:
                 greatest = line
         return greatest
 
     def pieces(self) -> tuple[Piece, ...] | None:
-        """Return the profile for all ε >= 0, ascending; None if it is the greater one of two."""
-        if len(self.directions) > 1:
+        """Return the profile for all ε >= 0, ascending; None if it is long, or one of two."""
+        own = self.directions[0]
+        if len(self.directions) > 1 or not own.few:
             return None
-        (own,) = self.directions
-        ends = sorted(ratio for ratio in own.masses if ratio > 1)
-        starts = [Fraction(1), *ends]
-        found = [own.line(partial(lt, start)) for start in starts]
-        return tuple(map(Piece, [*ends, None], found))
+        ends = (*reversed(own.places), None)
+        return tuple(Piece(end, own.line(len(ends) - 1 - k)) for k, end in enumerate(ends))
 
 
 def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | None:
@@ -158,25 +292,27 @@ def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | No
         limits: The time, and how many ratios of outcomes.
 
     Returns:
-        None if a mechanism's outcomes are not finitely many, exact and rational.
+        None if the mechanisms are not all discrete Laplace noise, of not too many different losses,
+        nor all of finitely many, exact and rational outcomes.
 
     Raises:
         LimitReached: If the limits are.
     """
-    pairs = []
-    for run in composition.runs:
-        own = rational_pairs(run.mechanism)
-        if own is None:
-            return None
-        pairs.append(own)
+    noise = _of_noise(composition, limits)
+    if noise is not None:
+        return ExactProfile((noise,))
+    known = (rational_pairs(run.mechanism) for run in composition.runs)
+    pairs = [own for own in known if own is not None]
+    if len(pairs) < len(composition.runs):
+        return None
     symmetric = all(is_symmetric(run.mechanism) for run in composition.runs)
     found = []
     for turned in (False,) if symmetric else (False, True):
-        total = _Ratios({Fraction(1): Fraction(1)}, _ZERO)
+        total = _Ratios({_ONE: _ONE}, _ZERO)
         for own, run in zip(pairs, composition.runs, strict=True):
             one = _ratios([(q, p) for p, q in own] if turned else own)
             total = total.times(one.power(run.times, limits), limits)
-        found.append(total)
+        found.append(total.losses())
     return ExactProfile(tuple(found))
 
 
@@ -188,33 +324,10 @@ def _sign(constant: Fraction, factor: Fraction, budget: Fraction) -> int:
     bits = _BITS
     while True:  # ends: e to a rational number that is not 0 is irrational
         with precision(bits):
-            difference = to_ball(constant) - to_ball(factor) * _power(budget)
+            difference = to_ball(constant) - to_ball(factor) * to_ball(budget).exp()
         if difference != 0:
             return 1 if difference > 0 else -1
         bits *= 2
-
-
-def _power(budget: Fraction) -> arb:
-    return to_ball(budget).exp()
-
-
-def rational_pairs(mechanism: Mechanism) -> list[tuple[Fraction, Fraction]] | None:
-    """(P, Q) masses of outcomes that a mechanism has, exactly."""
-    match mechanism:
-        case RandomisedResponse(probability, values):
-            other = (1 - probability) / (values - 1)
-            rest = 1 - probability - other
-            pairs = [(probability, other), (other, probability)]
-            return [*pairs, (rest, rest)] if rest else pairs
-        case Atoms(masses, attained=True) if all(not p.width and not q.width for p, q in masses):
-            return [(p.lower, q.lower) for p, q in masses if p.lower or q.lower]
-        case Subsampled(inner, rate):
-            pairs_or_none = rational_pairs(inner)
-            if pairs_or_none is None:
-                return None
-            return [(rate * p + (1 - rate) * q, q) for p, q in pairs_or_none]
-        case _:
-            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,24 +337,13 @@ class _Ratios:
     masses: dict[Fraction, Fraction]
     infinite: Fraction
 
-    def line(self, counts: Callable[[Fraction], bool]) -> Line:
-        """Return A and B for the ratios that count."""
-        inner = [(ratio, p) for ratio, p in self.masses.items() if counts(ratio)]
-        constant = sum((p for _, p in inner), self.infinite)
-        return Line(constant, sum((p / ratio for ratio, p in inner), _ZERO))
-
-    def least_factor(self, delta: Fraction) -> Fraction | None:
-        """Return the least α >= 1 with H(α) <= δ; None if there is none."""
-        if self.infinite > delta:
-            return None
-        constant, factor = self.infinite, _ZERO
-        for ratio in sorted(self.masses, reverse=True):
-            # From here up to the next greater ratio H is constant - α factor.
-            if ratio <= 1 or constant - ratio * factor > delta:
-                break
-            constant += self.masses[ratio]
-            factor += self.masses[ratio] / ratio
-        return max((constant - delta) / factor, Fraction(1)) if factor else Fraction(1)
+    def losses(self) -> Losses:
+        """Return those > 0."""
+        ratios = sorted((each for each in self.masses if each > 1), reverse=True)
+        constants = accumulate((self.masses[each] for each in ratios), initial=self.infinite)
+        factors = accumulate((self.masses[each] / each for each in ratios), initial=_ZERO)
+        lines = list(map(Line, constants, factors))
+        return Losses(tuple(map(Place, ratios)), lines.__getitem__)
 
     def times(self, other: _Ratios, limits: Limits) -> _Ratios:
         """Compose two."""
@@ -274,3 +376,51 @@ def _ratios(pairs: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:
         elif p:
             masses[p / q] = masses.get(p / q, _ZERO) + p
     return _Ratios(masses, infinite)
+
+
+def _of_noise(composition: Composition, limits: Limits) -> Losses | None:
+    """The losses of discrete Laplace noise; None if there is anything else, or too many of them."""
+    runs = [(run.mechanism, run.times) for run in composition.runs]
+    noise = [(each, times) for each, times in runs if isinstance(each, DiscreteLaplace)]
+    if len(noise) < len(runs):
+        return None
+    unit = content(1 / each.scale for each, _ in noise)
+    counted = [(each.sensitivity, int(1 / (each.scale * unit)), times) for each, times in noise]
+    most = sum(sensitivity * n * times for sensitivity, n, times in counted)
+    if most > _MOST_STEPS:
+        return None
+    product, divisors = fmpz_poly([1]), Counter[int]()
+    for sensitivity, n, times in counted:
+        limits.check()
+        product *= _one_run(sensitivity, n, most + 1) ** times
+        divisors[n] += times
+    coefficients = product.coeffs()
+    places, sums = [], [(fmpz_poly([]), fmpz_poly([]))]
+    for x in range((most + 1) // 2):
+        mass = fmpz_poly(coefficients[(most + 1) * x : (most + 1) * (x + 1)])
+        if mass:
+            k, (constant, factor) = most - 2 * x, sums[-1]
+            places.append(Place(loss=k * unit))
+            sums.append((constant + mass, factor + mass.left_shift(k)))
+    below = tuple(
+        (Powers(unit, (1, *[0] * (n - 1), 1)), times) for n, times in sorted(divisors.items())
+    )
+
+    def line(number: int) -> Line:
+        if not number:
+            return Line(_ZERO, _ZERO)
+        constant, factor = (Powers(unit, tuple(map(int, p.coeffs()))) for p in sums[number])
+        return Line(constant, factor, below)
+
+    return Losses(tuple(places), line, most <= _MOST_STEPS_OF_PIECES)
+
+
+def _one_run(sensitivity: int, n: int, size: int) -> fmpz_poly:
+    """The masses of one run times 1 + b^n: loss (Δ - 2x) n at b^(size n x)."""
+    coefficients = [0] * ((size + 1) * n * sensitivity + 1)
+    for x in range(sensitivity + 1):
+        place = (size + 1) * n * x
+        coefficients[place] += 1
+        if 0 < x < sensitivity:
+            coefficients[place + n] -= 1
+    return fmpz_poly(coefficients)

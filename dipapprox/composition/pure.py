@@ -14,8 +14,7 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.catalogue import is_symmetric
-from dipapprox.composition.exact_profiles import rational_pairs
+from dipapprox.composition.catalogue import is_symmetric, rational_pairs
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     DiscreteLaplace,

@@ -29,6 +29,12 @@ def runs(*entries: tuple[Mechanism, int]) -> Composition:
     return Composition(tuple(Run(*entry) for entry in entries))
 
 
+def value(line: Line, alpha: Fraction) -> Fraction:
+    assert line.rational is not None
+    constant, factor = line.rational
+    return constant - alpha * factor
+
+
 @pytest.mark.parametrize("times", [1, 6, 31])
 def test_binomial_sums_for_every_budget(times: int) -> None:
     """Between two losses the profile of randomised response is one line."""
@@ -37,16 +43,17 @@ def test_binomial_sums_for_every_budget(times: int) -> None:
     pieces = profile.pieces()
     assert pieces is not None and pieces[-1].below is None and pieces[-1].line == Line(F(0), F(0))
     start = F(1)
-    for piece in pieces:
+    for piece, after in zip(pieces, [*pieces[1:], None], strict=True):
         counted = [k for k in range(times + 1) if F(3) ** (times - 2 * k) > start]
         constant = sum((comb(times, k) * F(3) ** (times - k) for k in counted), F(0)) / 4**times
         factor = sum((comb(times, k) * F(3) ** k for k in counted), F(0)) / 4**times
         assert piece.line == Line(constant, factor)
         if piece.below is not None:
-            inside = F(log((start + piece.below) / 2)).limit_denominator(10**6)
+            end = piece.below.factor
+            inside = F(log((start + end) / 2)).limit_denominator(10**6)
             assert profile.line(inside) == piece.line
-            assert piece.line.at(piece.below) == profile.at(piece.below)
-            start = piece.below
+            assert after is not None and value(piece.line, end) == value(after.line, end)
+            start = end
 
 
 @given(st.integers(1, 4), st.fractions(0, 3, max_denominator=9))

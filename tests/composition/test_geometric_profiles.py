@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.geometric_profiles import geometric_profile
+from dipapprox.composition.exact_profiles import exact_profile
 from dipapprox.composition.mechanisms import DiscreteLaplace, Laplace
 from dipapprox.composition.pieces import Run
 from dipapprox.limits import Limits
@@ -55,7 +55,7 @@ ENTRIES = st.tuples(
 def test_all_outcomes_of_noise_of_one_scale_and_of_two(
     entries: list[tuple[int, Fraction, int]], budget: Fraction
 ) -> None:
-    profile = geometric_profile(runs(*entries), Limits())
+    profile = exact_profile(runs(*entries), Limits())
     assert profile is not None
     line = profile.line(budget)
     found = line.enclosed(budget, 300)
@@ -70,7 +70,7 @@ def test_all_outcomes_of_noise_of_one_scale_and_of_two(
 def test_sensitivity_one_is_randomised_response(times: int) -> None:
     """True with probability e^(1/scale) / (1 + e^(1/scale)); a binomial sum."""
     scale = F(5, 2)
-    profile = geometric_profile(runs((1, scale, times)), Limits())
+    profile = exact_profile(runs((1, scale, times)), Limits())
     assert profile is not None
     true = 1 / (1 + exp(-1 / scale))
     for budget in (F(0), F(1, 3), F(times) / scale - F(1, 9)):
@@ -89,7 +89,7 @@ def test_sensitivity_one_is_randomised_response(times: int) -> None:
 @pytest.mark.parametrize(("width", "times"), [(1, 9), (3, 5), (2, 12)])
 def test_the_certified_interval_has_it(width: int, times: int) -> None:
     composition = runs((width, F(3), times))
-    profile = geometric_profile(composition, Limits())
+    profile = exact_profile(composition, Limits())
     assert profile is not None
     budgets = [F(0), F(4, 3), F(7, 5)]
     found = composition.delta(budgets, F(1, 10**12), Limits()).bounds
@@ -101,17 +101,18 @@ def test_the_certified_interval_has_it(width: int, times: int) -> None:
 
 def test_pieces_for_every_budget() -> None:
     """Each holds from one loss to the next, and they meet there."""
-    profile = geometric_profile(runs((2, F(3), 2), (1, F(2), 1)), Limits())
+    profile = exact_profile(runs((2, F(3), 2), (1, F(2), 1)), Limits())
     assert profile is not None
     pieces = profile.pieces()
     assert pieces is not None and pieces[-1].below is None and str(pieces[-1].line) == "0"
     start = F(0)
     for piece, after in pairwise(pieces):
-        assert piece.below is not None and piece.end == f"exp({piece.below})"
-        assert piece.line == profile.line(start) == profile.line((start + piece.below) / 2)
-        here, there = (each.line.enclosed(piece.below, 300) for each in (piece, after))
+        assert piece.below is not None and str(piece.below) == f"exp({piece.below.loss})"
+        end = piece.below.loss
+        assert piece.line == profile.line(start) == profile.line((start + end) / 2)
+        here, there = (each.line.enclosed(end, 300) for each in (piece, after))
         assert here.meets(there) and here.width < F(1, 2**200)
-        start = piece.below
+        start = end
     assert start == F(4, 3) + F(1, 2)
 
 
@@ -144,18 +145,20 @@ def test_curves_are_exact_too() -> None:
 
 
 def test_what_has_no_exact_profile() -> None:
-    assert geometric_profile(Composition((Run(Laplace(F(1), F(1))),)), Limits()) is None
-    assert geometric_profile(runs((1, F(1), 513)), Limits()) is None
-    assert geometric_profile(runs((1, F(7), 40), (1, F(11), 40)), Limits()) is None
-    long = geometric_profile(runs((1, F(1), 65)), Limits())
+    assert exact_profile(Composition((Run(Laplace(F(1), F(1))),)), Limits()) is None
+    assert exact_profile(runs((1, F(1), 513)), Limits()) is None
+    assert exact_profile(runs((1, F(7), 40), (1, F(11), 40)), Limits()) is None
+    long = exact_profile(runs((1, F(1), 65)), Limits())
     assert long is not None and long.pieces() is None
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 100), F(2, 5), F(99, 100)])
 def test_least_budgets_lie_where_the_profile_falls(delta: Fraction) -> None:
-    profile = geometric_profile(runs((1, F(2), 8), (2, F(3), 2)), Limits())
+    profile = exact_profile(runs((1, F(2), 8), (2, F(3), 2)), Limits())
     assert profile is not None
-    found = profile.budget(delta).enclosed(128)
+    least = profile.budget(delta)
+    assert least is not None
+    found = least.enclosed(128)
     assert found.width < F(1, 10**30)
     if found.upper:
         assert profile.line(found.upper).enclosed(found.upper, 200).upper < delta + F(1, 10**25)

@@ -4,9 +4,9 @@
              └ mechanisms of the catalogue ───────────────┴─ Composition (`accountant`)
 
 Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and for
-all ε of few rational outcomes (`exact_profiles`) and of discrete Laplace noise
-(`geometric_profiles`); Gaussian runs alone need no grid (`gaussian_runs`). A claim (ε, δ) is
-decided by ever narrower intervals of the least δ at ε; it is undecided as long as δ lies in them.
+all ε of few rational outcomes and of discrete Laplace noise (`exact_profiles`); Gaussian runs alone
+need no grid (`gaussian_runs`). A claim (ε, δ) is decided by ever narrower intervals of the least δ
+at ε; it is undecided as long as δ lies in them.
 
 Not_DP means that there are mechanisms as they are described, a pair of adjacent data sets, and a
 way to run them, that violate the claim: independently of one another, and for programs with
@@ -27,11 +27,6 @@ from dipapprox.composition.accountant import Answer as Found
 from dipapprox.composition.bounds import gain
 from dipapprox.composition.exact_profiles import ExactProfile, Line, exact_profile
 from dipapprox.composition.gaussian_runs import GaussianRuns, gaussian_runs
-from dipapprox.composition.geometric_profiles import (
-    GeometricLine,
-    GeometricProfile,
-    geometric_profile,
-)
 from dipapprox.composition.grid import Step
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
@@ -111,7 +106,7 @@ class Composed:
         self._progress = progress
         self._record = record
         self._options = Options() if options is None else options
-        self._exact: tuple[ExactProfile | GeometricProfile | None] | None = None
+        self._exact: tuple[ExactProfile | None] | None = None
         self._mechanisms = Mechanisms(pipeline, self._options)
 
     @sound_arithmetic()
@@ -363,12 +358,12 @@ class Composed:
                     return found, found.reason
         return known, end.reason
 
-    def _line(self, eps_prv: Fraction) -> Line | GeometricLine | None:
+    def _line(self, eps_prv: Fraction) -> Line | None:
         """The exact least delta, if few numbers tell it."""
         exact = self._exact_profile()
         return None if exact is None else exact.line(eps_prv)
 
-    def _exact_profile(self) -> ExactProfile | GeometricProfile | None:
+    def _exact_profile(self) -> ExactProfile | None:
         """The exact profile, if few numbers tell it."""
         if self._exact is None:
             self._exact = (None,)
@@ -378,7 +373,7 @@ class Composed:
                 few = replace(limits, atoms=min(limits.atoms, _MOST_RATIOS))
                 with EarlyEnd(), limited(limits):
                     runs = self._mechanisms.composition(Fraction(1))
-                    self._exact = (geometric_profile(runs, limits) or exact_profile(runs, few),)
+                    self._exact = (exact_profile(runs, few),)
         return self._exact[0]
 
     def _answer(
@@ -430,7 +425,7 @@ def _verdict(least_delta: Enclosure, delta: Fraction) -> Answer:
     return Answer.NOT_DP if least_delta.lower > delta else Answer.UNKNOWN
 
 
-def _exactly(line: Line | GeometricLine, eps_prv: Fraction, claimed: Fraction | None) -> Enclosure:
+def _exactly(line: Line, eps_prv: Fraction, claimed: Fraction | None) -> Enclosure:
     """Enclose an exact δ, so that it is told from a claimed one."""
     bits = _EXACT_BITS
     while True:  # ends: a δ that is not rational is no claimed one, and not 0

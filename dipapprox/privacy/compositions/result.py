@@ -8,11 +8,6 @@ from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.exact_profiles import LeastBudget, Line, Piece
-from dipapprox.composition.geometric_profiles import (
-    GeometricBudget,
-    GeometricLine,
-    GeometricPiece,
-)
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import Grid
 from dipapprox.data_classes import dataclass, field
@@ -34,7 +29,7 @@ from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, prov
 
 _LONGEST_LINE = 120
 
-Exact = Line | GeometricLine | LeastBudget | GeometricBudget
+Exact = Line | LeastBudget
 """A least δ for an ε_prv, or a least ε_prv for a δ."""
 """Characters of an exact δ that people may want to see."""
 
@@ -47,14 +42,14 @@ class ComposedCurve(Envelope):
         pieces: The exact profile, for every eps_prv; None if it is not known, or no single list.
     """
 
-    pieces: tuple[Piece | GeometricPiece, ...] | None = None
+    pieces: tuple[Piece, ...] | None = None
 
     @classmethod
     def of(
         cls,
         budgets: Sequence[Fraction],
         known: Sequence[Enclosure],
-        pieces: tuple[Piece | GeometricPiece, ...] | None = None,
+        pieces: tuple[Piece, ...] | None = None,
     ) -> ComposedCurve:
         """Return the curve through enclosures of the least delta at budgets, ascending."""
         factors = [eps_prv_factor(each, FACTOR_BITS) for each in budgets]
@@ -152,7 +147,10 @@ class ComposedAnswer(Result):
             "exact": None if self.exact is None else str(self.exact),
             "pieces": None
             if curve is None or curve.pieces is None
-            else [{"below": each.end, "delta": str(each.line)} for each in curve.pieces],
+            else [
+                {"below": None if each.below is None else str(each.below), "delta": str(each.line)}
+                for each in curve.pieces
+            ],
             "step": self.step,
             "atoms": self.atoms,
             **proved_fields(self.replayed),
@@ -200,7 +198,7 @@ class ComposedAnswer(Result):
         )
 
     def _exactly(self) -> str | None:
-        what = "ε_prv" if isinstance(self.exact, LeastBudget | GeometricBudget) else "δ"
+        what = "ε_prv" if isinstance(self.exact, LeastBudget) else "δ"
         text = "" if self.exact is None else f"least {what} = {self.exact}"
         return text if 0 < len(text) <= _LONGEST_LINE else None
 
