@@ -1,8 +1,12 @@
-"""The claimed δ(ε): a function of the decidable class, or a real constant known by brackets.
+"""The claimed δ(ε): a function of the decidable class, or one that is known by brackets.
 
 1/10, eps/100, 1 - exp(-eps/2), 2/(1 + exp(eps))     exponential ratios: exact
 exp(-2), sqrt(1/50), exp(-2)/3                       constants: two rationals around them
-exp(-2)*eps, eps/100 + exp(-eps - 1)                 two ratios around them (`delta_bounds`)
+exp(-2)*eps, eps/100 + exp(-eps - 1)                 two ratios around them
+
+A formula is read as a sum of c ε^n e^{qε} whose coefficients are enclosed, over denominators that
+are exact. If all coefficients are known, it is the function. Else, as ε^n e^{qε} > 0, their lower
+ends make a lower bound for every ε, the upper ends an upper one, if no denominator is negative.
 
 If one ε is asked about, all but sqrt and log are exact: sums of c e^r with rational c and r, whose
 equality to 0 is decidable (Lindemann and Weierstrass).
@@ -10,14 +14,16 @@ equality to 0 is decidable (Lindemann and Weierstrass).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from math import ceil, floor
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.digits import exact_text
 from dipapprox.errors import SourceError, UserError
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     LONGEST,
@@ -30,16 +36,8 @@ from dipapprox.language.formula import (
     mentions_epsilon,
     parse_formula,
 )
+from dipapprox.numerics import intervals
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
-from dipapprox.privacy.decisions.delta_bounds import (
-    LARGEST_POWER,
-    MOST_BELOW,
-    MOST_PRODUCTS,
-    TOO_LONG,
-    OutsideClass,
-    enclosing_ratios,
-    rounded,
-)
 from dipapprox.source import Diagnostic
 
 _HINT = (
@@ -89,7 +87,7 @@ class Delta:
         if self.exact is not None:
             return self.exact, self.exact
         if self.is_bracketed_function:
-            return _bracketed(self.formula, bits)
+            return enclosing_ratios(self.formula, bits)
         value = self._value(bits)
         return ExponentialRatio.constant(value.lower), ExponentialRatio.constant(value.upper)
 
@@ -99,16 +97,8 @@ class Delta:
         return self._value(bits) if constant is None else Enclosure.exact(constant)
 
     def _value(self, bits: int) -> Enclosure:
-        values = {} if self.point is None else {"eps": eps_jet(self.point, self.point)}
-        try:
-            value = evaluate(self.formula, values, bits).value
-        except Undefined as undefined:
-            raise _error(undefined.reason, self.formula) from None
-        return Enclosure(rounded(value.lower, bits, up=False), rounded(value.upper, bits))
-
-
-_MOST_BITS = 100_000
-"""Of a coefficient."""
+        value = _value(self.formula, self.point, bits)
+        return Enclosure(_rounded(value.lower, bits, up=False), _rounded(value.upper, bits))
 
 
 def read_delta(text: str, name: str = "delta") -> Delta:
@@ -119,44 +109,18 @@ def read_delta(text: str, name: str = "delta") -> Delta:
         UserError: If a constant is not in [0, 1].
     """
     formula = parse_formula(text, name, ("eps",))
-    varies = mentions_epsilon(formula)
-    exact = _function(formula)
-    if varies and exact is None:
-        _bracketed(formula, _FIRST_BITS)
-    number = _number(exact)
+    low, high = enclosing_ratios(formula, _FIRST_BITS)
+    exact = low if low == high else None
+    number = None if exact is None else exact.as_constant()
     shown = " ".join(text.split())
     if number is not None and len(exact_text(number)) <= LONGEST:
         shown = exact_text(number)
     delta = Delta(shown, exact, formula)
-    if not varies:
+    if not mentions_epsilon(formula):
         value = delta.enclosure(_FIRST_BITS)
         if value.upper < 0 or value.lower > 1:
             raise UserError(f"{name} must be in [0, 1], got {text}")
     return delta
-
-
-def _function(formula: Formula) -> ExponentialRatio | None:
-    """The function of ε that a formula is; None if it has irrational constants."""
-    try:
-        found = as_ratio(formula)
-    except SourceError:
-        return None
-    return found if mentions_epsilon(formula) or _number(found) is not None else None
-
-
-def _bracketed(formula: Formula, bits: int) -> tuple[ExponentialRatio, ExponentialRatio]:
-    try:
-        return enclosing_ratios(formula, bits)
-    except OutsideClass as outside:
-        raise _error(outside.reason, outside.place) from None
-    except Undefined as undefined:
-        raise _error(undefined.reason, formula) from None
-
-
-def _number(function: ExponentialRatio | None) -> Fraction | None:
-    if function is None or function.denominator:
-        return None
-    return function.numerator.as_constant()
 
 
 def as_ratio(formula: Formula, point: Fraction | None = None) -> ExponentialRatio:
@@ -169,19 +133,112 @@ def as_ratio(formula: Formula, point: Fraction | None = None) -> ExponentialRati
     Raises:
         SourceError: If it is none, or divides by 0.
     """
+    low, high = enclosing_ratios(formula, _FIRST_BITS, point)
+    if low != high:
+        raise _error("an irrational constant: the function is known by brackets only", formula)
+    return low
+
+
+def enclosing_ratios(
+    formula: Formula, bits: int, point: Fraction | None = None
+) -> tuple[ExponentialRatio, ExponentialRatio]:
+    """Return functions at most, and at least, a formula for every ε > 0: one twice if it is exact.
+
+    Args:
+        formula: In `eps`.
+        bits: Of the enclosures of constants.
+        point: If given, the only ε that counts.
+
+    Raises:
+        SourceError: If it is no such sum, divides by 0, or a constant in it has no value.
+    """
+    found = _enclosed(formula, bits, point)
+    terms = found.terms.items()
+    if not any(c.width for _, c in terms):
+        exact = ExponentialPolynomial.of({e: c.lower for e, c in terms})
+        return (ratio := ExponentialRatio.of(exact, found.denominator)), ratio
+    if found.unsigned is not None:
+        raise _error("a denominator must be of one sign term by term", found.unsigned)
+    low = ExponentialPolynomial.of({e: _rounded(c.lower, bits, up=False) for e, c in terms})
+    high = ExponentialPolynomial.of({e: _rounded(c.upper, bits) for e, c in terms})
+    return (
+        ExponentialRatio.of(low, found.denominator),
+        ExponentialRatio.of(high, found.denominator),
+    )
+
+
+_LARGEST_POWER = 100
+
+_MOST_PRODUCTS = 5_000
+"""Of terms, in one product of a formula: nobody could use a longer one."""
+
+_MOST_BELOW = 1_000
+"""Terms of the factors in a denominator, repeated ones included: sums multiply them out."""
+
+_MOST_BITS = 100_000
+"""Of a coefficient."""
+
+_CONSTANT: Exponent = (0, Fraction(0))
+_LINEAR: Exponent = (1, Fraction(0))
+
+_Terms = Mapping[Exponent, Enclosure]
+
+
+@dataclass(frozen=True, slots=True)
+class _Enclosed:
+    """Σ c ε^n e^{qε} over Π factor^exponent; of no c is it known that it is 0.
+
+    Attributes:
+        unsigned: What has been divided by, the sign of which is not seen; None if there is nothing:
+            then all factors are > 0 for every ε > 0.
+    """
+
+    terms: _Terms
+    denominator: Mapping[ExponentialPolynomial, int]
+    unsigned: Formula | None = None
+
+    @property
+    def constant(self) -> Enclosure | None:
+        """Its value if it does not mention ε."""
+        if self.denominator or self.terms.keys() - {_CONSTANT}:
+            return None
+        return self.terms.get(_CONSTANT, Enclosure.exact(0))
+
+
+def _number(value: Enclosure) -> _Enclosed:
+    return _Enclosed({_CONSTANT: value} if value != Enclosure.exact(0) else {}, {})
+
+
+def _enclosed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
+    if point is not None or mentions_epsilon(formula):
+        return _composed(formula, bits, point)
+    value = _number(_value(formula, None, bits))
+    if isinstance(formula, Call) or not any(c.width for c in value.terms.values()):
+        return value
+    try:
+        # A long rational number has been rounded.
+        found = _composed(formula, bits, point)
+    except SourceError:
+        return value
+    return value if any(c.width for c in found.terms.values()) else found
+
+
+def _composed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
+    """Enclose it by what its parts are."""
     match formula:
         case Number(value):
-            return ExponentialRatio.constant(value)
-        case Name() if point is not None:
-            return ExponentialRatio.constant(point)
+            return _number(Enclosure.exact(value))
         case Name():
-            return ExponentialRatio(ExponentialPolynomial.monomial(1, power=1))
+            if point is not None:
+                return _number(Enclosure.exact(point))
+            return _Enclosed({_LINEAR: Enclosure.exact(1)}, {})
         case Negation(operand):
-            return -as_ratio(operand, point)
+            found = _enclosed(operand, bits, point)
+            return replace(found, terms=_scaled(found.terms, Enclosure.exact(-1)))
         case Operation(left, operator, right):
-            return _operation(as_ratio(left, point), operator, as_ratio(right, point), right)
+            return _operation(formula, left, operator, right, bits, point)
         case Call(Function.EXP, argument):
-            return _exponential(argument, point)
+            return _exponential(argument, bits, point)
         case Call(function, argument):
             raise _error(f"'{function.value}' of eps is outside the decidable class", argument)
         case _:
@@ -189,64 +246,155 @@ def as_ratio(formula: Formula, point: Fraction | None = None) -> ExponentialRati
 
 
 def _operation(
-    left: ExponentialRatio, operator: Operator, right: ExponentialRatio, place: Formula
-) -> ExponentialRatio:
+    whole: Formula,
+    left: Formula,
+    operator: Operator,
+    right: Formula,
+    bits: int,
+    point: Fraction | None,
+) -> _Enclosed:
+    first, second = _enclosed(left, bits, point), _enclosed(right, bits, point)
     match operator:
         case Operator.ADD:
-            return left + right
+            return _sum(first, second, whole)
         case Operator.SUBTRACT:
-            return left - right
+            negative = replace(second, terms=_scaled(second.terms, Enclosure.exact(-1)))
+            return _sum(first, negative, whole)
         case Operator.MULTIPLY:
-            return _product(left, right, place)
+            return _product(first, second, whole)
         case Operator.DIVIDE:
-            if not right.numerator:
-                raise _error("division by zero", place)
-            return _product(left, right.inverse(), place)
+            return _product(first, _inverse(second, right), whole)
         case Operator.POWER:
-            return _power(left, right, place)
+            power = second.constant
+            if power is None or power.width or power.lower.denominator != 1:
+                raise _error("an exponent must be a whole number", right)
+            if abs(power.lower) > _LARGEST_POWER:
+                raise _error(f"an exponent beyond {_LARGEST_POWER}", right)
+            base = first if power.lower >= 0 else _inverse(first, left)
+            result = _number(Enclosure.exact(1))
+            for _ in range(abs(int(power.lower))):
+                result = _product(result, base, whole)
+            return result
         case _:
             assert_never(operator)
 
 
-def _power(base: ExponentialRatio, power: ExponentialRatio, place: Formula) -> ExponentialRatio:
-    exponent = power.numerator.as_constant()
-    if power.denominator or exponent is None or exponent.denominator != 1:
-        raise _error("an exponent must be a whole number", place)
-    if abs(exponent) > LARGEST_POWER:
-        raise _error(f"an exponent beyond {LARGEST_POWER}", place)
-    if exponent < 0:
-        if not base.numerator:
+def _exponential(argument: Formula, bits: int, point: Fraction | None) -> _Enclosed:
+    """e^(c + q ε), c any constant; at one ε, c = (c / ε) ε."""
+    found = _enclosed(argument, bits, point)
+    rate = found.terms.get(_LINEAR, Enclosure.exact(0))
+    constant = found.terms.get(_CONSTANT, Enclosure.exact(0))
+    if found.denominator or found.terms.keys() - {_CONSTANT, _LINEAR} or rate.width:
+        raise _error("an exponent must be a rational multiple of eps", argument)
+    if point is not None:
+        return _Enclosed({(0, constant.lower / point): Enclosure.exact(1)}, {})
+    try:
+        return _Enclosed({(0, rate.lower): intervals.exponentiate(constant, bits)}, {})
+    except (ValueError, OverflowError):
+        raise _error("a constant exponent is too large", argument) from None
+
+
+def _sum(first: _Enclosed, second: _Enclosed, place: Formula) -> _Enclosed:
+    common = {
+        factor: max(each.denominator.get(factor, 0) for each in (first, second))
+        for factor in {**first.denominator, **second.denominator}
+    }
+    total: dict[Exponent, Enclosure] = {}
+    for each in (first, second):
+        terms = each.terms
+        for factor, exponent in common.items():
+            for _ in range(exponent - each.denominator.get(factor, 0)):
+                below = {e: Enclosure.exact(c) for e, c in factor.terms}
+                terms = _multiplied(terms, below, place)
+        for exponent_, c in terms.items():
+            total[exponent_] = total[exponent_] + c if exponent_ in total else c
+    return _Enclosed(_without_zeros(total), common, first.unsigned or second.unsigned)
+
+
+def _product(first: _Enclosed, second: _Enclosed, place: Formula) -> _Enclosed:
+    factors = dict(first.denominator)
+    for factor, exponent in second.denominator.items():
+        factors[factor] = factors.get(factor, 0) + exponent
+    if sum(len(factor.terms) * exponent for factor, exponent in factors.items()) > _MOST_BELOW:
+        raise _too_long(place)
+    terms = _multiplied(first.terms, second.terms, place)
+    return _Enclosed(terms, factors, first.unsigned or second.unsigned)
+
+
+def _multiplied(first: _Terms, second: _Terms, place: Formula) -> _Terms:
+    longest = sum(max(map(_bits, each.values()), default=0) for each in (first, second))
+    if len(first) * len(second) > _MOST_PRODUCTS or longest > _MOST_BITS:
+        raise _too_long(place)
+    total: dict[Exponent, Enclosure] = {}
+    for (n, q), c in first.items():
+        for (m, r), d in second.items():
+            exponent, product = (n + m, q + r), _times(c, d)
+            total[exponent] = total[exponent] + product if exponent in total else product
+    return _without_zeros(total)
+
+
+def _scaled(terms: _Terms, factor: Enclosure) -> _Terms:
+    return {exponent: _times(c, factor) for exponent, c in terms.items()}
+
+
+def _without_zeros(terms: _Terms) -> _Terms:
+    return {exponent: c for exponent, c in terms.items() if c.lower or c.upper}
+
+
+def _times(x: Enclosure, y: Enclosure) -> Enclosure:
+    """The product without rounding: a few digits more do not matter for one formula."""
+    ends = [a * b for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+    return Enclosure(min(ends), max(ends))
+
+
+def _bits(c: Enclosure) -> int:
+    ratios = (end.as_integer_ratio() for end in (c.lower, c.upper))
+    return max(a.bit_length() + b.bit_length() for a, b in ratios)
+
+
+def _rounded(value: Fraction, bits: int, *, up: bool = True) -> Fraction:
+    """Round outward to few bits: denominators of thousands of digits slow every sign down."""
+    scale = 2 ** (bits + 2)
+    if scale % value.denominator == 0:
+        return value
+    return Fraction((ceil if up else floor)(value * scale), scale)
+
+
+def _inverse(found: _Enclosed, place: Formula) -> _Enclosed:
+    """1 / what is 0 nowhere that counts."""
+    one = ExponentialPolynomial.constant(1)
+    for factor, exponent in found.denominator.items():
+        one = one * factor**exponent
+    top: _Terms = {e: Enclosure.exact(c) for e, c in one.terms}
+    match tuple(found.terms.items()):
+        case ():
             raise _error("division by zero", place)
-        base = base.inverse()
-    result = ExponentialRatio.constant(1)
-    for _ in range(abs(int(exponent))):
-        result = _product(result, base, place)
-    return result
-
-
-def _product(left: ExponentialRatio, right: ExponentialRatio, place: Formula) -> ExponentialRatio:
-    one, other = left.numerator, right.numerator
-    below = (*left.denominator, *right.denominator)
-    if (
-        len(one.terms) * len(other.terms) > MOST_PRODUCTS
-        or one.longest + other.longest > _MOST_BITS
-        or sum(len(factor.terms) * exponent for factor, exponent in below) > MOST_BELOW
-    ):
-        raise _error(TOO_LONG, place)
-    return left * right
-
-
-def _exponential(argument: Formula, point: Fraction | None) -> ExponentialRatio:
-    exponent = as_ratio(argument, point)
-    match exponent.numerator.terms, exponent.denominator:
-        case (), ():
-            return ExponentialRatio.constant(1)
-        case (((0, rate), value),), () if not rate and point is not None:
-            return ExponentialRatio(ExponentialPolynomial.monomial(1, rate=value / point))
-        case (((1, rate), factor),), () if not rate:
-            return ExponentialRatio(ExponentialPolynomial.monomial(1, rate=factor))
+        case (((0, rate), c),) if 0 not in c:
+            shifted = {(n, q - rate): value for (n, q), value in top.items()}
+            inverse = Enclosure(1 / c.upper, 1 / c.lower)
+            return _Enclosed(_scaled(shifted, inverse), {}, found.unsigned)
         case _:
-            raise _error("an exponent must be a rational multiple of eps", argument)
+            pass
+    if any(c.width for c in found.terms.values()):
+        raise _error("a denominator must not mix eps with irrational constants", place)
+    bottom = ExponentialPolynomial.of({e: c.lower for e, c in found.terms.items()})
+    if all(c < 0 for _, c in bottom.terms):
+        bottom, top = -bottom, _scaled(top, Enclosure.exact(-1))
+    seen = all(c > 0 for _, c in bottom.terms)
+    return _Enclosed(top, {bottom: 1}, found.unsigned or (None if seen else place))
+
+
+def _value(formula: Formula, point: Fraction | None, bits: int) -> Enclosure:
+    """Enclose a constant, or a formula at one ε."""
+    values = {} if point is None else {"eps": eps_jet(point, point)}
+    try:
+        return evaluate(formula, values, bits).value
+    except Undefined as undefined:
+        raise _error(undefined.reason, formula) from None
+
+
+def _too_long(place: Formula) -> SourceError:
+    return _error("too long a function of eps when it is multiplied out", place)
 
 
 def _error(message: str, place: Formula) -> SourceError:
