@@ -108,6 +108,8 @@ class Subject:
 
     def claiming(self, delta: Fraction) -> AbstractContextManager[None]:
         """Ask within the block only whether the largest delta is at most this one."""
+        if self.published is not None:
+            return self.published.asking(delta)
         return nullcontext() if self.boxes is None else self.boxes.claiming(delta)
 
 
@@ -253,10 +255,8 @@ def _open_published(
         None if claim is None else claim.growth,
         comparison.ExactComparison(limits) if compared else None,
     )
-    if claim is None:
-        details = published_details.PublishedDetails(divergences, together)
-    else:
-        details = published_details.PublishedDetails(divergences, claimed=claim.delta)
+    delta = None if claim is None else claim.delta
+    details = published_details.PublishedDetails(divergences, together, delta)
     return Subject(
         divergences,
         total,

@@ -61,10 +61,17 @@ def _calibration() -> float:
     return process_time() - start
 
 
+_NEVER_RUN = (
+    "dipapprox.templates",
+    "dipapprox.__main__",
+    "dipapprox.language.functions.prelude",
+)
+
+
 def load_modules() -> None:
     """Load every module of the package: a question's time is not that of finding its modules."""
     for module in pkgutil.walk_packages(dipapprox.__path__, "dipapprox."):
-        if not module.name.startswith(("dipapprox.templates", "dipapprox.__main__")):
+        if not module.name.startswith(_NEVER_RUN):
             import_module(module.name)
 
 

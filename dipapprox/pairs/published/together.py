@@ -79,7 +79,8 @@ class PublishedPairs:
         self._couplings = couplings
         self._claimed = claimed
         self._comparison = comparison
-        self._compared: dict[Sides, bool | NotEnclosed] = {}
+        self._pure = False
+        self._compared: dict[tuple[Sides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: list[tuple[Terms | NoProduct, Pair]] | None = None
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
@@ -88,11 +89,26 @@ class PublishedPairs:
     @contextmanager
     def claiming(self, growth: Growth) -> Iterator[None]:
         """Ask within the block only about factors that are bounds of one growth."""
-        before, self._claimed, self._compared = self._claimed, growth, {}
+        before, self._claimed = self._claimed, growth
         try:
             yield
         finally:
-            self._claimed, self._compared = before, {}
+            self._claimed = before
+
+    @contextmanager
+    def asking(self, delta: Fraction) -> Iterator[None]:
+        """Ask within the block only whether the largest delta is at most this one."""
+        before, self._pure = self._pure, not delta
+        try:
+            yield
+        finally:
+            self._pure = before
+
+    def _growth(self, factor: Factor) -> Growth | None:
+        """The growth that a factor bounds, where it matters whether anything is left there."""
+        if self._claimed is None and self._pure and factor.lower == factor.upper:
+            return Growth(Fraction(0), factor.lower)
+        return self._claimed
 
     @property
     def obstacle(self) -> str | None:
@@ -183,27 +199,24 @@ class PublishedPairs:
         nothing does. Densities are compared if that matters."""
         if self._is_pure(pair, factor):
             return COUPLING  # far cheaper than densities
-        if self._comparison is None:
+        growth = self._growth(factor)
+        if growth is None or isinstance(terms, NoProduct):
             return None
-        return EXACT if self._never_exceeds(terms) else None
+        return EXACT if all(self._exceeds(s, growth) is False for s, _ in terms) else None
 
-    def _never_exceeds(self, terms: Terms | NoProduct) -> bool:
-        """Whether no outcome's measure exceeds the claimed growth times the other, exactly."""
-        if isinstance(terms, NoProduct):
-            return False
-        return all(self._exceeds(sides) is False for sides, _ in terms)
-
-    def _exceeds(self, sides: Sides) -> bool | NotEnclosed:
-        """Whether an outcome's measure exceeds the claimed growth times the other, exactly."""
-        comparison, claimed = self._comparison, self._claimed
-        if comparison is None or claimed is None:
+    def _exceeds(self, sides: Sides, growth: Growth) -> bool | NotEnclosed:
+        """Whether an outcome's measure exceeds the growth times the other, exactly."""
+        if self._comparison is None:
             return NotEnclosed("densities are not compared")
-        if sides not in self._compared:
-            self._compared[sides] = comparison.exceeds(sides.first, sides.second, claimed.at_one())
-        return self._compared[sides]
+        key = sides, growth
+        if key not in self._compared:
+            self._compared[key] = self._comparison.exceeds(
+                sides.first, sides.second, growth.at_one()
+            )
+        return self._compared[key]
 
-    def _exceeding(self, pair: Pair, bits: int) -> tuple[int, ...]:
-        """Which outcomes have a set that exceeds the claimed growth times the other, exactly.
+    def _exceeding(self, pair: Pair, growth: Growth, bits: int) -> tuple[int, ...]:
+        """Which outcomes have a set that exceeds the growth times the other, exactly.
 
         Any of them proves that delta is positive: it adds a positive supremum, and no outcome adds
         a negative one. The comparison relies on parts of positive mass, so their enclosures have to
@@ -215,8 +228,30 @@ class PublishedPairs:
         return tuple(
             number
             for number, (_, form) in enumerate(sides)
-            if self._exceeds(form.sides) is True and self._are_possible(form.sides.first, bits)
+            if self._exceeds(form.sides, growth) is True
+            and self._are_possible(form.sides.first, bits)
         )
+
+    def side(self, pair: Pair, place: Fraction, delta: Fraction, bits: int) -> Side | NotEnclosed:
+        """Compare the divergence of a pair with a delta, at a factor; 0 by closed forms, too.
+
+        Args:
+            pair: Of inputs.
+            place: The factor, >= 1.
+            delta: In [0, 1].
+            bits: Asked of enclosures.
+        """
+        terms, factor = self.divergences.terms(pair), Factor(place, place)
+        if not delta:
+            with self.claiming(growth := Growth(Fraction(0), place)):
+                if self._proof_of_nothing(terms, pair, factor) is not None:
+                    return Side.BELOW
+            if self._exceeding(pair, growth, bits):
+                return Side.ABOVE
+        if isinstance(terms, NoProduct):
+            return NotEnclosed(terms.reason)
+        found = self.divergences.divergence(terms, factor, bits)
+        return compare(found, delta) if isinstance(found, Enclosure) else found
 
     def _are_possible(self, parts: Sequence[Part], bits: int) -> bool:
         masses = (self.divergences.mass((part,), bits) for part in parts)
@@ -250,12 +285,13 @@ class PublishedPairs:
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
         """Show that delta is positive, if 0 is claimed; that it is 0 was asked already."""
-        if search.delta or self._comparison is None:
+        claimed = self._claimed
+        if search.delta or claimed is None:
             return found
         factor = search.factor(max(found.bits, FACTOR_BITS))
         for pair, delta, obstacle in self._open:
             self._limits.check()
-            outcomes = self._exceeding(pair, found.bits) if delta.upper else ()
+            outcomes = self._exceeding(pair, claimed, found.bits) if delta.upper else ()
             if outcomes:
                 self.divergences.note(EXACT)
                 proof = ExactSide(Side.ABOVE, outcomes, _ARGUMENT)

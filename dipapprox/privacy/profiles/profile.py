@@ -60,6 +60,7 @@ _REAL_WIDTH = Fraction(1, 10**6)
 """Of answers for real inputs, relative, where nothing else is asked for."""
 
 _WITNESS_BITS = 80
+_NEARLY = 1 - Fraction(1, 2**20)
 _SECONDS = 20.0  # for closed forms, the last resort
 _WIDE = Fraction(1, 10**6)
 """When a point of a curve is wider than this, the reason is given."""
@@ -145,10 +146,13 @@ class Profiler:
         witness = None
         if found.pair is not None and (found.outputs is None or found.outputs):
             # The demanding set is the same for every factor that is large enough, without end.
-            factor = Factor(Fraction(1), None)
+            factors = [Factor(Fraction(1), None)]
             if found.factor is not None:
-                factor = Factor(found.factor, found.factor)
-            witness = self._witness(found.pair, factor, found.outputs)
+                # Next to what is demanded sets may be too unlikely to be shown.
+                places = found.factor, max(found.factor * _NEARLY, Fraction(1))
+                factors = [Factor(place, place) for place in places]
+            shown = (self._witness(found.pair, each, found.outputs) for each in factors)
+            witness = next(filter(None, shown), None)
         reached = width is not None and width <= wanted
         run = self._finished(found.bits, reached, asked=wanted)
         return LeastEpsPrv(run, self._eps, question.delta, found.eps_prv, witness)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
@@ -20,7 +20,7 @@ from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
-from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, Terms
+from dipapprox.pairs.published.divergences import Excess, PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
@@ -49,14 +49,14 @@ class PublishedDetails:
 
     Args:
         divergences: Of the program.
-        pairs: Its pairs, where they know pure budgets.
+        pairs: Its pairs.
         claimed: δ, where a set that shows more is wanted; None where the largest is.
     """
 
     def __init__(
         self,
         divergences: PublishedDivergences,
-        pairs: PublishedPairs | None = None,
+        pairs: PublishedPairs,
         claimed: Fraction | None = None,
     ) -> None:
         self._divergences = divergences
@@ -76,7 +76,7 @@ class PublishedDetails:
         probe = self._guesses.get((pair, delta), best)
         if not delta and (pair, delta) in self._guesses:
             # Enclosures never tell that nothing is left: more bits are of no use.
-            return LeastFactor(probe, self._pure(pair, bits), None if probe != 1 else ())
+            return self._bracketed(pair, delta, bits, probe)
         enough: Fraction | None = None
         for step in range(_MOST_STEPS):
             if best >= LARGEST_FACTOR:
@@ -86,7 +86,7 @@ class PublishedDetails:
             if isinstance(excess, NotEnclosed):
                 return excess
             if any(each.where is None for each in excess):
-                return self._bracketed(terms, pair, delta, bits)
+                return self._bracketed(pair, delta, bits, best)
             first = sum((each.first.lower for each in excess), Fraction(0))
             second = sum((each.second.upper for each in excess), Fraction(0))
             if not second:
@@ -107,56 +107,60 @@ class PublishedDetails:
                 guess = _halfway(best, enough) or guess
             probe = max(best, guess)
         self._guesses[pair, delta] = best
+        if not delta:
+            return self._bracketed(pair, delta, bits, best)
         return LeastFactor(
-            best, self._demand_ends(terms, pair, best, delta, bits), None if best != 1 else ()
+            best, self._demand_ends(pair, best, delta, bits), None if best != 1 else ()
         )
 
     def _bracketed(
-        self, terms: Terms, pair: Pair, delta: Fraction, bits: int
+        self, pair: Pair, delta: Fraction, bits: int, least: Fraction
     ) -> LeastFactor | NotEnclosed:
         """Bound the least factor by the divergence alone, where sets are not described.
 
-        It falls with the factor: what is too much at one place is too much before it.
+        It falls with the factor: what is too much at one place is too much before it. Of δ = 0 a
+        coupling may know a place where nothing is left, and mostly it is the least one.
         """
-        low, high = self._brackets.get((pair, delta), (Fraction(1), None))
-        step = Fraction(2)
-        for _ in range(_MOST_STEPS):
+        known = None if delta else self._pure(pair, bits)
+        low, high = self._brackets.get((pair, delta), (least, known))
+        step, near = Fraction(2), 2 ** min(bits, _ACCURATE)
+        for number in range(_MOST_STEPS):
             place = low * step if high is None else (low + high) / 2
-            if high is not None and high - low <= low / 2 ** min(bits, _ACCURATE):
+            if high is not None and high - low <= low / near:
                 break
-            found = self._divergences.divergence(terms, Factor(place, place), bits)
-            if isinstance(found, NotEnclosed):
+            if high is not None and high == known and not number:
+                place = max(high * (1 - Fraction(1, near)), place)
+            found = self._pairs.side(pair, place, delta, bits)
+            if isinstance(found, NotEnclosed) and low == 1 and high is None:
                 return found
-            if found.lower > delta:
-                low, step = place, step * step
-            elif found.upper <= delta:
-                high = place
-            else:
+            if isinstance(found, NotEnclosed) or found is Side.UNDECIDED:
                 break
+            if found is Side.ABOVE:
+                low, step = place, step * step
+            else:
+                high = place
             if high is None and place > _LARGEST:
                 break
         self._brackets[pair, delta] = low, high
         return LeastFactor(low, high, None if low != 1 else ())
 
     def _demand_ends(
-        self, terms: Terms, pair: Pair, place: Fraction, delta: Fraction, bits: int
+        self, pair: Pair, place: Fraction, delta: Fraction, bits: int
     ) -> Fraction | None:
         """Look for a factor that is enough, from a lower bound upwards; None: none was found."""
-        if not delta:
-            return self._pure(pair, bits)
         trial, step = place, place / 2**bits
         for _ in range(_MOST_STEPS):
-            found = self._divergences.divergence(terms, Factor(trial, trial), bits)
-            if not isinstance(found, Enclosure) or step > place:
+            found = self._pairs.side(pair, trial, delta, bits)
+            if isinstance(found, NotEnclosed) or step > place:
                 return None
-            if found.upper <= delta:
+            if found is Side.BELOW:
                 return trial
             trial, step = place + step, 16 * step
         return None
 
     def _pure(self, pair: Pair, bits: int) -> Fraction | None:
         """Return a factor at which nothing is left, if a coupling proves one."""
-        budget = None if self._pairs is None else self._pairs.budget(pair)
+        budget = self._pairs.budget(pair)
         if budget is None or budget > _LARGEST_BUDGET:
             return None
         return exponential(budget, bits).upper

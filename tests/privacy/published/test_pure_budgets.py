@@ -1,0 +1,67 @@
+"""Least budgets of pure privacy of published numbers: closed forms, and claims a hair away."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, log
+
+import pytest
+
+import dipapprox
+from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
+from dipapprox.privacy.verdict import Answer
+
+COUNTS = "input q[2] in 0..2\noutput y[2] in real\nadjacent linf 1\n"
+COUNT = "input q in 0..2\noutput y in real\nadjacent linf 1\n"
+MIXTURE = """
+b <- choose {0 : 1/2, 1 : 1/2}
+if b = 0 then
+    y <- Lap(q, 2/eps)
+else
+    y <- Lap(q, 1/eps)
+end
+"""
+ABSOLUTE = """
+r <- Lap(q, 1/eps)
+if r < 0 then
+    y <- -r
+else
+    y <- r
+end
+"""
+CUT = """
+for i in 1..2 do
+    r <- Lap(q[i], 1/eps)
+    if r < 0 then
+        y[i] <- 0
+    else
+        y[i] <- r
+    end
+end
+"""
+TWO = "for i in 1..2 do\n    y[i] <- Lap(q[i], 3/eps)\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        (COUNTS + TWO, 2 / 3),
+        (COUNTS + CUT, 2.0),
+        (COUNT + ABSOLUTE, 1.0),
+        # Where the densities are greatest: 3/8 against what is left a unit away.
+        (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),
+    ],
+)
+def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
+    text: str, least: float
+) -> None:
+    program = dipapprox.parse(text)
+    found = dipapprox.profile(program, eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv) and found.reason is None
+    bounds = found.eps_prv_enclosure
+    assert bounds.lower is not None and bounds.upper is not None
+    assert bounds.lower - Fraction(1, 10**12) <= least <= bounds.upper + Fraction(1, 10**12)
+    assert bounds.upper - bounds.lower < Fraction(1, 10**8)
+    hair = Fraction(1, 10**6)
+    for budget, answer in ((bounds.upper, Answer.DP), (bounds.lower - hair, Answer.NOT_DP)):
+        assert dipapprox.verify(program, eps=1, eps_prv=budget, delta=0).answer is answer
