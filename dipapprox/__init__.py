@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
     from dipapprox.privacy.decisions.decision import Decision, Violation
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.privacy.masses import OutputProbability
     from dipapprox.privacy.options import Engine, Options
-    from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
+    from dipapprox.privacy.probabilities import OutputDistribution
     from dipapprox.privacy.profiles.calibration_result import Calibration
     from dipapprox.privacy.profiles.loss import PairDistributions
     from dipapprox.privacy.profiles.profile_result import (
@@ -143,10 +144,8 @@ _HOMES = {
         "Engine",
         "Options",
     ),
-    "dipapprox.privacy.probabilities": (
-        "OutputDistribution",
-        "OutputProbability",
-    ),
+    "dipapprox.privacy.masses": ("OutputProbability",),
+    "dipapprox.privacy.probabilities": ("OutputDistribution",),
     "dipapprox.privacy.profiles.calibration_result": ("Calibration",),
     "dipapprox.privacy.profiles.loss": ("PairDistributions",),
     "dipapprox.privacy.profiles.profile_result": (

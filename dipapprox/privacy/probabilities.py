@@ -26,7 +26,8 @@ from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.description import Description, Table, Tone, interval
-from dipapprox.privacy.notation import Published, ends, valuation, valuation_text
+from dipapprox.privacy.masses import Histogram, Masses, OutputProbability
+from dipapprox.privacy.notation import ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.rounded_scales import widened
 from dipapprox.privacy.run import Run, RunResult, run_of
@@ -39,21 +40,11 @@ if TYPE_CHECKING:
     from dipapprox.privacy import charts
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.published import probabilities as published
-    from dipapprox.privacy.published.probabilities import Histogram
 else:
     charts = Deferred("dipapprox.privacy.charts")
     published = Deferred("dipapprox.privacy.published.probabilities")
 
 _ANYWHERE: Mapping[str, Interval] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class OutputProbability:
-    """One output: its probability and the number of final states that give it for this input."""
-
-    output: tuple[Published, ...]
-    probability: Enclosure
-    final_states: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,130 +165,68 @@ def output_distribution(
     if relative_width is not None and not 0 < relative_width < 1:
         raise UserError(f"the relative width must be in (0, 1), got {relative_width}")
     check_input(program, input)
-    if program.real_outputs:
-        return _of_numbers(program, eps, input, options, relative_width, where, bins)
-    if where or bins:
+    if not program.real_outputs and (where or bins):
         raise UserError("intervals and densities are of real outputs, but the program has none")
-    states: FinalStates | None = None
-    source: OutputProbabilities | None = None
-    known: Probabilities | None = None
-    bits, obstacle = options.precision, None
-    with EarlyEnd() as end, limited(options.limits):
-        product = (
-            execute_parts(program, options.merge, options.limits)
-            if relative_width is None
-            else None
-        )
-        if product is not None:
-            return _of_parts(product, eps, input, options)
-        states = execute(program, options.merge, options.limits, compared=True)
-        source = open_probabilities(states, eps, options)
-        for attempted, found in _attempts(source, input, relative_width, options):
-            bits = attempted
-            if isinstance(found, NotEnclosed):
-                obstacle = found.reason
-            else:
-                known = found
-    shortfall = _shortfall(known or (), options.precision, relative_width, bits)
-    run = _run(
-        program,
-        input,
-        options,
-        outputs=0 if states is None else len(states.outputs),
-        final_states=0 if states is None else len(states.states),
-        precision=bits,
-        engine=options.engine.value if source is None else source.name,
-        reason=end.reason or obstacle or shortfall,
-    )
-    outputs = () if states is None else _outputs(states, eps, input, known)
-    return OutputDistribution(run, eps, input, outputs, end.interrupted)
-
-
-def _of_numbers(
-    program: Program,
-    eps: Fraction,
-    input: Input,
-    options: Options,
-    relative_width: Fraction | None,
-    where: Mapping[str, Interval],
-    bins: int,
-) -> OutputDistribution:
-    """Enclose the masses of what is published besides numbers, or with numbers in intervals."""
-    if relative_width is not None:
+    if program.real_outputs and relative_width is not None:
         raise UserError("relative widths are not known for real outputs", "ask for more precision")
-    found, end = published.published_masses(program, eps, input, options, where, bins)
-    masses = tuple(each.mass for each in found.masses)
-    run = _run(
-        program,
-        input,
-        options,
-        outputs=found.outputs,
-        final_states=found.final_states,
-        precision=options.precision,
-        engine=found.engine,
-        reason=end.reason
-        or found.obstacle
-        or _shortfall(masses, options.precision, None, options.precision),
-    )
-    rows = tuple(OutputProbability(e.output, e.mass, e.final_states) for e in found.masses)
-    return OutputDistribution(run, eps, input, rows, end.interrupted, found.histograms)
-
-
-def _run(
-    program: Program,
-    input: Input,
-    options: Options,
-    *,
-    outputs: int,
-    final_states: int,
-    precision: int,
-    engine: str,
-    reason: str | None,
-) -> Run:
-    return run_of(
+    states: FinalStates | None = None
+    known: Probabilities | None = None
+    found = Masses(options.engine.value, options.precision)
+    with EarlyEnd() as end, limited(options.limits):
+        product = None
+        if program.real_outputs:
+            published.enclose_masses(found, program, eps, input, options, where, bins)
+        elif relative_width is None:
+            product = execute_parts(program, options.merge, options.limits)
+        if product is not None:
+            _enclose_parts(found, product, eps, input, options)
+        elif not program.real_outputs:
+            states = execute(program, options.merge, options.limits, compared=True)
+            found.outputs, found.final_states = len(states.outputs), len(states.states)
+            source = open_probabilities(states, eps, options)
+            found.engine = source.name
+            for found.precision, told in _attempts(source, input, relative_width, options):
+                found.engine = source.name
+                if isinstance(told, NotEnclosed):
+                    found.obstacle = told.reason
+                else:
+                    known = told
+    if states is not None:
+        found.rows = _outputs(states, eps, input, known)
+    probabilities = tuple(row.probability for row in found.rows)
+    shortfall = _shortfall(probabilities, options.precision, relative_width, found.precision)
+    run = run_of(
         program,
         scope_of_input(program, valuation_text(program.inputs, input)),
         pairs=0,
-        outputs=outputs,
-        final_states=final_states,
-        precision=precision,
-        engine=engine,
+        outputs=found.outputs,
+        final_states=found.final_states,
+        precision=found.precision,
+        engine=found.engine,
         seconds=options.limits.elapsed(),
-        reason=reason,
+        reason=end.reason or found.obstacle or shortfall,
     )
+    return OutputDistribution(run, eps, input, found.rows, end.interrupted, found.histograms)
 
 
-def _of_parts(
-    product: ProductProgram, eps: Fraction, input: Input, options: Options
-) -> OutputDistribution:
+def _enclose_parts(
+    found: Masses, product: ProductProgram, eps: Fraction, input: Input, options: Options
+) -> None:
     """Enclose the distribution of independent parts, as far as its outputs can be listed."""
+    found.outputs, found.final_states = product.outputs, product.final_states
     source = open_product_source(product, eps, options)
     spare = len(product.parts).bit_length()  # the widths of the factors add up
-    (found,) = source.distributions((input,), options.precision + spare)
-    outputs: tuple[OutputProbability, ...] = ()
+    (told,) = source.distributions((input,), options.precision + spare)
+    found.engine = source.name
+    if isinstance(told, NotEnclosed):
+        found.obstacle = told.reason
     if product.outputs <= MOST_LISTED:
         counted = [1]
         for states, own in zip(product.states, product.part_inputs(input), strict=True):
             each = _outputs(states, eps, own, None)
             counted = [one * other.final_states for one in counted for other in each]
-        known = (UNIT,) * len(counted) if isinstance(found, NotEnclosed) else found
-        outputs = tuple(
-            OutputProbability(output, probability, number)
-            for output, probability, number in zip(source.outputs, known, counted, strict=True)
-        )
-    run = _run(
-        product.program,
-        input,
-        options,
-        outputs=product.outputs,
-        final_states=product.final_states,
-        precision=options.precision,
-        engine=source.name,
-        reason=found.reason
-        if isinstance(found, NotEnclosed)
-        else _shortfall(found, options.precision, None, options.precision),
-    )
-    return OutputDistribution(run, eps, input, outputs)
+        known = (UNIT,) * len(counted) if isinstance(told, NotEnclosed) else told
+        found.rows = tuple(map(OutputProbability, source.outputs, known, counted))
 
 
 def _outputs(

@@ -17,7 +17,8 @@ from dipapprox.cli.report import report
 from dipapprox.language.core import Cell
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.description import interval, known_to_be
-from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
+from dipapprox.privacy.masses import OutputProbability
+from dipapprox.privacy.probabilities import OutputDistribution
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow

@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
-from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.arithmetic.enclosure import UNIT, NotEnclosed
+from dipapprox.errors import UserError
 from dipapprox.events.event import Marginal, Outcome, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
 from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Cell, Input, Program
-from dipapprox.limits import limited
 from dipapprox.pairs.published.divergences import PublishedDivergences
+from dipapprox.privacy.masses import Bin, Histogram, Masses, OutputProbability
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
@@ -28,71 +27,19 @@ _DEVIATIONS = 6
 """A picture shows this many scales on both sides of the means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Mass of a number in one interval."""
-
-    lower: Fraction
-    upper: Fraction
-    mass: Enclosure
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """The mean densities of one real output, given nothing, in one outcome.
-
-    Attributes:
-        name: Of the output.
-        outputs: The finite outputs of the outcome.
-        bins: Neighbours from left to right; they keep nearly all the mass of the outcome.
-    """
-
-    name: str
-    outputs: tuple[Published, ...]
-    bins: tuple[Bin, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeMass:
-    """One outcome: what the output cells are, its mass, and how many final states give it."""
-
-    output: tuple[Published, ...]
-    mass: Enclosure
-    final_states: int
-
-
-@dataclass(slots=True)
-class PublishedMasses:
-    """What is known when the search for masses ends, early or not.
-
-    Attributes:
-        masses: Of the outcomes, in order of first appearance.
-        obstacle: Why some mass is not enclosed; None if all are.
-        outputs: Finite valuations that the program has.
-        final_states: How many it has.
-        engine: What computed.
-        histograms: If they were asked for.
-    """
-
-    masses: tuple[OutcomeMass, ...] = ()
-    obstacle: str | None = None
-    outputs: int = 0
-    final_states: int = 0
-    engine: str = ""
-    histograms: tuple[Histogram, ...] = ()
-
-
-def published_masses(
+def enclose_masses(
+    found: Masses,
     program: Program,
     eps: Fraction,
     input: Input,
     options: Options,
     where: Mapping[str, Interval],
     bins: int = 0,
-) -> tuple[PublishedMasses, EarlyEnd]:
+) -> None:
     """Enclose the masses of all outcomes of one input.
 
     Args:
+        found: Filled with what is known whenever this ends.
         program: With real outputs.
         eps: Where it runs.
         input: One value per cell.
@@ -102,38 +49,35 @@ def published_masses(
 
     Raises:
         UserError: If `where` names no real output, or one that depends on several numbers.
+        LimitReached: If a limit is reached.
     """
     names = [cell.name for cell in program.real_outputs]
     for name in where:
         if name not in names:
             raise UserError(f"no real output is called '{name}'", f"there are {', '.join(names)}")
-    found = PublishedMasses(engine=options.engine.value)
-    with EarlyEnd() as end, limited(options.limits):
-        states = execute(program, options.merge, options.limits, real_outputs=True)
-        found.outputs, found.final_states = len(states.outputs), len(states.states)
-        divergences = open_published(states, eps, options)
-        measures = divergences.measures(input)
-        if isinstance(measures, NoProduct):
-            found.obstacle = measures.reason
-            return found, end
-        for outcome, parts in measures.items():
-            asked = _asked(outcome, program.real_outputs, where)
-            if asked is None:
-                continue
-            mass = divergences.mass(parts, options.precision, asked)
-            if isinstance(mass, NotEnclosed):
-                found.obstacle, mass = mass.reason, UNIT
-            row = (*outcome.outputs, *_numbers(outcome, asked))
-            found.masses += (OutcomeMass(row, mass.intersect(UNIT), len(parts)),)
-            found.engine = divergences.name
-        if bins:
-            shown = measures.items()
-            found.histograms = tuple(
-                histogram
-                for outcome, parts in shown
-                for histogram in _histograms(divergences, program, outcome, parts, bins)
-            )
-    return found, end
+    states = execute(program, options.merge, options.limits, real_outputs=True)
+    found.outputs, found.final_states = len(states.outputs), len(states.states)
+    divergences = open_published(states, eps, options)
+    measures = divergences.measures(input)
+    if isinstance(measures, NoProduct):
+        found.obstacle = measures.reason
+        return
+    for outcome, parts in measures.items():
+        asked = _asked(outcome, program.real_outputs, where)
+        if asked is None:
+            continue
+        mass = divergences.mass(parts, options.precision, asked)
+        if isinstance(mass, NotEnclosed):
+            found.obstacle, mass = mass.reason, UNIT
+        row = (*outcome.outputs, *_numbers(outcome, asked))
+        found.rows += (OutputProbability(row, mass.intersect(UNIT), len(parts)),)
+        found.engine = divergences.name
+    if bins:
+        found.histograms = tuple(
+            histogram
+            for outcome, parts in measures.items()
+            for histogram in _histograms(divergences, program, outcome, parts, bins)
+        )
 
 
 def _asked(

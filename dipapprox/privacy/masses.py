@@ -1,0 +1,68 @@
+"""What is known of the outputs of a program for one input."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.data_classes import dataclass
+from dipapprox.privacy.notation import Published
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Mass of a number in one interval."""
+
+    lower: Fraction
+    upper: Fraction
+    mass: Enclosure
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The mean densities of one real output, given nothing, in one outcome.
+
+    Attributes:
+        name: Of the output.
+        outputs: The finite outputs of the outcome.
+        bins: Neighbours from left to right; they keep nearly all the mass of the outcome.
+    """
+
+    name: str
+    outputs: tuple[Published, ...]
+    bins: tuple[Bin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputProbability:
+    """One output: its probability and the number of final states that give it for this input.
+
+    Where real outputs are published it is an outcome, with its mass.
+    """
+
+    output: tuple[Published, ...]
+    probability: Enclosure
+    final_states: int
+
+
+@dataclass(slots=True)
+class Masses:
+    """What is known when the search for probabilities ends, early or not.
+
+    Attributes:
+        engine: What computed.
+        precision: Bits that were asked for in the last attempt that came to an end.
+        rows: In order of first appearance.
+        outputs: Finite valuations that the program has.
+        final_states: How many it has.
+        obstacle: Why some probability is not enclosed; None if all are.
+        histograms: If they were asked for.
+    """
+
+    engine: str
+    precision: int
+    rows: tuple[OutputProbability, ...] = ()
+    outputs: int = 0
+    final_states: int = 0
+    obstacle: str | None = None
+    histograms: tuple[Histogram, ...] = ()
