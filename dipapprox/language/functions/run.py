@@ -113,6 +113,7 @@ class PathRun:
         self._taken = 0
         self.knowledge = Knowledge(domains)
         self._used = set(names)
+        self._counts = Counter[tuple[str, str]]()
         self._texts = texts
         self._kinds = kinds
 
@@ -235,10 +236,12 @@ class PathRun:
             wish = otherwise
         if wish in _RESERVED:
             wish += "_"
-        name, count = wish, 1
+        count = self._counts[wish, kind]  # no name before is free: of a kind there are more and more
+        name = f"{wish}_{count}" if count else wish
         while name in self._used or self._kinds.get(name, kind) != kind:
-            count += 1
+            count = max(count + 1, 2)
             name = f"{wish}_{count}"
+        self._counts[wish, kind] = count
         self._used.add(name)
         self._kinds[name] = kind
         return name
