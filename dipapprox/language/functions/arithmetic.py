@@ -102,6 +102,8 @@ def _combine_symbols(machine: Machine, node: Any, op: ast.operator, left: Any, r
     if operate is None or (logical and not _are_conditions(left, right)):
         symbol = left if isinstance(left, Symbolic) else right
         raise symbol.refusal("has no such operation")
+    if isinstance(op, ast.Div) and type(left) is Condition:
+        left = left.number()
     if type(right) is Weight and type(left) is not Weight and not logical:
         return getattr(right, _REFLECTED[type(op)])(left)
     return operate(left, right)

@@ -236,7 +236,7 @@ class PathRun:
             wish = otherwise
         if wish in _RESERVED:
             wish += "_"
-        count = self._counts[wish, kind]  # no name before is free: of a kind there are more and more
+        count = self._counts[wish, kind]  # names before are taken, or of another kind, for good
         name = f"{wish}_{count}" if count else wish
         while name in self._used or self._kinds.get(name, kind) != kind:
             count = max(count + 1, 2)

@@ -97,6 +97,7 @@ NATURAL = [
     ("q.sort()\nreturn q[0]"),
     ("r = laplace(k, 1 / eps)\nreturn 1 if (r > 0) == 1 else 0"),
     ("r = laplace(k, 1 / eps)\nreturn 1 if r else 0"),
+    "return 1 if (k > 1) / Fraction(1, 2) > 1 else 0",
     "return list(itertools.accumulate(q, lambda a, b: 2 * a + b, initial=1))[-1]",
     ('d = {"b": 1, "a": k}\nreturn list(sorted(d.items()))[0][1]'),
     ('a = "abcd"[k]\nreturn ord(a) - 97'),
