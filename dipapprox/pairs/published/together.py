@@ -134,21 +134,10 @@ class PublishedPairs:
         self._open = []
         for terms, pair in self.classes():
             self._limits.check()
-            delta, obstacle = UNIT, None
-            proof = self._proof_of_nothing(terms, pair, factor)
-            if proof is not None:
-                delta = Enclosure.exact(0)
-                self.divergences.note(proof)
-            else:
-                found: Enclosure | NotEnclosed | NoProduct = (
-                    terms
-                    if isinstance(terms, NoProduct)
-                    else self.divergences.divergence(terms, factor, bits)
-                )
-                if isinstance(found, Enclosure):
-                    delta = found
-                else:
-                    obstacle = self._obstacle = found.reason
+            delta, obstacle = self._told(terms, pair, factor, bits), None
+            if not isinstance(delta, Enclosure):
+                obstacle = self._obstacle = delta.reason
+                delta = UNIT
             self._open.append((pair, delta, obstacle))
             if certain is None or delta.lower > lower:
                 lower, certain = delta.lower, pair
@@ -194,15 +183,35 @@ class PublishedPairs:
             return budget <= claimed.rate  # both are rational: this is exact
         return budget < _LARGEST and exponential(budget, FACTOR_BITS).upper <= factor.lower
 
-    def _proof_of_nothing(self, terms: Terms | NoProduct, pair: Pair, factor: Factor) -> str | None:
-        """The word for what proves, without enclosures, that nothing is left at a factor; None if
-        nothing does. Densities are compared if that matters."""
+    def _told(
+        self, terms: Terms | NoProduct, pair: Pair, factor: Factor, bits: int
+    ) -> Enclosure | NotEnclosed | NoProduct:
+        """Enclose the divergence of a pair: 0 where it is proved that nothing is left.
+
+        Densities are compared where that matters: at once at a claimed growth.
+        """
+        growth, nothing = self._growth(factor), Enclosure.exact(0)
         if self._is_pure(pair, factor):
-            return COUPLING  # far cheaper than densities
-        growth = self._growth(factor)
+            self.divergences.note(COUPLING)  # far cheaper than densities
+            return nothing
+        if self._claimed is not None and self._is_nothing(terms, growth):
+            return nothing
+        if isinstance(terms, NoProduct):
+            return terms
+        found = self.divergences.divergence(terms, factor, bits)
+        certain = isinstance(found, Enclosure) and found.lower > 0
+        if self._claimed is None and not certain and self._is_nothing(terms, growth):
+            return nothing
+        return found
+
+    def _is_nothing(self, terms: Terms | NoProduct, growth: Growth | None) -> bool:
+        """Whether densities in closed form show that nothing is left at a growth."""
         if growth is None or isinstance(terms, NoProduct):
-            return None
-        return EXACT if all(self._exceeds(s, growth) is False for s, _ in terms) else None
+            return False
+        found = all(self._exceeds(sides, growth) is False for sides, _ in terms)
+        if found:
+            self.divergences.note(EXACT)
+        return found
 
     def _exceeds(self, sides: Sides, growth: Growth) -> bool | NotEnclosed:
         """Whether an outcome's measure exceeds the growth times the other, exactly."""
@@ -243,9 +252,9 @@ class PublishedPairs:
         """
         terms, factor = self.divergences.terms(pair), Factor(place, place)
         if not delta:
-            with self.claiming(growth := Growth(Fraction(0), place)):
-                if self._proof_of_nothing(terms, pair, factor) is not None:
-                    return Side.BELOW
+            growth = Growth(Fraction(0), place)
+            if self._is_pure(pair, factor) or self._is_nothing(terms, growth):
+                return Side.BELOW
             if self._exceeding(pair, growth, bits):
                 return Side.ABOVE
         if isinstance(terms, NoProduct):

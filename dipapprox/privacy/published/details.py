@@ -118,18 +118,21 @@ class PublishedDetails:
     ) -> LeastFactor | NotEnclosed:
         """Bound the least factor by the divergence alone, where sets are not described.
 
-        It falls with the factor: what is too much at one place is too much before it. Of δ = 0 a
-        coupling may know a place where nothing is left, and mostly it is the least one.
+        It falls with the factor: what is too much at one place is too much before it. Of δ = 0 the
+        least factor is mostly what a set demands, or where a coupling knows that nothing is left.
         """
         known = None if delta else self._pure(pair, bits)
         low, high = self._brackets.get((pair, delta), (least, known))
-        step, near = Fraction(2), 2 ** min(bits, _ACCURATE)
-        for number in range(_MOST_STEPS):
-            place = low * step if high is None else (low + high) / 2
-            if high is not None and high - low <= low / near:
+        step, near = Fraction(2), Fraction(1, 2 ** min(bits, _ACCURATE))
+        guesses = [low * (1 + near)] if low > 1 else []
+        guesses += [high * (1 - near)] if high is not None else []
+        for _ in range(_MOST_STEPS):
+            if high is not None and high - low <= low * near:
                 break
-            if high is not None and high == known and not number:
-                place = max(high * (1 - Fraction(1, near)), place)
+            place = low * step if high is None else (low + high) / 2
+            guess = guesses.pop() if guesses else place
+            if low < guess and (high is None or guess < high):
+                place = guess
             found = self._pairs.side(pair, place, delta, bits)
             if isinstance(found, NotEnclosed) and low == 1 and high is None:
                 return found
