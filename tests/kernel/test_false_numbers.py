@@ -7,16 +7,23 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from flint import arb
 
+from dipapprox.kernel import compositions
+from dipapprox.kernel.adjacency import Adjacency, Range, adjacent_pairs
+from dipapprox.kernel.balls import precision
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.judgements import Judgement
-from dipapprox.kernel.losses import Losses
+from dipapprox.kernel.judgements import Distributions, Judgement, Private
+from dipapprox.kernel.losses import Grid, Losses
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.proofs import growth_bound
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.mechanisms import finite, sampled
+from dipapprox.kernel.paths import between
+from dipapprox.kernel.proofs import growth_bound, largest_of
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
-from kernel.pipelines import losses, number, steps_of
+from kernel.pipelines import ball, losses, number, steps_of
 from kernel.streams import say, stream
 
 Json = Any
@@ -210,7 +217,7 @@ def test_growth_is_rounded_to_its_side(eps_prv: Fraction, places: int) -> None:
     assert high - low == Fraction(1, 1 << places)
     # e ** eps_prv between, by its series with a bound of what is left out.
     found, term = Fraction(0), Fraction(1)
-    for k in range(1, 2200):
+    for k in range(1, 3 * int(eps_prv) + 60):
         found, term = found + term, term * eps_prv / k
     assert low < found < found + 2 * term < high
 
@@ -289,3 +296,109 @@ def test_no_such_grid(change: dict[str, Any]) -> None:
     first = {**steps[0], **change}
     with pytest.raises(NotProved, match="no such grid"):
         replay(GIVEN, {"verdict": "DP", "eps_prv": 1, "delta": "1/2"}, [first])
+
+
+def test_a_pair_of_a_program_is_had_in_both_orders() -> None:
+    """What bounds delta one way says nothing of the other."""
+    one, other = (0,), (1,)
+    there = Private(Fraction(1), 0, Fraction(1, 4), ((one, other),))
+    looser = replace(there, delta=Fraction(1, 3))
+    with pytest.raises(BadProof, match="without its reverse"):
+        compositions._known(read_machine(MACHINE), there, [there])
+    way = {"pairs": [[[0], [1]]], "one way": True}
+    with pytest.raises(BadProof, match="without its reverse"):
+        compositions._known(
+            read_machine({**MACHINE, "adjacency": way}), replace(there, pairs=None), []
+        )
+    both = replace(there, pairs=((one, other), (other, one)))
+    loose = replace(looser, pairs=both.pairs)
+    for known in ([both, loose], [loose, both]):
+        found = compositions._known(read_machine(MACHINE), both, known).most(Fraction(0))
+        assert found.overlaps(ball(Fraction(1, 4)))
+        assert found < ball(Fraction(26, 100))
+    with pytest.raises(BadProof, match="for the same pairs"):
+        compositions._known(read_machine(MACHINE), both, [there])
+
+
+FLAT = [ball(Fraction(n, 12)) for n in (6, 3, 2, 1)], [ball(Fraction(n, 12)) for n in (1, 3, 3, 5)]
+
+
+@pytest.mark.parametrize("offset", [0, "1/7", "-1/5"])
+@pytest.mark.parametrize("sample", [None, (Fraction(1, 3), False), (Fraction(1, 3), True)])
+@pytest.mark.parametrize("infinite", [False, True])
+def test_losses_are_about_a_pair_on_any_grid(offset: Json, sample: Any, infinite: bool) -> None:
+    """H of a pair lies between both sides, which are near, wherever the grid begins."""
+    cells = list(zip(*FLAT, strict=True))
+    if infinite:
+        cells = [(p * ball(Fraction(9, 10)), q) for p, q in cells]
+        cells += [(ball(Fraction(1, 10)), arb(0))]
+    pair = finite(cells)
+    if sample:
+        share, added = sample
+        pair = sampled(pair, share, added)
+        cells = [(ball(share) * p + (1 - ball(share)) * q, q) for p, q in cells]
+        cells = [(q, p) for p, q in cells] if added else cells
+    with precision(120):
+        step = {"step": "1/256", "offset": offset, "places": 40, "knots": [[-700, 700, 1]]}
+        grid = Grid(step)
+        high = grid.above(pair.most)
+        low = grid.below(pair.line, pair.infinite, Fraction(1, 2))
+        for eps_prv in map(Fraction, ("0", "1/9", "1/2", "1", "3/2", "5/2")):
+            factor = ball(eps_prv).exp()
+            true = sum(((p - factor * q).max(arb(0)) for p, q in cells), arb(0))
+            ends = low.delta(eps_prv), high.delta(eps_prv)
+            assert ball(ends[0]) <= true.upper()
+            assert ball(ends[1]) >= true.lower()
+            # Below, losses that are owed are paid by greater ones.
+            assert ends[1] - ends[0] < Fraction(1, 12 if sample else 100)
+
+
+def test_bounds_of_all_sets_use_the_ends_that_are_worst() -> None:
+    found = Distributions(
+        Fraction(1),
+        4,
+        ((0,), (1,), (2,)),
+        {(0,): ([8, 3, 2], [9, 4, 3]), (1,): ([2, 5, 6], [3, 6, 7])},
+    )
+    # At eps_prv = 0 upper bounds of one against lower bounds of the other.
+    assert largest_of(found, Fraction(0))((0,), (1,)) == 9 - 2
+    assert largest_of(found, Fraction(0))((1,), (0,)) == (6 - 3) + (7 - 2)
+    # Where no difference is positive the largest is meant: that of a set of one output.
+    assert largest_of(found, Fraction(10))((0,), (1,)) == 9 - growth(10) * 2 // 16
+    assert largest_of(found, Fraction(10), [0])((0,), (1,)) == 0
+    with pytest.raises(Refuted, match="no distribution"):
+        largest_of(found, Fraction(0))((0,), (2,))
+
+
+def growth(eps_prv: int) -> int:
+    """A lower bound of e ** eps_prv in units of 1/16."""
+    return int(growth_bound(Fraction(eps_prv), 4, above=False) * 16)
+
+
+def test_changes_of_forms_are_added_up_by_their_ends() -> None:
+    form = Form(Fraction(1), ((0, Fraction(2)), (1, Fraction(-3))))
+    changes = {0: (Fraction(-1), Fraction(2)), 1: (Fraction(-5), Fraction(7))}
+    assert between(form, changes) == (1 - 2 - 21, 1 + 4 + 15)
+    with pytest.raises(Refuted, match="not known"):
+        between(form, {0: changes[0]})
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, 1), (0, None)])
+def test_a_range_with_one_end_has_no_width(low: Json, high: Json) -> None:
+    given = stream([say(0)], None, inputs=numbers(low, high))
+    assert read_rounds(given).change("next q") == (-1, 1)
+    point = stream([say(0)], None, inputs=numbers("1/2", "3/2"), whole=True)
+    assert read_rounds(point).change("next q") == (0, 0)
+
+
+def test_named_values_have_no_distance() -> None:
+    near = Adjacency("l1", 1)
+    for pair in (("a", 0), (0, "a"), ("a", "b")):
+        with pytest.raises(BadProof, match="no distance"):
+            near.price(*pair)
+    assert "a" not in Range(None, None)
+    listed = Adjacency("pairs", pairs=frozenset([((0,), (1,)), ((1,), (1,))]))
+    assert listed.holds((0,), (1,))
+    assert not listed.holds((1,), (0,))
+    assert not listed.holds((1,), (1,))
+    assert [*adjacent_pairs(listed, ((0, 1),))] == [((0,), (1,))]
