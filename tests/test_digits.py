@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Claim
+from dipapprox.arithmetic.decimals import outward, rational
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.digits import brief_text, exact_text, read_digits
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.values import parse_rational
-from dipapprox.numerics.decimals import outward, rational
 from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 from tests.cli.running import run, run_json

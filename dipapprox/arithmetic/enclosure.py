@@ -19,6 +19,7 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil, floor
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_repr
 from dipapprox.errors import BrokenInvariant
@@ -56,31 +57,24 @@ class Enclosure:
         """About its middle: for people and plots, no bound."""
         return float((self.lower + self.upper) / 2)
 
+    def __str__(self) -> str:
+        """Write it for people: "[0.1622570001, 0.1622570002]", rounded outwards, or the number."""
+        lower, upper = short(self)
+        return lower if lower == upper else f"[{lower}, {upper}]"
+
     def __format__(self, spec: str) -> str:
         """Write both ends, rounded outwards: f"{e:.4f}" is "[0.1622, 0.1623]".
 
         Args:
-            spec: ".4f", decimal places; ".4e" and ".4g", significant digits as for a float; "" for
-                exact ends.
+            spec: ".4f", decimal places; ".4e" and ".4g", significant digits as for a float; "" as
+                `str` does.
 
         Raises:
             ValueError: If it is another one.
         """
         if not spec:
             return str(self)
-        wanted = _SPEC.fullmatch(spec)
-        if wanted is None:
-            raise ValueError(f"an enclosure has no format {spec!r}: write '.6f', '.6e' or '.6g'")
-        places = int(wanted[1])
-        if wanted[2] == "f":
-            scale = 10**places
-            low = Decimal(floor(self.lower * scale)).scaleb(-places, _EXACT)
-            high = Decimal(ceil(self.upper * scale)).scaleb(-places, _EXACT)
-        else:
-            digits = places + 1 if wanted[2] == "e" else max(places, 1)
-            low = _rounded(self.lower, digits, ROUND_FLOOR)
-            high = _rounded(self.upper, digits, ROUND_CEILING)
-        return f"[{low:{spec}}, {high:{spec}}]"
+        return f"[{rounded_to(self.lower, spec, ROUND_FLOOR)}, {rounded_to(self.upper, spec)}]"
 
     def __contains__(self, value: Fraction | int) -> bool:
         return self.lower <= value <= self.upper
@@ -113,6 +107,23 @@ class Enclosure:
 
 _SPEC = re.compile(r"\.(\d{1,4})([efg])", re.ASCII)
 _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def rounded_to(value: Fraction, spec: str, rounding: str = ROUND_CEILING) -> str:
+    """Write a number as `format` writes a float, rounded up or down.
+
+    Raises:
+        ValueError: If the format is none of ".4f", ".4e" and ".4g", with any number.
+    """
+    wanted = _SPEC.fullmatch(spec)
+    if wanted is None:
+        raise ValueError(f"an enclosure has no format {spec!r}: write '.6f', '.6e' or '.6g'")
+    places = int(wanted[1])
+    if wanted[2] == "f":
+        whole = (ceil if rounding == ROUND_CEILING else floor)(value * 10**places)
+        return f"{Decimal(whole).scaleb(-places, _EXACT):{spec}}"
+    digits = places + 1 if wanted[2] == "e" else max(places, 1)
+    return f"{_rounded(value, digits, rounding):{spec}}"
 
 
 def _rounded(value: Fraction, digits: int, rounding: str) -> Decimal:

@@ -159,10 +159,7 @@ def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
 
 
 def _file(text: str) -> Path:
-    # An empty path would mean the current directory.
-    if not text:
-        raise argparse.ArgumentTypeError("the file name is empty")
-    return file_or_bundled(Path(text))
+    return file_or_bundled(flags.path(text))
 
 
 def add_question(parser: argparse.ArgumentParser, question: type[Question]) -> None:
@@ -244,7 +241,7 @@ def add_certificate(parser: argparse.ArgumentParser) -> None:
     """Add --certificate, for answers that may have one."""
     parser.add_argument(
         "--certificate",
-        type=Path,
+        type=flags.path,
         metavar="OUT",
         help="write a record of DP or Not_DP that `dipapprox check` can check",
     )
@@ -253,7 +250,7 @@ def add_certificate(parser: argparse.ArgumentParser) -> None:
 def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
     """Add --plot, for answers that can be drawn."""
     help = f"draw {what} into FILE.svg, .png or .pdf (matplotlib)"
-    parser.add_argument("--plot", type=Path, metavar="FILE", help=help)
+    parser.add_argument("--plot", type=flags.path, metavar="FILE", help=help)
 
 
 def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[AnyQuestion]:

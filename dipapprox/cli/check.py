@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dipapprox.cli import flags
@@ -42,7 +41,7 @@ exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 i
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
-    parser.add_argument("file", type=Path, metavar="CERT", help="a certificate (JSON)")
+    parser.add_argument("file", type=flags.path, metavar="CERT", help="a certificate (JSON)")
     parser.add_argument(
         "--explain",
         action="store_true",

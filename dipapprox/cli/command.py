@@ -13,9 +13,15 @@ import argparse
 import re
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from dipapprox.cli import described
+else:  # for mistakes
+    described = Deferred("dipapprox.cli.described")
 
 COMMANDS = {
     "verify": "decide whether a program is differentially private",
@@ -47,6 +53,11 @@ class Status(IntEnum):
     INTERRUPTED = 130  # 128 + SIGINT
 
 
+_INSTEAD = {
+    ("decide", "--eps"): "decide answers for every ε; --interval 1/2 is one, and verify has --eps",
+}
+"""Hints for flags of other commands."""
+
 _FILE = re.compile(r".+\.(dpg|dip|dipa|py(:\w+)?)")
 
 
@@ -71,15 +82,19 @@ class Parser(argparse.ArgumentParser):
         if unknown is not None:
             parser, flag = unknown
             name = parser.prog.partition(" ")[2]
-            hint = did_you_mean(flag, parser._option_string_actions, f"{parser.prog} --help")
+            others = described.commands_with(flag)
+            if others:
+                hint = f"{listed(others)} {'has' if len(others) == 1 else 'have'} it"
+                hint = _INSTEAD.get((name, flag), hint)
+            else:
+                hint = did_you_mean(flag, parser._option_string_actions, f"{parser.prog} --help")
             return f"{flag} is no flag{f' of {name}' if name else ''}", hint
         required = message.partition("arguments are required: ")[2]
         if required == "COMMAND":
             return "a command is missing", f"{self.prog} --help lists them"
         if required:
-            listed = required.split(", ")
-            joined = " and ".join((", ".join(listed[:-1]), listed[-1]) if listed[1:] else listed)
-            return f"{joined} {'are' if listed[1:] else 'is'} missing", help
+            missing = required.split(", ")
+            return f"{listed(missing)} {'are' if missing[1:] else 'is'} missing", help
         invalid = re.match(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
         if invalid is not None and invalid[1] == "COMMAND":
             if _FILE.fullmatch(invalid[2]):
@@ -104,6 +119,11 @@ class Parser(argparse.ArgumentParser):
             if re.fullmatch(r"--[a-z][\w-]*", flag) and flag not in parser._option_string_actions:
                 return parser, flag
         return None
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names, at least one: "a, b and c"."""
+    return " and ".join((", ".join(names[:-1]), names[-1]) if names[1:] else names)
 
 
 def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:

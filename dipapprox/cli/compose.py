@@ -70,7 +70,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         nargs="+",
-        type=Path,
+        type=flags.path,
         metavar="FILE",
         help="programs (.dpg, .dip, module.py:name), or one pipeline (.toml)",
     )

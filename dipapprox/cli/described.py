@@ -21,6 +21,15 @@ def _words() -> dict[str, Any]:
     return found
 
 
+def commands_with(flag: str) -> list[str]:
+    """Return the commands that have a flag."""
+    return [
+        name
+        for name, each in _words().items()
+        if any(flag in word["names"] for word in each["words"])
+    ]
+
+
 def add_described(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the words of a command to its parser, which only shows them."""
     described = _words()[name]

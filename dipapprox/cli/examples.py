@@ -10,6 +10,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from dipapprox.bundled import bundled_programs
+from dipapprox.cli import flags
 from dipapprox.cli.output import show, write, write_new
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.highlighting import DpgLexer
@@ -31,7 +32,7 @@ exit status: 0 done, 2 bad input or usage, 130 interrupted
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")
-    parser.add_argument("--copy", type=Path, metavar="FOLDER", help="copy it there instead")
+    parser.add_argument("--copy", type=flags.path, metavar="FOLDER", help="copy it there instead")
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

@@ -48,11 +48,22 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def path(text: str) -> Path:
+    """Read the name of a file or folder; an empty one would mean the current folder.
+
+    Raises:
+        argparse.ArgumentTypeError: If it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the file is empty")
+    return Path(text)
+
+
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Add --report, for answers that are handed to others."""
     parser.add_argument(
         REPORT,
-        type=Path,
+        type=path,
         metavar="OUT.html",
         help="write a page to hand to a reviewer: program, answer, pictures, in one file",
     )

@@ -73,19 +73,19 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_question(parser, Prove)
     parser.add_argument(
         _DRAW,
-        type=Path,
+        type=flags.path,
         metavar="OUT",
         help="draw it in the DOT language, a tight run or what leaves no budget in red",
     )
     parser.add_argument(
         _FAMILIES,
-        type=Path,
+        type=flags.path,
         metavar="FILE",
         help="check these unwinding families of a service, instead of finding the budget (JSON)",
     )
     parser.add_argument(
         _IMPLEMENTS,
-        type=Path,
+        type=flags.path,
         metavar="SERVICE",
         help="show that a service with subroutines has the laws of this one, and find its budget",
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dipapprox.cli import flags
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import reporting
@@ -56,10 +57,10 @@ exit status: 0 all cases are in the file (whatever their answers), 2 bad input o
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
     parser.add_argument(
-        "spec", nargs="?", type=Path, metavar="SPEC", help="a TOML file that describes a grid"
+        "spec", nargs="?", type=flags.path, metavar="SPEC", help="a TOML file that describes a grid"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="the results file, made or continued"
+        "--out", type=flags.path, metavar="FILE", help="the results file, made or continued"
     )
     parser.add_argument(
         "--jobs", default="1", metavar="N", help="cases at the same time (default: %(default)s)"
@@ -68,11 +69,11 @@ def add_words(parser: argparse.ArgumentParser) -> None:
         "--cluster", metavar="ADDRESS", help="run the cases on this Dask cluster (tcp://host:port)"
     )
     parser.add_argument(
-        "--summary", type=Path, metavar="FILE", help="show a results file, run nothing"
+        "--summary", type=flags.path, metavar="FILE", help="show a results file, run nothing"
     )
     parser.add_argument(
         "--plot",
-        type=Path,
+        type=flags.path,
         metavar="FOLDER",
         help="with --summary: draw heat maps, times, and numbers against noise, as SVG and PNG",
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dipapprox.cli import flags
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import reporting
 from dipapprox.experiments.machine import describe_machine
@@ -48,7 +48,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="only rows that take little time")
     parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="write tables.md and CSV files there, too"
+        "--out", type=flags.path, metavar="FOLDER", help="write tables.md and CSV files there, too"
     )
 
 

@@ -62,12 +62,12 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
     parser.add_argument(
         "files",
-        type=Path,
+        type=flags.path,
         nargs="+",
         metavar="FILE",
         help="programs, automata, Python files (or module.py:name), folders",
     )
-    parser.add_argument(_JUNIT, type=Path, metavar="OUT", help="write a report as JUnit XML")
+    parser.add_argument(_JUNIT, type=flags.path, metavar="OUT", help="write a report as JUnit XML")
     parser.add_argument(
         "--allow-empty", action="store_true", help="a file without claims is no mistake"
     )

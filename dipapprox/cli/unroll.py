@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dipapprox.cli import flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.output import write, write_whole
 from dipapprox.errors import UserError
@@ -53,7 +53,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
         help="show what these users see only (default: everything)",
     )
     parser.add_argument(
-        _OUT, type=Path, metavar="FILE", help="write a file instead of to standard output"
+        _OUT, type=flags.path, metavar="FILE", help="write a file instead of to standard output"
     )
 
 

@@ -204,12 +204,21 @@ def with_claimed_delta(source: Source, delta: Fraction) -> Source:
 
 
 def file_or_bundled(path: Path) -> Path:
-    """Return a path, or the program of that name that comes along if there is no such file."""
-    if path.suffix or path == STANDARD_INPUT or path.exists():
+    """Return a path, or the program of that name that comes along if there is no such file.
+
+    Where a file of that name lacks the extension only, nothing is taken in its place.
+    """
+    if path.suffix or path == STANDARD_INPUT or path.exists() or _with_extension(path):
         return path
     return next(
         (file for kind in (DPG, DIPA) if (file := BUNDLED / f"{path}.{kind}").exists()), path
     )
+
+
+def _with_extension(path: Path) -> str:
+    """Return the name of a file that is there, with an extension that a path lacks; or ""."""
+    names = (f"{path}.{kind}" for kind in (DPG, DIP, DIPA, PYTHON) if path.name)
+    return next((name for name in names if Path(name).is_file()), "")
 
 
 def parts_of_python(path: Path) -> tuple[Path, str]:
@@ -252,9 +261,11 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         with path.open("rb") as file:
             data = file.read(largest + 1)
     except FileNotFoundError:
+        beside = _with_extension(path)
         names = bundled_programs() if path.parent == Path() else ()
         hint = did_you_mean(path.stem, names)
         said = f"{hint} dipapprox examples lists what there is" if hint else ""
+        said = f"did you mean '{beside}'?" if beside else said
         raise UserError(f"there is no file '{path}'", said) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -42,6 +42,7 @@ IN_SCALES = (ROOT, LOGARITHM, ABSOLUTE, *EXTREMES)
 
 _REAL = ", ".join([name for name in DISTRIBUTIONS if name not in INTEGER_DISTRIBUTIONS])
 _STUDENT = f"there is no Student-t noise; real noise is {_REAL}"
+_MEAN = "sums are made in a loop, 'n <- n + x[i]', and divided: n / N"
 MEANT = {
     "student": _STUDENT,
     "studentt": _STUDENT,
@@ -53,7 +54,10 @@ MEANT = {
     "uniform": "write 'choose {1..6}' for one of finitely many values",
     "ln": "write 'log(x)', in scales",
     "sum": "sums are written out, x[1] + x[2], or made in a loop: 'n <- n + x[i]'",
-    "mean": "sums are made in a loop, 'n <- n + x[i]', and divided: n / N",
+    "mean": _MEAN,
+    "average": _MEAN,
+    "count": "a count is made in a loop: 'if x[i] = 1 then n <- n + 1 end'",
+    "len": "how long an array is a parameter says: 'input x[N] …'",
     "bernoulli": "write 'choose {1 : p, 0 : 1 - p}'",
 }
 """What is meant by names of other libraries, in lower case."""

@@ -38,6 +38,8 @@ _ABSENT = {
     "begin": "blocks are opened by 'then' and 'do'",
 }
 
+_IS_KEYWORD = "'{word}' is a keyword; choose another name"
+
 
 def report_unexpected(stream: TokenStream, token: Any, expected: Collection[str]) -> None:
     """Report an unexpected token, or the unexpected end of the text, at most once per line.
@@ -106,8 +108,12 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
             return "'then' follows the condition of an 'if' or 'elif'"
         case _, "DO":
             return "'do' follows the header of a loop; 'then' follows the condition of an 'if'"
-        case _, "LBRACE":
-            return "blocks are written 'then … end' and 'do … end', without braces"
+        case _, "LBRACE" if "IN" in expected:
+            return "a domain follows 'in': 'input q in {0, 1}'"
+        case "NAME" | "RBRACK", "TILDE":
+            return "a draw is assigned like any value: 'x <- Lap(q, 1/eps)'"
+        case _, "TILDE":
+            return "conditions are negated with 'not'"
         case "NAME" | "NUMBER" | "RPAREN" | "RBRACK" | "EXIT" | "SKIP" | "END", (
             "NAME" | "IF" | "FOR" | "WHILE" | "EXIT" | "SKIP"
         ):
@@ -118,8 +124,17 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
             "INPUT",
             "OUTPUT",
         ):
-            return f"'{kind.lower()}' is a keyword; choose another name"
+            return _IS_KEYWORD.format(word=kind.lower())
+        case "NAME" | "RBRACK", "IN" if not _begins_line(before, token):
+            return "write 'x = 0 or x = 1'"
+        case _, "IN":
+            return _IS_KEYWORD.format(word="in")
     return ""
+
+
+def _begins_line(before: Any, token: Any) -> bool:
+    text: str = token.lexer.source.text
+    return "\n" in text[before.endlexpos : token.lexpos]
 
 
 _HEADS = frozenset(["IF", "ELIF", "FOR", "WHILE", "FOREVER", "ON"])

@@ -128,6 +128,7 @@ _STARTERS = frozenset(
 )  # fmt: skip
 _STATEMENT_WORDS = _STARTERS - {"NAME"} | {"END", "ELSE", "ELIF", "THEN", "DO", "ARROW"}
 _OPENING = frozenset(["IF", *_LOOPS, "ON"])
+_HEADS_AND_ENDS = _OPENING | {"ELIF", "ELSE", "THEN", "DO", "SEP", "END"}
 _WORDS = frozenset(["STATE", "ON", "IF", *_LOOPS, "CHOOSE", "BOOL", "TRUE", "FALSE"])
 _CLOSERS = {"RPAREN": "LPAREN", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 _OPENERS = frozenset(_CLOSERS.values())
@@ -318,6 +319,10 @@ class _Structure:
                     token, f"more than {MOST_PREFIXES} prefix operators in one expression"
                 )
         elif kind in _OPENERS:
+            if kind == "LBRACE" and self._begins_block():
+                span = Span(self.source, token.lexpos, token.endlexpos)
+                hint = "blocks are written 'then … end' and 'do … end', without braces"
+                raise self.problems.abort("syntax error", "unexpected '{'", span, hint)
             self._turns, self._minuses = None, 0
             self.brackets.append((token, self.prefixes))
             if len(self.brackets) > DEEPEST_BRACKETS:
@@ -389,6 +394,13 @@ class _Structure:
 
     def _is_prefix(self) -> bool:
         return not self.out or self.out[-1].type not in _ENDERS
+
+    def _begins_block(self) -> bool:
+        """Whether a brace stands where a block would begin: no set and no choice does."""
+        if not self.out or self.out[-1].type not in (*_ENDERS, "THEN", "DO", "ELSE"):
+            return False
+        heads = (each.type for each in reversed(self.out) if each.type in _HEADS_AND_ENDS)
+        return next(heads, "SEP") not in ("SEP", "END")
 
     def _close(self, token: Any) -> None:
         if not self.brackets:

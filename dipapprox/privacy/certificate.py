@@ -34,6 +34,9 @@ class Certificate:
         """Return the text of the file: one line."""
         return json.dumps(self.fields, ensure_ascii=False) + "\n"
 
+    def __hash__(self) -> int:
+        return hash(self.fields.get("digest"))
+
     def _repr_html_(self) -> str:
         shown = ("verdict", "claim", "scope", "params", "computed", "digest")
         return html_table((name, self.fields[name]) for name in shown if name in self.fields)

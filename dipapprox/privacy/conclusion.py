@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.decimals import rational, short
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Value
-from dipapprox.numerics.decimals import rational, short
 from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.options import LARGEST_PRECISION

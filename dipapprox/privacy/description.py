@@ -9,14 +9,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, NoReturn
 
 from dipapprox.data_classes import dataclass
-from dipapprox.deferred import Deferred
 from dipapprox.errors import NoTruth
 
 if TYPE_CHECKING:
     from dipapprox.arithmetic.enclosure import Enclosure
-    from dipapprox.numerics import decimals
-else:
-    decimals = Deferred("dipapprox.numerics.decimals")
 
 Fact = tuple[str, str]
 """A name and a value."""
@@ -66,15 +62,9 @@ class Description:
     below: tuple[Table | str | Description, ...] = ()
 
 
-def interval(enclosure: Enclosure) -> str:
-    """Write an enclosure as "[lower, upper]", or as the number if it is one."""
-    lower, upper = decimals.short(enclosure)
-    return lower if lower == upper else f"[{lower}, {upper}]"
-
-
 def known_to_be(enclosure: Enclosure) -> str:
     """Write what is known of a number: "in [lower, upper]", or "= number" if decimals tell it."""
-    written = interval(enclosure)
+    written = str(enclosure)
     return f"in {written}" if written.startswith("[") else f"= {written}"
 
 

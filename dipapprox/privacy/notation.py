@@ -26,13 +26,13 @@ from dipapprox.language.core import Cell, Value
 if TYPE_CHECKING:
     import html as markup
 
+    from dipapprox.arithmetic import decimals
     from dipapprox.arithmetic import enclosure as enclosures
     from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-    from dipapprox.numerics import decimals
 else:
     markup = Deferred("html")
     enclosures = Deferred("dipapprox.arithmetic.enclosure")
-    decimals = Deferred("dipapprox.numerics.decimals")
+    decimals = Deferred("dipapprox.arithmetic.decimals")
 
 _SHORT = 8
 """Fractions with more digits are shown to people as decimals, where these are exact."""

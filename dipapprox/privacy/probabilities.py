@@ -25,7 +25,7 @@ from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
-from dipapprox.privacy.description import Description, Table, Tone, interval
+from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.masses import Histogram, Masses, OutputProbability
 from dipapprox.privacy.notation import ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
@@ -119,7 +119,7 @@ class OutputDistribution(RunResult):
         lines = tuple(
             (
                 valuation_text(self.output_cells, each.output),
-                interval(each.probability),
+                str(each.probability),
                 str(each.final_states),
             )
             for each in self.outputs

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.language.core import Cell, Program
 from dipapprox.privacy.description import (
@@ -51,7 +51,7 @@ class Run:
     """
 
     program: str
-    parameters: Mapping[str, Fraction]
+    parameters: Mapping[str, Fraction] = field(hash=False)
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
     scope: Scope

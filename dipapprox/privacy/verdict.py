@@ -17,7 +17,6 @@ from dipapprox.privacy.description import (
     Tone,
     Word,
     count,
-    interval,
     seconds_text,
 )
 from dipapprox.privacy.notation import (
@@ -93,7 +92,7 @@ def pair_table(
 
 
 def _enclosed(probability: Enclosure) -> str:
-    return "not enclosed" if probability == UNIT else interval(probability)
+    return "not enclosed" if probability == UNIT else str(probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +272,7 @@ class Verdict(RunResult):
     def describe(self) -> Description:
         """Return what people see of it: the verdict, then its witness."""
         claimed = f"(ε_prv, δ) = ({self.eps_prv_text}, {self.delta_text})"
-        delta = None if self.delta_enclosure is None else interval(self.delta_enclosure)
+        delta = None if self.delta_enclosure is None else str(self.delta_enclosure)
         return self.described(
             f"{self.program}: {SENTENCES[self.answer]}{self.scope.restriction}",
             label=self.answer.value,
@@ -316,7 +315,7 @@ class Verdict(RunResult):
         examples = () if witness.at_least is None else (f"S: the output above{witness.others()}",)
         total = (
             f"Pr[S | input] - e^({self.eps_prv_text}) Pr[S | adjacent] in "
-            f"{interval(witness.delta_enclosure)}{relation}"
+            f"{witness.delta_enclosure}{relation}"
         )
         table = pair_table(self._witness_title, pair, self.output_cells, witness.rows)
         return table, *examples, total

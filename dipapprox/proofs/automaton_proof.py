@@ -19,7 +19,6 @@ from dipapprox.digits import exact_text
 from dipapprox.privacy.description import (
     Table,
     count,
-    interval,
 )
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.verdict import Answer
@@ -284,7 +283,7 @@ def rounds_table(rounds: Sequence[Round]) -> Table:
         (
             str(each.times),
             budget_text(each.budget),
-            "" if each.log_ratio is None else interval(each.log_ratio),
+            "" if each.log_ratio is None else str(each.log_ratio),
         )
         for each in rounds
     )

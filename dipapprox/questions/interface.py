@@ -17,13 +17,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+from dipapprox.bundled import bundled_programs
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import UserError, shorten
+from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.checker import check
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import DPG, OpenProgram, Source, finite, read_source
+from dipapprox.language.load import (
+    DPG,
+    OpenProgram,
+    Source,
+    file_or_bundled,
+    finite,
+    read_source,
+)
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.symbols import DELTA, needs_delta, with_delta
 from dipapprox.language.values import Wider, exact_rational, read_rounds, widening_of
@@ -62,9 +70,18 @@ Pairs = str | Iterable[tuple[Row, Row]]
 of inputs."""
 
 
-def _is_path(text: str) -> bool:
-    """Whether a text looks like the name of a file, or of a function in one."""
-    return re.fullmatch(r"[^\n;<]*\.(dpg|dip|dipa|py(:\w+)?)", text.strip()) is not None
+def _is_name(text: str) -> bool:
+    """Whether a text is the name of a file, of a function in one, or of an example: no program."""
+    return re.fullmatch(r"[^\n;<]*\.(dpg|dip|dipa|py(:\w+)?)|[\w./-]+", text.strip()) is not None
+
+
+def _no_text(argument: str, name: str) -> UserError:
+    """Return the error of a name that is given where a program is needed."""
+    path = Path(name)
+    reads = f'dipapprox.parse(Path("{name}")) reads it'
+    if not path.suffix and file_or_bundled(path) == path:
+        reads = did_you_mean(name, bundled_programs(), "files are read by dipapprox.parse(Path(…))")
+    return UserError(f"{argument} is no program, but a name: {name}", reads)
 
 
 @explained('parse(Path("svt.dpg"), {"N": 3})')
@@ -101,10 +118,8 @@ def parse(
     if not isinstance(text, str | Path):
         hint = "a file is read by parse(Path(name))"
         raise UserError(f"text must be a text, got {type(text).__name__}", hint)
-    if isinstance(text, str) and _is_path(text):
-        raise UserError(
-            f"text is no program, but a name: {text}", f'parse(Path("{text}")) reads it'
-        )
+    if isinstance(text, str) and _is_name(text):
+        raise _no_text("text", text.strip())
     if parameters is not None and not isinstance(parameters, Mapping):
         hint = 'for example {"N": 2}'
         raise UserError(f"parameters must be a mapping, got {shorten(repr(parameters))}", hint)
@@ -117,7 +132,7 @@ def parse(
         raise UserError(f"for_all must be the name of a parameter, got {shorten(repr(for_all))}")
     exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
     if isinstance(text, Path):
-        source = read_source(text, exact)
+        source = read_source(file_or_bundled(text), exact)
     else:
         source = Source("program", DPG, text, parse_text(text), exact)
     program = source.program
@@ -313,9 +328,9 @@ def known_program(program: object, *, reals: bool = False, delta: object = None)
         return finite(program, reals=reals)
     made = program_made(program, delta)
     if made is None:
+        if isinstance(program, Path) or (isinstance(program, str) and _is_name(program)):
+            raise _no_text("program", str(program).strip())
         hint = "dipapprox.parse(text) reads one, @dipapprox.mechanism makes a function one"
-        if isinstance(program, str | Path):
-            hint = f'a file is read by dipapprox.parse(Path("{program}"))'
         raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
     return finite(made, reals=reals)
 

@@ -23,7 +23,6 @@ from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import PROVED
 from dipapprox.questions.limiting import LIMITS
 from dipapprox.questions.question import Question, argument
-from dipapprox.semantics.state import refusal_of_reals
 from dipapprox.services.service_proof import ServiceProof, prove_service
 
 Proof = AutomatonProof | RealProof | StreamProof | ServiceProof
@@ -84,7 +83,12 @@ class Prove(Question):
         if not isinstance(program, Program):
             return prove_automaton(program, self.budget, self.stops, options.limits)
         if program.rounds is not None and program.real_outputs:
-            raise refusal_of_reals(program)
+            name = program.real_outputs[0].variable
+            raise UserError(
+                f"the output '{name}' may be any real number: rounds without end publish values "
+                "of finite sets",
+                "where their number is known, prove without --for-all, or verify with --rounds",
+            )
         if program.rounds is not None:
             return prove_rounds(program, self.budget, options.limits)
         if self.reals:

@@ -10,6 +10,7 @@ from typing import Literal, overload
 from dipapprox.automata.model import Automaton
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.language.load import file_or_bundled
 from dipapprox.language.services import Service
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
@@ -120,7 +121,7 @@ def _known_subject(program: object) -> Subject:
         case Automaton():
             return NamedAutomaton("automaton", program)
         case str() | PathLike():
-            return load_subject(Path(program), {})
+            return load_subject(file_or_bundled(Path(program)), {})
         case _ if (made := program_made(program)) is not None:
             return made
         case _:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.numerics.decimals import short
 from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.description import known_to_be
@@ -114,7 +114,7 @@ def _subject(program: Program, found: RunResult, pairs: Pairs, options: Options)
         case LeastDelta(eps=eps, eps_prv=rate, witness=witness, delta_enclosure=delta):
             proved = "" if found.scope.listed else f"no pair has a δ above {short(delta)[1]}"
         case LeastEpsPrv(eps=eps, delta=least, eps_prv_enclosure=enclosure, witness=witness):
-            proved = f"least ε_prv for δ = {least} in {enclosure.text()}; drawn at its lower end"
+            proved = f"least ε_prv for δ = {least} in {enclosure}; drawn at its lower end"
             rate = enclosure.lower or Fraction(0)
         case Calibration(eps_prv=rate, refuted=Refuted(eps=eps, witness=witness)):
             name, proved = f"pair that refutes ε = {short_number(eps)}", ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.privacy.description import Description, Table, Tone, Word, count, known, seconds_text
 from dipapprox.privacy.parameters import parameter_fields, parameters_text
 from dipapprox.privacy.result import Result
@@ -74,7 +74,7 @@ class Replay(Result):
     differences: tuple[str, ...]
     reason: str | None
     program: str
-    parameters: Mapping[str, Fraction]
+    parameters: Mapping[str, Fraction] = field(hash=False)
     scope: str
     verdict: str
     elaborated: bool

@@ -114,6 +114,17 @@ def test_a_bug_is_not_a_traceback(
         ("verify svt.dpg --eps 1", "--delta is missing", "dipapprox verify --help explains it"),
         ("verify svt.dpg --esp 1", "--esp is no flag of verify", "did you mean '--eps'?"),
         (
+            "decide svt.dpg --eps 1",
+            "--eps is no flag of decide",
+            "decide answers for every ε; --interval 1/2 is one, and verify has --eps",
+        ),
+        (
+            "prove svt.dpg --curve 0:1:3",
+            "--curve is no flag of prove",
+            "profile and compose have it",
+        ),
+        ("decide svt.dpg --renyi 2", "--renyi is no flag of decide", "profile has it"),
+        (
             "verify svt.dpg --eps 1 --delta 0 --engine nestd",
             "--engine cannot be 'nestd'",
             "did you mean 'nested'?",
@@ -125,6 +136,52 @@ def test_usage_errors_take_two_lines(
 ) -> None:
     assert app.main(words.split()) == 2
     assert capsys.readouterr() == ("", f"error: {message}\nhint: {hint}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "", "--eps", "1", "--delta", "0"),
+        ("prove", ""),
+        ("check", ""),
+        ("compose", "", "--delta", "0"),
+        ("test", ""),
+        ("verify", "svt.dpg", "--eps", "1", "--delta", "0", "--report", ""),
+        ("verify", "svt.dpg", "--eps", "1", "--delta", "0", "--certificate", ""),
+        ("profile", "svt.dpg", "--eps", "1", "--curve", "0:1:3", "--plot", ""),
+    ],
+)
+def test_an_empty_name_is_not_the_current_folder(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.main(words) == 2
+    assert "the name of the file is empty\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["mine", "svt_gauss"])
+@pytest.mark.parametrize("kind", ["dpg", "dip", "dipa", "py"])
+def test_a_name_without_its_extension_is_that_file_and_no_example(
+    name: str, kind: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (files / f"{name}.{kind}").write_text("")
+    assert app.main(["verify", name, "--eps", "1", "--delta", "0"]) == 2
+    said = f"error: there is no file '{name}'\nhint: did you mean '{name}.{kind}'?\n"
+    assert capsys.readouterr() == ("", said)
+
+
+def test_real_outputs_in_rounds_without_end(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command does not name itself as the one that would answer."""
+    (files / "sums.dpg").write_text(
+        "param N = 2\ninput q[N] in {0, 1}\noutput y[N] in real\nadjacent linf 1\n"
+        "for i in 1..N do\ny[i] <- Lap(q[i], 1/eps)\nend\n"
+    )
+    assert run("prove", "sums.dpg", "--for-all", "N") == (2, "")
+    error = capsys.readouterr().err
+    assert "the output 'y[i]' may be any real number" in error
+    assert "prove without --for-all" in error
+    assert run("prove", "sums.dpg", "--reals")[0] == 0
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,11 +252,6 @@ def test_a_claim_about_no_pairs_is_said_to_be_vacuous(
     assert status == 0 and "DP" in out
     warning = "warning: no two different inputs are adjacent: the claim holds vacuously\n"
     assert capsys.readouterr().err == warning
-
-
-def test_an_empty_file_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert app.main(["verify", "", "--eps", "1", "--delta", "0"]) == 2
-    assert "the file name is empty" in capsys.readouterr().err
 
 
 def test_an_output_without_value_is_shown_where_it_is_declared(

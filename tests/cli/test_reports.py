@@ -16,7 +16,7 @@ from dipapprox.cli.output import show
 from dipapprox.cli.report import report
 from dipapprox.language.core import Cell
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.description import interval, known_to_be
+from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.masses import OutputProbability
 from dipapprox.privacy.probabilities import OutputDistribution
 from dipapprox.privacy.run import Run
@@ -131,11 +131,11 @@ def test_names_are_not_markup() -> None:
 
 
 def test_intervals_for_people() -> None:
-    assert interval(Enclosure.exact(Fraction(1, 2))) == "0.5"
+    assert str(Enclosure.exact(Fraction(1, 2))) == "0.5"
     assert known_to_be(Enclosure.exact(Fraction(1, 2))) == "= 0.5"
     assert known_to_be(Enclosure.exact(Fraction(1, 12))).startswith("in [0.0833333333, ")
-    assert interval(between("0", "1")) == "[0, 1]"
-    assert interval(between("0.1234567890123", "0.1234567890124")) == "[0.123456789, 0.1234567891]"
+    assert str(between("0", "1")) == "[0, 1]"
+    assert str(between("0.1234567890123", "0.1234567890124")) == "[0.123456789, 0.1234567891]"
 
 
 def test_html_for_notebooks() -> None:

@@ -118,6 +118,18 @@ MESSAGES = [
     ("r <- Lap(sum(q), 1)", "unknown function 'sum'", "x[1] + x[2]"),
     ("n <- q[1] % 2", "unexpected character '%'", "b divides a if"),
     ("% sum", "unexpected character '%'", "comments start"),
+    ("r <- Lap(count(q), 1)", "unknown function 'count'", "n <- n + 1"),
+    ("if q[1] = 1 { out <- 1 } else { out <- 0 }", "unexpected '{'", "without braces"),
+    ("if (q[1] = 1) {\nout <- 1\n}", "unexpected '{'", "then … end"),
+    ("for i in 1..2 {\nout <- 1\n}", "unexpected '{'", "do … end"),
+    ("if q[1] = 1 then out <- 1 else { out <- 0 }", "unexpected '{'", "without braces"),
+    ("input x {0, 1}", "unexpected '{'", "'input q in {0, 1}'"),
+    ("r ~ Lap(q[1], 1)", "unexpected '~'", "'x <- Lap(q, 1/eps)'"),
+    ("b <- ~(q[1] = 1)", "unexpected '~'", "'not'"),
+    ("input in in {0, 1}", "unexpected 'in'", "'in' is a keyword"),
+    ("in <- Lap(q[1], 1)", "unexpected 'in'", "'in' is a keyword"),
+    ("if q[1] in {0, 1} then out <- 1 end", "unexpected 'in'", "'x = 0 or x = 1'"),
+    ("r <- Lap(in, 1)", "unexpected 'in'", "'in' is a keyword"),
     ("r <- Lap(mean=q[1], scale=1)", "arguments have no names", "Lap(mean, scale)"),
 ]  # fmt: skip
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.numerics.decimals import rational
+from dipapprox.arithmetic.decimals import rational
 
 
 @pytest.mark.parametrize(

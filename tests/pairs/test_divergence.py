@@ -9,9 +9,9 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.decimals import outward, short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import exponential
-from dipapprox.numerics.decimals import outward, short
 from dipapprox.pairs.divergence import certain_outputs, difference_over, divergence, likely_outputs
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 

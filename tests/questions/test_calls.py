@@ -51,7 +51,7 @@ def test_right_calls_pass() -> None:
     [
         (lambda f: f.parse("svt.dpg"), r'parse\(Path\("svt.dpg"\)\) reads it'),
         (lambda f: f.parse("a/b.py:svt"), r'parse\(Path\("a/b.py:svt"\)\) reads it'),
-        (lambda f: f.verify("svt.dpg", eps=1, delta=0), r'read by dipapprox.parse\(Path\("svt.dpg'),
+        (lambda f: f.verify("svt.dpg", eps=1, delta=0), r'parse\(Path\("svt.dpg"\)\) reads it'),
         (lambda f: f.verify(PROGRAM, eps=1, delta=0, pairs="sngle"), "did you mean 'single'"),
         (lambda f: f.check(5), r"got int\nhint: check\(path.read_text\(\)\)"),
     ],

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from math import nan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,6 +199,29 @@ def test_numbers_may_be_written_in_many_ways(half: Any) -> None:
     ).to_dict() | {"seconds": 0}
 
 
+NAMES = {
+    "svt_gauss": 'dipapprox.parse(Path("svt_gauss")) reads it',
+    "dipc/svt1": 'dipapprox.parse(Path("dipc/svt1")) reads it',
+    "my mechanism.dpg": 'dipapprox.parse(Path("my mechanism.dpg")) reads it',
+    "svt_gaus": "did you mean 'svt_gauss'?",
+    "frobnicate": "files are read by dipapprox.parse(Path(…))",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_told_from_texts(name: str) -> None:
+    with pytest.raises(UserError, match=f"^text is no program, but a name: {name}$") as caught:
+        dipapprox.parse(name)
+    assert caught.value.hint == NAMES[name]
+    with pytest.raises(UserError, match=f"^program is no program, but a name: {name}$") as caught:
+        dipapprox.verify(name, eps=1, delta=0)  # type: ignore[call-overload]  # on purpose
+    assert caught.value.hint == NAMES[name]
+
+
+def test_an_example_is_read_by_its_name() -> None:
+    assert dipapprox.parse(Path("svt_gauss"), {"N": 3}).name == "svt_gauss"
+
+
 @pytest.mark.parametrize(
     "pairs",
     [
@@ -235,7 +259,7 @@ def test_one_thing_is_asked_of_a_profile() -> None:
 def test_strangers_are_named() -> None:
     for ask in (dipapprox.verify, dipapprox.profile):
         with pytest.raises(UserError, match="program must be a Program, got str"):
-            ask("text", eps=1, delta=0)  # type: ignore[arg-type]  # on purpose
+            ask("a text", eps=1, delta=0)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(UserError, match="options must be Options, got dict"):
         dipapprox.decide(PROGRAM, options={})  # type: ignore[arg-type]  # on purpose
     with pytest.raises(UserError, match="verdict must be"):

@@ -13,6 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from itertools import count
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.data_classes import dataclass
@@ -21,7 +22,6 @@ from dipapprox.exact.signs.evaluation import START_BITS, Evaluator
 from dipapprox.exact.signs.interval import EpsilonInterval, split_point
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.limits import Limits
-from dipapprox.numerics.decimals import short
 
 
 @dataclass(frozen=True, slots=True)

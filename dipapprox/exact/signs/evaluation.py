@@ -7,12 +7,12 @@ from math import ceil, floor
 
 from flint import arb, arb_poly, fmpz
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.limits import Limits
-from dipapprox.numerics.decimals import short
 
 Powers = dict[int, arb]
 """j -> e^(-jρx)."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
@@ -26,7 +27,6 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zero import Zero, in_order
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
-from dipapprox.numerics.decimals import short
 
 _FIRST_BOXES = 100
 """Boxes before the function is split into squarefree parts."""

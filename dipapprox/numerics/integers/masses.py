@@ -23,13 +23,13 @@ from itertools import chain
 
 from flint import arb, fmpz_poly
 
+from dipapprox.arithmetic.decimals import rational
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import ask, asking
-from dipapprox.numerics.decimals import rational
 
 MOST_VALUES = 2**20
 """Most integers that one sample, or a sum of samples, is kept on."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from itertools import islice, product
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -19,7 +20,6 @@ from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.numerics.decimals import short
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.infinity import with_ends

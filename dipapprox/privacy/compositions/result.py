@@ -18,7 +18,7 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Worst
-from dipapprox.privacy.description import Description, Tone, count, interval, known, seconds_text
+from dipapprox.privacy.description import Description, Tone, count, known, seconds_text
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.curve import FACTOR_BITS, CurvePoint, Envelope, monotone
 from dipapprox.privacy.profiles.extended import Extended
@@ -187,7 +187,7 @@ class ComposedAnswer(Result):
                     "least δ",
                     None
                     if self.answer is None or self.delta_enclosure is None
-                    else interval(self.delta_enclosure),
+                    else str(self.delta_enclosure),
                 ),
                 ("exactly", self._exactly()),
                 ("reason", self.reason),
@@ -213,9 +213,9 @@ class ComposedAnswer(Result):
         if self.eps_prv_enclosure is not None:
             found = self.eps_prv_enclosure
             more = " (no ε_prv is enough)" if found.infinite else ""
-            return f"least ε_prv for δ = {_plain(self.delta)}: {found.text()}{more}"
+            return f"least ε_prv for δ = {_plain(self.delta)}: {found}{more}"
         if self.delta_enclosure is not None:
-            return f"least δ for ε_prv = {_plain(self.eps_prv)}: {interval(self.delta_enclosure)}"
+            return f"least δ for ε_prv = {_plain(self.eps_prv)}: {self.delta_enclosure}"
         if self.curve is None:
             return "nothing was asked"
         points = self.curve.points

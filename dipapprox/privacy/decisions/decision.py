@@ -10,6 +10,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.arithmetic.decimals import rounded_down, short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
@@ -17,13 +18,12 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Value
-from dipapprox.numerics.decimals import rounded_down, short
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
-from dipapprox.privacy.description import Description, Table, count, interval, known_to_be
+from dipapprox.privacy.description import Description, Table, count, known_to_be
 from dipapprox.privacy.notation import (
     ends,
     valuation,
@@ -359,7 +359,7 @@ class Decision(RunResult):
 
     def _least_text(self, least: LeastUniformDelta) -> str:
         exact = least.exact
-        number = interval(least.enclosure) if exact is None else f"exactly {exact_text(exact)}"
+        number = str(least.enclosure) if exact is None else f"exactly {exact_text(exact)}"
         if least.pair is None:
             return number
         first, second = (valuation_text(self.inputs, input) for input in least.pair)

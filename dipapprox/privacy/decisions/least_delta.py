@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached
@@ -17,7 +18,6 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative
 from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.numerics.decimals import short
 from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import LeastUniformDelta
 from dipapprox.privacy.decisions.divergences import Count, Divergence

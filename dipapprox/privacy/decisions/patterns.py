@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.zero import Place, Zero, in_order
 from dipapprox.limits import Limits
-from dipapprox.numerics.decimals import short
 
 _MOST_TOGETHER = 8
 """Most functions whose sign changes are taken in any order."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.formula import Formula
-from dipapprox.numerics.decimals import short
 from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
 from dipapprox.source import Diagnostic
 

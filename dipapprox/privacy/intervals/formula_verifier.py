@@ -12,6 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
@@ -19,7 +20,6 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
-from dipapprox.numerics.decimals import short
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.selections import OrderedPairs, PairSelection, inputs_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.arithmetic.decimals import rounded_down, rounded_up
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.decimals import rounded_down, rounded_up
 from dipapprox.privacy.charts import Chart
-from dipapprox.privacy.description import Description, count, interval
+from dipapprox.privacy.description import Description, count
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.run import Run, RunResult
@@ -105,7 +105,7 @@ class IntervalVerdict(RunResult):
         if self.violation is not None:
             violated = f"ε = {self.violation.claim.eps}"
         elif self.delta_enclosure is not None:
-            delta = interval(self.delta_enclosure)
+            delta = str(self.delta_enclosure)
         outputs = count(self.run.outputs, "output")
         pairs = "all pairs, infinitely many"
         if self.pairs is not None or not self.scope.everywhere:

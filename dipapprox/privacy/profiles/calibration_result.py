@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.decimals import exact_decimal, short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.decimals import exact_decimal, short
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, Fact
 from dipapprox.privacy.profiles.extended import Extended

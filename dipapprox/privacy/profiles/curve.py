@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
+from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.numerics.decimals import short
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.selections import Pair

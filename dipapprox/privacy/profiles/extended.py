@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_FLOOR
 from fractions import Fraction
+from math import inf
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.decimals import outward, rounded_down
+from dipapprox.arithmetic.enclosure import Enclosure, rounded_to
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.decimals import outward, rounded_down
-from dipapprox.privacy.description import interval
 
 _PLACES = 20
 
@@ -52,13 +53,24 @@ class Extended:
             upper = self.upper + times * other.upper
         return Extended(self.lower + times * other.lower, upper)
 
-    def text(self) -> str:
+    def __float__(self) -> float:
+        """About its middle, or infinite: for people and plots, no bound."""
+        if self.lower is None or self.upper is None:
+            return inf
+        return float(Enclosure(self.lower, self.upper))
+
+    def __str__(self) -> str:
         """Write it for people."""
+        return format(self, "")
+
+    def __format__(self, spec: str) -> str:
+        """Write it for people, with ".4f", ".4e" or ".4g" to so many places; see `Enclosure`."""
         if self.lower is None:
             return "∞"
         if self.upper is None:
-            return f"at least {self.ends()[0]}"
-        return interval(Enclosure(self.lower, self.upper))
+            least = rounded_to(self.lower, spec, ROUND_FLOOR) if spec else self.ends()[0]
+            return f"at least {least}"
+        return format(Enclosure(self.lower, self.upper), spec)
 
     def ends(self) -> list[str]:
         """Return [lower, upper] as decimals rounded outward, or "inf"."""

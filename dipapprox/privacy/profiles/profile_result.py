@@ -8,17 +8,16 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
+from dipapprox.arithmetic.decimals import rounded_up, short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
-from dipapprox.numerics.decimals import rounded_up, short
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
 from dipapprox.privacy.description import (
     Description,
     Fact,
     Table,
     count,
-    interval,
 )
 from dipapprox.privacy.notation import (
     ends,
@@ -80,9 +79,7 @@ def curve_table(points: Sequence[Point]) -> Table:
     return Table(
         title="",
         columns=("ε_prv", "least δ"),
-        rows=tuple(
-            (short(Enclosure.exact(each.eps_prv), 6)[0], interval(each.delta)) for each in shown
-        ),
+        rows=tuple((short(Enclosure.exact(each.eps_prv), 6)[0], str(each.delta)) for each in shown),
         right=(0,),
     )
 
@@ -160,7 +157,7 @@ class LeastDelta(_AtOneEps):
 
     def describe(self) -> Description:
         """Return what people see of it."""
-        headline = f"least δ for ε_prv = {self.eps_prv}: {interval(self.delta_enclosure)}"
+        headline = f"least δ for ε_prv = {self.eps_prv}: {self.delta_enclosure}"
         facts = (*_witness_facts(self.run, self.witness), proved_fact(self.replayed))
         return self._described(headline, facts)
 
@@ -196,7 +193,7 @@ class LeastEpsPrv(_AtOneEps):
 
     def describe(self) -> Description:
         """Return what people see of it."""
-        headline = f"least ε_prv for δ = {self.delta}: {self.eps_prv_enclosure.text()}"
+        headline = f"least ε_prv for δ = {self.delta}: {self.eps_prv_enclosure}"
         if self.eps_prv_enclosure.infinite:
             headline += " (no ε_prv is enough)"
         facts = (*_witness_facts(self.run, self.witness), proved_fact(self.replayed))
@@ -390,8 +387,8 @@ class RenyiProfile(_AtOneEps):
 
     def describe(self) -> Description:
         """Return what people see of it."""
-        facts = [(f"D_{each.order}", each.divergence.text()) for each in self.orders]
-        facts.append(("zCDP ρ", f"{self.rho.text()} for all orders > 1"))
+        facts = [(f"D_{each.order}", str(each.divergence)) for each in self.orders]
+        facts.append(("zCDP ρ", f"{self.rho} for all orders > 1"))
         return self._described("largest Rényi divergences, in nats", facts)
 
 

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Protocol
 
-from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.digits import exact_text
 
 _MOST_PLACES = 4_000
 """No end is printed with more decimal places; ends closer to 0 are rounded to it or away."""
 
 
-def outward(enclosure: Enclosure, places: int = 0) -> tuple[str, str]:
+class Ends(Protocol):
+    """An enclosure."""
+
+    @property
+    def lower(self) -> Fraction:
+        """Its lower end."""
+
+    @property
+    def upper(self) -> Fraction:
+        """Its upper end."""
+
+    @property
+    def width(self) -> Fraction:
+        """upper - lower."""
+
+
+def outward(enclosure: Ends, places: int = 0) -> tuple[str, str]:
     """Write the ends as decimals: lower rounded down, upper rounded up.
 
     Enough places are used that rounding widens the interval by less than a thousandth. Ends that
@@ -30,7 +46,7 @@ def outward(enclosure: Enclosure, places: int = 0) -> tuple[str, str]:
     return rounded_down(enclosure.lower, places), rounded_up(enclosure.upper, places)
 
 
-def short(enclosure: Enclosure, digits: int = 10) -> tuple[str, str]:
+def short(enclosure: Ends, digits: int = 10) -> tuple[str, str]:
     """Write the ends for people: outward, to about `digits` significant digits of the larger end.
 
     A wide enclosure gets fewer digits: those after the first one or two that differ say nothing.
