@@ -1,14 +1,18 @@
 """The laws of samples: everything the kernel knows of each family.
 
 A family that is not in `FAMILIES` does not exist here: nothing is decided by what a family is not.
-Standard laws have the mean 0 and (on the reals) the scale 1. With w(z) = exp(-|z|^p / p),
+Standard laws have the mean 0 (Gumbel: the mode) and, on the reals, the scale 1. With
+w(z) = exp(-|z|^p / p) and v = exp(-z),
 
-    Gauss       p = 2    density w(z) / sqrt(2 pi)
-    Lap         p = 1    density w(z) / 2
-    LapPlus     p = 1    density w(z) for z >= 0, else 0
-    LapMinus    p = 1    density w(z) for z <= 0, else 0
-    DLap        p = 1    on the integers, mass of k proportional to w(k / scale)
-    DGauss      p = 2    on the integers, mass of k proportional to w(k / scale)
+    Gauss        p = 2    density w(z) / sqrt(2 pi)
+    Lap          p = 1    density w(z) / 2
+    LapPlus      p = 1    density w(z) for z >= 0, else 0
+    LapMinus     p = 1    density w(z) for z <= 0, else 0
+    Logistic              density v / (1 + v)^2
+    Gumbel                density v exp(-v)
+    GumbelMinus           that of Gumbel at -z
+    DLap         p = 1    on the integers, mass of k proportional to w(k / scale)
+    DGauss       p = 2    on the integers, mass of k proportional to w(k / scale)
 
 All of them are log-concave: for f(t) and g(t) = f(t - d), d >= 0, f(s) g(t) >= f(t) g(s) if s < t.
 They rise up to 0 and fall from there.
@@ -16,19 +20,23 @@ They rise up to 0 and fall from there.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
+from operator import mul
 
 from flint import arb, arb_poly, ctx
 
 from dipapprox.kernel.balls import between, spend_balls, to_ball
 from dipapprox.kernel.errors import Refused, Refuted
-from dipapprox.kernel.taylor import exponential, times
+from dipapprox.kernel.taylor import exponential, jet, times
 
 MOST_TERMS = 200_000
 """Of a sum over integers."""
+
+BOTH = (1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,81 +44,152 @@ class Family:
     """What laws of real numbers and of integers have in common.
 
     Attributes:
-        p: 1 or 2.
-        left, right: How much of the mass of w is left of it on either side of 0, up to a factor.
         mirror: The family of -Z.
+        sides: Of 0, those where samples may be; f > 0 there.
+        shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density or mass; d
+            is in units of the scale. Where there are such, E exp(s Z) < inf for all s for which
+            s * sign < 1 for each of them, and f(z) >= c e^-|z| on these sides of 0 for a c > 0.
+        is_light: Whether E exp(s |Z|) < inf for every s, and f > 0 everywhere.
+        is_exponential: Whether f is a multiple of e^-|z| on every side.
     """
 
-    p: int
-    sides: tuple[int, ...]
     mirror: str
+    sides: tuple[int, ...]
+    shifts: tuple[int, ...]
+    is_light: bool
+    is_exponential: bool
 
-    @property
-    def is_light(self) -> bool:
-        """Whether E exp(s |Z|) < inf for every s, and f > 0 everywhere."""
-        return self.p == 2
-
-    @property
-    def shifts(self) -> tuple[int, ...]:
-        """The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density or mass.
-
-        d is in units of the scale. Where there are such, E exp(s |Z|) < inf for s < 1, and f > 0 on
-        these sides of 0. For p = 1, |z| <= |z - d| + |d|; what is on one side has to stay there.
-        """
-        return self.sides if self.p == 1 else ()
-
-    def reach(self, bits: int) -> tuple[int, int]:
-        """Return how far from 0, to the left and to the right, w(z) is above about 2^-bits."""
-        far = 7 * bits // 10 + 1 if self.p == 1 else isqrt(7 * bits // 5 + 1) + 1
+    def _far(self, bits: int) -> tuple[int, int]:
+        """Return where w(z) is about 2^-bits, on both sides; p = 2 if it is light."""
+        far = isqrt(7 * bits // 5 + 1) + 1 if self.is_light else 7 * bits // 10 + 1
         left, right = (far if side in self.sides else 0 for side in (-1, 1))
         return left, right
 
 
 @dataclass(frozen=True, slots=True)
-class RealFamily(Family):
-    """Laws with a density.
+class RealFamily(Family, ABC):
+    """Laws with a density, which is entire or, if `is_exponential`, in two branches.
 
-    For p = 1 it has two branches, each the restriction of an entire function: `side` -1 says
-    z <= 0, 1 says z >= 0. For p = 2 it is entire.
+    Each branch is the restriction of an entire function: `side` -1 says z <= 0, 1 says z >= 0.
 
     Attributes:
         norms: What the integral of |f'| and the variation of f' are at most; None if f jumps.
-            Gauss: 2 phi(0) < 0.798 and, as phi' turns at -1 and 1, 4 phi(1) < 0.968. Lap:
-            2 f(0) = 1, and 1/2 + 1 + 1/2 = 2: f' rises to 1/2, jumps to -1/2, rises.
     """
 
     norms: tuple[Fraction, Fraction] | None
 
-    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
-        """Return what holds t -> f(centre + half * t) (`taylor`), which is on one side of 0.
+    @abstractmethod
+    def reach(self, bits: int) -> tuple[int, int]:
+        """Return how far from 0, to the left and to the right, all but about 2^-bits of Z is."""
 
-        (c + h t)^2 / 2 = c^2 / 2 + c h t + h^2 t^2 / 2.
-        """
-        if self.p == 2:
-            linear = exponential(-centre * half, terms)
-            both = times(linear, exponential(-half * half / 2, terms, 2), terms)
-            return both * ((-centre * centre / 2).exp() / (2 * arb.pi()).sqrt())
+    @abstractmethod
+    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
+        """Return what holds t -> f(centre + half * t) (`taylor`), which is on one side of 0."""
+
+    @abstractmethod
+    def above(self, z: arb) -> arb:
+        """Enclose Pr[Z >= z], with a small relative error where it is small."""
+
+    def below(self, z: arb) -> arb:
+        """Enclose Pr[Z <= z] = Pr[-Z >= -z] likewise."""
+        return _REAL[self.mirror].above(-z)
+
+
+class Normal(RealFamily):
+    """Gauss."""
+
+    def reach(self, bits: int) -> tuple[int, int]:
+        return self._far(bits)
+
+    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
+        """(c + h t)^2 / 2 = c^2 / 2 + c h t + h^2 t^2 / 2."""
+        linear = exponential(-centre * half, terms)
+        both = times(linear, exponential(-half * half / 2, terms, 2), terms)
+        return both * ((-centre * centre / 2).exp() / (2 * arb.pi()).sqrt())
+
+    def above(self, z: arb) -> arb:
+        """erfc(z / sqrt 2) / 2."""
+        return (z / arb(2).sqrt()).erfc() / 2
+
+
+class Laplace(RealFamily):
+    """Lap, and both halves of it."""
+
+    def reach(self, bits: int) -> tuple[int, int]:
+        return self._far(bits)
+
+    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
+        """A multiple of exp(-side * (c + h t)), or 0."""
         if side not in self.sides:
             return arb_poly()
         return exponential(-side * half, terms) * ((-side * centre).exp() / len(self.sides))
 
     def above(self, z: arb) -> arb:
-        """Enclose Pr[Z >= z], with a small relative error where it is small.
-
-        For p = 2 it is erfc(z / sqrt 2) / 2; for p = 1 and s sides with mass exp(-z) / s or
-        1 - exp(z) / s. It falls.
-        """
-        if self.p == 2:
-            return (z / arb(2).sqrt()).erfc() / 2
+        """For s sides with mass exp(-z) / s, or 1 - exp(z) / s. It falls."""
         side = int(z >= 0) - int(z < 0)
         if not side:
             return between(self.above(z.lower()), self.above(z.upper()))
         tail = (-side * z).exp() / len(self.sides) if side in self.sides else arb(0)
         return tail if side > 0 else 1 - tail
 
-    def below(self, z: arb) -> arb:
-        """Enclose Pr[Z <= z] likewise."""
-        return replace(self, sides=tuple([-side for side in self.sides])).above(-z)
+
+class Logistic(RealFamily):
+    """Logistic: with s = 1 / (1 + v) = Pr[Z <= z], f = s (1 - s), and f' = f (1 - 2 s).
+
+    So |f'| <= f, and E exp(s Z) = pi s / sin(pi s); v / (1 + v)^2 >= v / 4 for v <= 1.
+    """
+
+    def reach(self, bits: int) -> tuple[int, int]:
+        """Pr[|Z| >= t] <= 2 e^-t."""
+        return self._far(bits + 1)
+
+    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
+        """s' = f; f is even, and s is small on the left."""
+
+        def coefficients(z: arb, count: int) -> list[arb]:
+            flip = -1 if centre > 0 else 1
+            sums, found = [1 / (1 + (-flip * z).exp())], list[arb]()
+            for k in range(count):
+                found.append(sums[k] - sum(map(mul, sums, sums[::-1]), arb(0)))
+                sums.append(flip * half * found[k] / (k + 1))
+            return found
+
+        return jet(coefficients, centre, half, terms)
+
+    def above(self, z: arb) -> arb:
+        """1 / (1 + e^z)."""
+        return 1 / (1 + z.exp())
+
+
+class Gumbel(RealFamily):
+    """Gumbel and its mirror image: F(z) = exp(-v) = Pr[Z <= z], f = F' = v F, and v' = -v.
+
+    f(z - d) = e^d v exp(-e^d v) <= e^d f(z) for d > 0; E exp(s Z) is the gamma function at 1 - s;
+    v exp(-v) >= v / e for v <= 1.
+    """
+
+    def reach(self, bits: int) -> tuple[int, int]:
+        """Pr[Z >= t] <= e^-t, and Pr[Z <= -t] = exp(-e^t)."""
+        left, right = bits.bit_length() + 1, 7 * (bits + 1) // 10 + 1
+        return (left, right) if 1 in self.shifts else (right, left)
+
+    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
+        (sign,) = self.shifts
+
+        def coefficients(z: arb, count: int) -> list[arb]:
+            v, found = [(-sign * z).exp()], list[arb]()
+            below = [(-v[0]).exp()]
+            for k in range(count):
+                found.append(sum(map(mul, v, below[::-1]), arb(0)))
+                below.append(sign * half * found[k] / (k + 1))
+                v.append(-sign * half * v[k] / (k + 1))
+            return found
+
+        return jet(coefficients, centre, half, terms)
+
+    def above(self, z: arb) -> arb:
+        """1 - exp(-v); that -Z >= z, or Z <= -z, has the probability exp(-e^z)."""
+        return -(-((-z).exp())).expm1() if 1 in self.shifts else (-(z.exp())).exp()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +198,16 @@ class IntegerFamily(Family):
 
     The sum of w(j / scale) over j >= k >= 1 is w(k / scale) / (1 - r) at most, r the quotient of
     its first two terms, as quotients fall; it is that for p = 1, where they are all the same.
+
+    Attributes:
+        p: Of w.
     """
+
+    p: int
+
+    def reach(self, bits: int) -> tuple[int, int]:
+        """Return how far from 0, to the left and to the right, w(z) is above about 2^-bits."""
+        return self._far(bits)
 
     def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
         """Enclose Pr[Z = k] for k = first, ..., last."""
@@ -161,15 +249,27 @@ class IntegerFamily(Family):
         raise Refused("a sum over integers has too many terms")
 
 
-_GAUSS, _LAP = (Fraction(399, 500), Fraction(121, 125)), (Fraction(1), Fraction(2))
+_GUMBEL = Fraction(3679, 5000), Fraction(9403, 10_000)
+
+_REAL: Mapping[str, RealFamily] = {
+    # 2 phi(0) < 0.798; as phi' turns at -1 and 1, 4 phi(1) < 0.968.
+    "Gauss": Normal("Gauss", BOTH, (), True, False, (Fraction(399, 500), Fraction(121, 125))),
+    # 2 f(0) = 1, and 1/2 + 1 + 1/2 = 2: f' rises to 1/2, jumps to -1/2, rises.
+    "Lap": Laplace("Lap", BOTH, BOTH, False, True, (Fraction(1), Fraction(2))),
+    "LapPlus": Laplace("LapMinus", (1,), (1,), False, True, None),
+    "LapMinus": Laplace("LapPlus", (-1,), (-1,), False, True, None),
+    # 2 f(0) = 1/2; f' = s (1 - s) (1 - 2 s) turns at +-sqrt 3 / 18, and 2 sqrt 3 / 9 < 0.3850.
+    "Logistic": Logistic("Logistic", BOTH, BOTH, False, False, (Fraction(1, 2), Fraction(77, 200))),
+    # 2 f(0) = 2 / e < 0.7358; f' = (v^2 - v) e^-v turns at v = (3 +- sqrt 5) / 2: between -0.161121
+    # and 0.309005, whose distance is 0.470126.
+    "Gumbel": Gumbel("GumbelMinus", BOTH, (1,), False, False, _GUMBEL),
+    "GumbelMinus": Gumbel("Gumbel", BOTH, (-1,), False, False, _GUMBEL),
+}
 
 FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
-    "Gauss": RealFamily(2, (1, -1), "Gauss", _GAUSS),
-    "Lap": RealFamily(1, (1, -1), "Lap", _LAP),
-    "LapPlus": RealFamily(1, (1,), "LapMinus", None),
-    "LapMinus": RealFamily(1, (-1,), "LapPlus", None),
-    "DLap": IntegerFamily(1, (1, -1), "DLap"),
-    "DGauss": IntegerFamily(2, (1, -1), "DGauss"),
+    **_REAL,
+    "DLap": IntegerFamily("DLap", BOTH, BOTH, False, True, 1),
+    "DGauss": IntegerFamily("DGauss", BOTH, (), True, False, 2),
 }
 """By their names in programs."""
 
@@ -213,7 +313,7 @@ class Law:
     def has_kink(self) -> bool:
         """Whether it has a density that is not entire: then the mean is the only such place."""
         family = FAMILIES[self.family]
-        return isinstance(family, RealFamily) and family.p == 1
+        return isinstance(family, RealFamily) and family.is_exponential
 
     @property
     def is_discrete(self) -> bool:

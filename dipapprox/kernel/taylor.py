@@ -13,9 +13,13 @@ of c_k t^k; they need not be the same for all t. If D holds g, then, computed wi
    minus the ball P(-1) holds it; likewise P(1) minus P that from t to 1, and P(1) - P(-1) contains
    the whole integral.
 4. |e^v - sum of v^k / k! over k < n| <= |v|^n / n! e^|v| for real v (Lagrange).
+5. Let a_k(z) h^k be the coefficients of t -> f(z + h t) at t = 0. Then f(c + h t) is the sum of
+   a_k(c) h^k t^k over k < n, and a_n(z) h^n t^n for a z between c and c + h t (Lagrange).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from flint import arb, arb_poly
 
@@ -52,3 +56,18 @@ def exponential(rate: arb, terms: int, step: int = 1) -> arb_poly:
         power *= rate / count
     coefficients[0] += power * abs(rate).exp() * _PLACES
     return arb_poly(coefficients)
+
+
+def jet(
+    coefficients: Callable[[arb, int], list[arb]], centre: arb, half: arb, terms: int
+) -> arb_poly:
+    """Return what holds t -> f(c + h t) (5).
+
+    Args:
+        coefficients: Of t -> f(z + h t) for z in a ball, as many as are asked for.
+        centre, half: c and h.
+        terms: n >= 1.
+    """
+    found = coefficients(centre, terms)
+    found[0] += coefficients(centre + half * _PLACES, terms + 1)[terms] * _PLACES
+    return arb_poly(found)

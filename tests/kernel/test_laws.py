@@ -33,6 +33,9 @@ ORACLES = {
         lambda z: stats.expon.sf(-z),
         lambda z: stats.expon.cdf(-z),
     ),
+    "Logistic": (stats.logistic.pdf, stats.logistic.cdf, stats.logistic.sf),
+    "Gumbel": (stats.gumbel_r.pdf, stats.gumbel_r.cdf, stats.gumbel_r.sf),
+    "GumbelMinus": (stats.gumbel_l.pdf, stats.gumbel_l.cdf, stats.gumbel_l.sf),
 }
 
 
@@ -89,6 +92,9 @@ def test_densities_on_panels(name: str, centre: Fraction, half: Fraction, terms:
                     "Lap": (-side * z).exp() / 2,
                     "LapPlus": (-z).exp() if side > 0 else arb(0),
                     "LapMinus": z.exp() if side < 0 else arb(0),
+                    "Logistic": 1 / (2 * (z / 2).cosh()) ** 2,
+                    "Gumbel": (-z - (-z).exp()).exp(),
+                    "GumbelMinus": (z - z.exp()).exp(),
                 }
                 assert found(to_ball(Fraction(step, 4))).overlaps(branches[name])
             if terms == 40 and abs(centre) < 5 and half < 1:
@@ -155,7 +161,7 @@ def test_affine_images(name: str) -> None:
     mirrored = law.affine(Fraction(-1), Fraction(10))
     assert (mirrored.mean, mirrored.coefficient, mirrored.power) == (7, 2, -1)
     assert mirrored.affine(Fraction(-1), Fraction(10)) == law
-    assert (mirrored.family != name) == (name in ("LapPlus", "LapMinus"))
+    assert (mirrored.family == name) == (name in ("Gauss", "Lap", "Logistic", "DLap", "DGauss"))
     if name in REAL:
         half = law.affine(Fraction(-1, 2), Fraction(0))
         assert (half.mean, half.coefficient) == (Fraction(-3, 2), 1)
@@ -264,8 +270,8 @@ def weight(name: str, z: Fraction) -> arb:
     if isinstance(family, IntegerFamily):
         (found,) = family.masses(int(z), int(z), Fraction(1))
         return found
-    inside = not z or (1 if z > 0 else -1) in family.sides
-    return (-to_ball(abs(z) ** family.p) / family.p).exp() if inside else arb(0)
+    side = next((side for side in family.sides if side * z >= 0), 0)
+    return density(name, to_ball(z), side)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -281,6 +287,18 @@ def test_shifts_are_those_that_cost_their_length(name: str) -> None:
             assert holds == (sign in FAMILIES[name].shifts)
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_tails_where_shifts_cost_their_length(name: str) -> None:
+    """They fall like e^-|z| there, no faster and no slower, and faster on the other side."""
+    with precision(400):
+        for sign in (-1, 1):
+            ratios = [arb(d).exp() * weight(name, Fraction(sign * d)) for d in (1, 10, 100)]
+            if sign in FAMILIES[name].shifts:
+                assert all(arb("0.2") < ratio < arb("1.01") for ratio in ratios)
+            else:
+                assert ratios[-1] < arb("1e-900")
+
+
 def test_light_tails_are_those_of_squares() -> None:
     assert [name for name, family in FAMILIES.items() if family.is_light] == ["Gauss", "DGauss"]
 
@@ -288,10 +306,14 @@ def test_light_tails_are_those_of_squares() -> None:
 def test_norms_of_derivatives_are_hardly_more_than_they_are() -> None:
     with precision(100):
         bell = (2 * arb.pi()).sqrt()
+        ends = [(3 + sign * arb(5).sqrt()) / 2 for sign in (1, -1)]
+        turned = 2 * sum(abs((v * v - v) * (-v).exp()) for v in ends)
         true = {
             "Gauss": (2 / bell, 4 * arb("-0.5").exp() / bell),
             # The density rises to 1/2 and falls; f' rises to 1/2, jumps to -1/2, rises.
             "Lap": (arb(1), arb(2)),
+            "Logistic": (arb("0.5"), 2 * arb(3).sqrt() / 9),
+            **dict.fromkeys(("Gumbel", "GumbelMinus"), (2 * arb(-1).exp(), turned)),
         }
         for name, family in REAL.items():
             assert (family.norms is not None) == (name in true)
