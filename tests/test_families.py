@@ -13,9 +13,11 @@ from typing import Any, cast
 
 import pytest
 
+import dipapprox
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.events.event import Event
+from dipapprox.kernel.laws import FAMILIES as KERNELS
 from dipapprox.laws import families, tails
 from dipapprox.laws.distribution import Distribution, Scale, exponential_sides
 from dipapprox.laws.families import FAMILIES, LOGISTIC
@@ -175,6 +177,37 @@ def test_budgets_are_for_noise_whose_shifts_are_known_to_cost_that() -> None:
     noise: Any = SimpleNamespace(**{**vars(SAMPLE), "family": LOGISTIC})
     with pytest.raises(NotReal, match="logistic noise"):
         cones._source(noise, {})
+
+
+@each
+def test_the_kernel_knows_every_family(family: Family) -> None:
+    """It shares nothing with what is known here, and says the same of what both know."""
+    known = KERNELS[family.name]
+    assert set(known.shifts) == set(family.shifts)
+    assert set(known.sides) == set(family.sides)
+    assert known.is_exponential == family.is_exponential
+    assert FAMILIES[known.mirror] == family.mirror
+
+
+FIRST = """
+input q[2] in {0, 1}
+output first in {0, 1}
+adjacent linf 1
+x <- FAMILY(q[1], 2 / eps)
+y <- FAMILY(q[2], 2 / eps)
+if x > y then first <- 1 else first <- 0 end
+"""
+
+
+@each
+def test_verdicts_about_every_family_are_proved(family: Family) -> None:
+    program = dipapprox.parse(FIRST.replace("FAMILY", family.name))
+    found = dipapprox.profile(program, eps=1, eps_prv="1/4").delta_enclosure
+    low, high = found.lower, found.upper
+    proved = dipapprox.Options(proved=True)
+    for delta, answer in ((high + Fraction(1, 10**6), "DP"), (low - Fraction(1, 10**6), "Not_DP")):
+        verdict = dipapprox.verify(program, eps=1, eps_prv="1/4", delta=delta, options=proved)
+        assert verdict.answer.value == answer
 
 
 def test_a_new_family_is_a_file() -> None:

@@ -17,9 +17,8 @@ from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.grid import Accuracy, Leaves
-from dipapprox.kernel.lattice import Lattice
+from dipapprox.kernel.loading import named
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.panels import Panels
 from dipapprox.kernel.sampled import Space, mixed, rise
 
 MOST_VALUES = 10**7
@@ -99,10 +98,10 @@ def _spaces(
             found.added.add(data[0])
             samples[number] += 1
             found.samples = max(found.samples, samples[number])
-    made = {
-        grid: (Lattice if graph.discrete[grid] else Panels)(own, eps, accuracy)
-        for grid, own in leaves.items()
-    }
+    made = {}
+    for grid, own in leaves.items():
+        space = named("lattice.Lattice") if graph.discrete[grid] else named("panels.Panels")
+        made[grid] = space(own, eps, accuracy)
     return {number: made[top(number)] for number in parent}
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from dipapprox.kernel.adjacency import Input, Number, Value, all_inputs
 from dipapprox.kernel.budget import spend
@@ -23,7 +23,6 @@ from dipapprox.kernel.expressions import probabilities
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loading import named
-from dipapprox.kernel.loops import Head, absorbed
 from dipapprox.kernel.machine import Block, Machine, Tree, read_input
 from dipapprox.kernel.measures import Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
@@ -31,6 +30,9 @@ from dipapprox.kernel.reading import as_list, ascending
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.states import State, Stored, canonical, copied, held
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
+
+if TYPE_CHECKING:
+    from dipapprox.kernel.loops import Head
 
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""
@@ -159,7 +161,7 @@ class Run(Walk[State]):
             return going, [(end, end.measure.scalar) for end in ends]
 
         before, found = self._ended, list[State]()
-        left = absorbed(self.graph, map(self._head, states), turn)
+        left = named("loops.absorbed")(self.graph, map(self._head, states), turn)
         self._ended = before
         for last, scalar in left:
             measure = Measure(scalar, last.measure.components)

@@ -154,8 +154,3 @@ def _output(machine: Machine, json: object) -> Output:
     values = as_list(json, "an output", size + len(machine.reals))
     known = read_input(values[:size], tuple(domain for _, domain in machine.outputs))
     return (*known, *map(read_value, values[size:]))
-
-
-def _no_reals(proof: Proof) -> None:
-    if proof.machine.reals:
-        raise BadProof("intervals of real outputs do not bound delta")

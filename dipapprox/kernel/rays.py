@@ -8,14 +8,15 @@ says, let a sum of multiples >= 0 of guards and of what S says be a form
 
     sum of a_i z_i - c t + d    over the noise z_i (samples less their means)
 
-with a_i z_i <= |z_i| / size_i. No budget B < c serves at any eps > 0, where c is the least of all
-these runs; and no budget B < e - p serves every eps, where e is the least c - d, and p the sum of
-|z_i| / size_i at z. Where all noise is light, c > 0 and c - d > 0 stand for any number; where there
-is none, d < 0 = c does, too, and of guards alone, one of which is > 0, c = d = 0, or c - d = 0.
+with sign * a_i size_i <= 1 for the signs of the shifts of z_i (`laws`). No budget B < c serves at
+any eps > 0, where c is the least of all these runs; and no budget B < e - p serves every eps, where
+e is the least c - d, and p the sum of |z_i| / size_i at z. Where all noise is light, c > 0 and
+c - d > 0 stand for any number; where there is none, d < 0 = c does, too, and of guards alone, one
+of which is > 0, c = d = 0, or c - d = 0.
 
-Proof. On S the sum is >= 0, or -M h. So sum of |z_i| / size_i >= c t - d - M h at u_t, for one of
-finitely many runs. Noise that can be shifted has E exp(theta eps |z_i| / size_i) <= K for theta < 1
-and all eps that are large, or one (`laws`), so Pr[S | u_t] <= K exp(-theta eps (c t - d - M h))
+Proof. On S the sum is >= 0, or -M h. So sum of a_i z_i >= c t - d - M h at u_t, for one of
+finitely many runs. Noise that can be shifted has E exp(theta eps a_i z_i) <= K for theta < 1 and
+all eps that are large, or one (`laws`), so Pr[S | u_t] <= K exp(-theta eps (c t - d - M h))
 (Markov; with another K). If B served, Pr[S | u] <= e^(B eps t) Pr[S | u_t] for all t. At one eps
 the right side goes to 0 for B / c < theta < 1, as t grows, but Pr[S | u] > 0. As eps grows, t = 1,
 Pr[S | u] is at least exp(-eps sum of |z_i| / size_i) times a power of eps: densities are no less
