@@ -7,8 +7,10 @@ import re
 import runpy
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -33,15 +35,43 @@ if r > treshold then out <- 1 else out <- 0 end
 _STUB = """
 const made = [];
 class Range { constructor(...places) { this.places = places; } }
-class Diagnostic { constructor(range, message) { Object.assign(this, { range, message }); } }
-const vscode = { Range, Diagnostic, DiagnosticSeverity: { Error: 0 } };
+class Diagnostic {
+  constructor(range, message, severity) { Object.assign(this, { range, message, severity }); }
+}
+class Task {
+  constructor(definition, scope, name, source, execution) {
+    Object.assign(this, { name, execution });
+  }
+}
+class ProcessExecution { constructor(command, words) { this.words = [command, ...words]; } }
+const settings = JSON.parse(process.argv[2]);
+const vscode = {
+  Range, Diagnostic, DiagnosticSeverity: { Error: "error", Warning: "warning" },
+  Task, ProcessExecution, TaskScope: {}, TaskGroup: {},
+  workspace: { getConfiguration: (group) => ({ get: (name) => settings[`${group}.${name}`] }) },
+};
 const Module = require("node:module");
 const load = Module._load;
 Module._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...rest));
-const { diagnosticsOf } = require(process.argv[1]);
-const found = diagnosticsOf(process.argv[2], process.argv[3]);
-console.log(JSON.stringify(found.map((each) => [each.range.places, each.message])));
+const { diagnosticsOf, tasks } = require(process.argv[1]);
+const found = diagnosticsOf(process.argv[3], process.argv[4]);
+console.log(JSON.stringify({
+  diagnostics: found.map((each) => [each.severity, each.range.places, each.message]),
+  tasks: Object.fromEntries(tasks().map((each) => [each.name, each.execution.words])),
+}));
 """
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+
+
+def extension(errors: str = "", file: str = "", **settings: object) -> dict[str, Any]:
+    """What the extension makes of messages about a file, and its tasks, without an editor."""
+    declared = PACKAGE["contributes"]["configuration"]["properties"]
+    known = {name: each["default"] for name, each in declared.items()}
+    known |= {f"dipapprox.{name}": value for name, value in settings.items()}
+    words = ["node", "-e", _STUB, str(FOLDER / "extension.js"), json.dumps(known), errors, file]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def _errors(folder: Path) -> str:
@@ -80,14 +110,45 @@ def test_the_problem_matcher_finds_the_place_of_an_error(tmp_path: Path) -> None
     assert "unknown name 'treshold'" in found[pattern["message"]]
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+@needs_node
 def test_the_extension_shows_errors_at_their_place(tmp_path: Path) -> None:
-    words = ["node", "-e", _STUB, str(FOLDER / "extension.js"), _errors(tmp_path), "wrong.dpg"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    ((places, message),) = json.loads(done.stdout)
-    assert places == [4, 7, 4, 15]
+    ((severity, places, message),) = extension(_errors(tmp_path), "wrong.dpg")["diagnostics"]
+    assert (severity, places) == ("error", [4, 7, 4, 15])
     assert "unknown name 'treshold'" in message
     assert "hint: " in message
+
+
+UNUSED = "param K = 3\ninput q in {0, 1}\noutput out in {0, 1}\nout <- q\n"
+
+
+def _warnings(folder: Path) -> str:
+    (folder / "unused.dpg").write_text(UNUSED, encoding="utf-8")
+    words = [sys.executable, "-m", "dipapprox", "explain", str(folder / "unused.dpg"), "--json"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stderr
+
+
+@needs_node
+def test_the_extension_tells_warnings_from_errors(tmp_path: Path) -> None:
+    said = _warnings(tmp_path)
+    found = extension(said, "unused.dpg")["diagnostics"]
+    assert found == [["warning", [0, 6, 0, 7], "the parameter 'K' is not used"]]
+    (matcher,) = PACKAGE["contributes"]["problemMatchers"]
+    pattern = matcher["pattern"]
+    line = re.match(pattern["regexp"], said.splitlines()[0])
+    assert line is not None
+    assert line[pattern["severity"]] == "warning"
+    assert line[pattern["message"]] == "the parameter 'K' is not used"
+
+
+@needs_node
+def test_the_extension_asks_about_the_claims_of_the_file() -> None:
+    assert extension()["tasks"]["verify"] == ["dipapprox", "test", "${file}"]
+    claim = ["--eps", "1", "--delta", "0"]
+    assert extension(claim=claim)["tasks"]["verify"] == ["dipapprox", "verify", "${file}", *claim]
+    commands = {words[1] for words in extension()["tasks"].values()}
+    (declared,) = PACKAGE["contributes"]["taskDefinitions"]
+    assert commands <= set(declared["properties"]["command"]["enum"])
 
 
 def test_the_archive_holds_what_the_package_names(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
-// Errors at their place, and tasks that ask dipapprox about the program that is open.
+// Errors and warnings at their place, and tasks that ask dipapprox about the program that is open.
 "use strict";
 
 const { execFile } = require("node:child_process");
 const path = require("node:path");
 const vscode = require("vscode");
 
-const PLACE = /^(.*):(\d+):(\d+): (.*)$/;
+const PLACE = /^(.*):(\d+):(\d+): (warning: )?(.*)$/;
 
 function setting(name) {
   return vscode.workspace.getConfiguration("dipapprox").get(name);
@@ -19,7 +19,7 @@ function diagnosticsOf(text, file) {
     if (place && path.basename(place[1]) === path.basename(file)) {
       const row = Number(place[2]) - 1;
       const column = Number(place[3]) - 1;
-      found.push({ row, column, length: 1, message: place[4] });
+      found.push({ row, column, length: 1, warns: Boolean(place[4]), message: place[5] });
     } else if (found.length > 0) {
       const last = found[found.length - 1];
       const carets = /^ *\|[ ]*(\^+)/.exec(line);
@@ -27,9 +27,10 @@ function diagnosticsOf(text, file) {
       else if (line.startsWith("hint: ")) last.message += `\n${line}`;
     }
   }
-  return found.map(({ row, column, length, message }) => {
+  const { Error, Warning } = vscode.DiagnosticSeverity;
+  return found.map(({ row, column, length, warns, message }) => {
     const range = new vscode.Range(row, column, row, column + length);
-    const diagnostic = new vscode.Diagnostic(range, message, vscode.DiagnosticSeverity.Error);
+    const diagnostic = new vscode.Diagnostic(range, message, warns ? Warning : Error);
     diagnostic.source = "dipapprox";
     return diagnostic;
   });
@@ -58,12 +59,17 @@ function task(definition, name) {
   return made;
 }
 
-function tasks() {
+// What 'Verify This Program' asks: the claims that stand in the file, or the claim of the setting.
+function question() {
   const claim = setting("claim");
+  const asked = claim.length > 0 ? { command: "verify", arguments: claim } : { command: "test" };
+  return task({ type: "dipapprox", ...asked }, "verify");
+}
+
+function tasks() {
   return [
+    question(),
     task({ type: "dipapprox", command: "explain", arguments: ["--json"] }, "errors"),
-    task({ type: "dipapprox", command: "verify", arguments: claim }, "verify"),
-    task({ type: "dipapprox", command: "verify", arguments: [...claim, "--json"] }, "verify, JSON"),
     task({ type: "dipapprox", command: "prove", arguments: ["--reals"] }, "prove"),
   ];
 }
@@ -75,7 +81,7 @@ function activate(context) {
     vscode.workspace.onDidOpenTextDocument((document) => check(document, diagnostics)),
     vscode.workspace.onDidSaveTextDocument((document) => check(document, diagnostics)),
     vscode.workspace.onDidCloseTextDocument((document) => diagnostics.delete(document.uri)),
-    vscode.commands.registerCommand("dipapprox.verify", () => vscode.tasks.executeTask(tasks()[1])),
+    vscode.commands.registerCommand("dipapprox.verify", () => vscode.tasks.executeTask(question())),
     vscode.tasks.registerTaskProvider("dipapprox", {
       provideTasks: tasks,
       resolveTask: (given) => task(given.definition, given.name),
@@ -84,4 +90,4 @@ function activate(context) {
   vscode.workspace.textDocuments.forEach((document) => check(document, diagnostics));
 }
 
-module.exports = { activate, diagnosticsOf };
+module.exports = { activate, diagnosticsOf, tasks };
