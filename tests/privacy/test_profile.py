@@ -22,7 +22,11 @@ from dipapprox import (
     RenyiProfile,
     UserError,
 )
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.data_classes import replace
 from dipapprox.pairs import selected
+from dipapprox.privacy.compositions.result import ComposedCurve
+from dipapprox.privacy.profiles.curve import Envelope, Line
 from dipapprox.privacy.profiles.details import ListedDetails
 
 HALF = Fraction(1, 2)
@@ -190,6 +194,28 @@ def test_curves_are_decreasing_and_tight_at_points() -> None:
     assert finer.largest_gap < CURVE.largest_gap
     with pytest.raises(UserError, match="the curve covers"):
         CURVE.envelope.at(Fraction(1))
+
+
+@settings(deadline=None, max_examples=12)
+@given(
+    st.lists(st.fractions(0, 2, max_denominator=100), min_size=2, max_size=6, unique=True),
+    st.booleans(),
+)
+def test_the_largest_gap_is_that_of_the_envelope(budgets: list[Fraction], attained: bool) -> None:
+    """The profile of a shifted Laplace sample, with the lines that attain it and without."""
+    places = sorted(budgets)
+    known = [Enclosure.exact(Fraction(max(1 - math.exp((float(b) - 1) / 2), 0))) for b in places]
+    points = ComposedCurve.of(places, known).points
+    if attained:  # with x = e^eps_prv it is 1 - (x / e)^(1/2), and lies above its tangents
+        roots = [math.exp((min(float(b), 1) - 1) / 2) for b in places]
+        tangents = [Line(Fraction(1 - r / 2 - 1e-9), Fraction(1 / (2 * math.e * r))) for r in roots]
+        points = tuple(replace(p, line=t) for p, t in zip(points, tangents, strict=True))
+    envelope = Envelope(points)
+    gap = max(envelope.gap(k) for k in range(len(places) - 1))
+    step = (places[-1] - places[0]) / 100
+    widest = max(envelope.at(places[0] + k * step).width for k in range(101))
+    assert widest <= gap + Fraction(1, 10**20)
+    assert gap <= widest * Fraction(5, 4) + Fraction(1, 10**6)
 
 
 @settings(deadline=None, max_examples=8)

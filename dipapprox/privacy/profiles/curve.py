@@ -107,24 +107,16 @@ class Envelope:
     def gap(self, left: int) -> Fraction:
         """Bound the distance between the envelopes from point `left` to the next one.
 
-        Both envelopes are piecewise linear. Of the lower one only the lines of the ends and 0
-        are counted; the distance is largest where one of the two bends, or at an end.
+        Both are piecewise linear: it is largest where one of the two bends, or at an end.
         """
         a, b = self.points[left], self.points[left + 1]
         low, high = a.factor.lower, _upper(b.factor)
-        lines = (
-            (a.line.intercept, a.line.slope),
-            (b.line.intercept, b.line.slope),
-            (Fraction(0), Fraction(0)),
-        )
         places = [low, high, _upper(a.factor)]
-        for one, other in combinations(lines, 2):
-            if one[1] != other[1]:
-                places.append((one[0] - other[0]) / (one[1] - other[1]))
+        for one, other in combinations((a.line, b.line, Line(b.delta.lower, Fraction(0))), 2):
+            if one.slope != other.slope:
+                places.append((one.intercept - other.intercept) / (one.slope - other.slope))
         return max(
-            self._above(left, x) - max(a.line.at(x), b.line.at(x), Fraction(0))
-            for x in places
-            if low <= x <= high
+            self._above(left, x) - self._below(left, x) for x in places if low <= x <= high
         )
 
     def _between(self, left: int, x: Factor) -> Enclosure:
@@ -148,9 +140,9 @@ class Envelope:
         return min(chord, a.delta.upper)
 
     def _below(self, left: int, x: Fraction) -> Fraction:
+        # Before point b, D is at least D(x_b); an upper bound x of such a place may exceed x_b.
         a, b = self.points[left], self.points[left + 1]
-        reached = b.delta.lower if x <= b.factor.lower else Fraction(0)
-        return max(a.line.at(x), b.line.at(x), reached, Fraction(0))
+        return max(a.line.at(x), b.line.at(x), b.delta.lower)
 
 
 def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> Envelope:
