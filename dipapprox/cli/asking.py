@@ -249,7 +249,7 @@ def add_certificate(parser: argparse.ArgumentParser) -> None:
 
 def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
     """Add --plot, for answers that can be drawn."""
-    help = f"draw {what} into FILE.svg, .png or .pdf (matplotlib)"
+    help = f"draw {what} into FILE.svg; .png and .pdf need matplotlib"
     parser.add_argument("--plot", type=flags.path, metavar="FILE", help=help)
 
 

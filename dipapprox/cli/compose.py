@@ -92,7 +92,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
         found = asked.question.answer(pipeline, asked.options, reporter)
     if asked.plot is not None:
         for chart in found.charts():
-            plots.plot_along(chart, asked.plot)
+            plots.draw(chart, asked.plot)
     digest = None
     if asked.certificate is not None:
         found, digest = _certified(found, asked.certificate, asked.options)

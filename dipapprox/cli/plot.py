@@ -1,11 +1,10 @@
-"""Answers as pictures (`experiments.pictures`)."""
+"""Charts of answers as files: SVG as in reports, other formats with matplotlib (`pictures`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from math import ceil, nan
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dipapprox.experiments.pictures import (
     COLOURS,
@@ -17,71 +16,51 @@ from dipapprox.experiments.pictures import (
     set_heading,
     set_legend,
 )
-from dipapprox.privacy.heights import LARGEST_DRAWN, colours_of
-from dipapprox.privacy.notation import valuation_text
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.charts import Curve
-    from dipapprox.privacy.probabilities import OutputDistribution
-    from dipapprox.privacy.profiles.planes import Place, Planes
+from dipapprox.privacy.charts import Curve, Picture
+from dipapprox.privacy.heights import LARGEST_DRAWN, Heights, colours_of
+from dipapprox.privacy.profiles.planes import Place, Planes
 
 _IN_A_ROW = 3
 """Planes."""
 
 
-def plot_along(chart: Curve, path: Path) -> None:
-    """Draw a number that is enclosed along another.
+def draw(chart: Curve | Heights, path: Path) -> None:
+    """Draw a chart; the extension chooses the format.
 
     Raises:
-        UserError: If matplotlib is missing or the file cannot be written.
+        UserError: If the file cannot be written, or another format than SVG is wanted and
+            matplotlib is missing.
     """
+    if path.suffix.lower() == ".svg":
+        Picture(chart).save(path)
+    elif isinstance(chart, Heights):
+        _draw_planes(chart.planes, path)
+    else:
+        _draw_curve(chart, path)
+
+
+def _draw_curve(chart: Curve, path: Path) -> None:
     figure, axes = new_figure()
-    places = [float(place) for place, _ in chart.points]
-    lower = [float(each.lower) for _, each in chart.points]
-    upper = [float(each.upper) for _, each in chart.points]
-    axes.fill_between(places, lower, upper, color=COLOURS[0], alpha=0.35)
-    axes.plot(places, upper, color=COLOURS[0], linewidth=1.2)
+    for number, (name, points) in enumerate(chart.lines):
+        colour = COLOURS[number % len(COLOURS)]
+        places = [float(place) for place, _ in points]
+        lower = [float(each.lower) for _, each in points]
+        upper = [float(each.upper) for _, each in points]
+        axes.fill_between(places, lower, upper, color=colour, alpha=0.35)
+        axes.plot(places, upper, color=colour, linewidth=1.2, label=name)
     axes.set_xlabel(chart.across)
     axes.set_ylabel(chart.up)
     set_heading(axes, chart.title, chart.notes)
-    axes.set_xlim(places[0], places[-1])
+    axes.margins(x=0)
     axes.set_ylim(bottom=0)
-    set_delta_axis(axes.yaxis, upper)
-    axes.grid(alpha=0.3)
-    save(figure, path)
-
-
-def plot_densities(found: OutputDistribution, path: Path) -> None:
-    """Draw the mean densities of real outputs, outcome by outcome.
-
-    Raises:
-        UserError: If matplotlib is missing or the file cannot be written.
-    """
-    figure, axes = new_figure()
-    finite = found.output_cells[: len(found.output_cells) - found.real_outputs]
-    for number, each in enumerate(found.histograms):
-        edges = [float(part.lower) for part in each.bins] + [float(each.bins[-1].upper)]
-        heights = [float(part.mass.upper / (part.upper - part.lower)) for part in each.bins]
-        outputs = valuation_text(finite, each.outputs)
-        label = f"{each.name}, {outputs}" if outputs else each.name
-        axes.stairs(heights, edges, color=COLOURS[number % len(COLOURS)], label=label)
-    axes.set_xlabel("published number (unit of the output)")
-    axes.set_ylabel("density (probability per unit)")
-    input = valuation_text(found.inputs, found.input)
-    title = f"{found.program} at ε = {found.eps}" + (f" for {input}" if input else "")
-    set_heading(axes, title, found.about())
-    axes.set_ylim(bottom=0)
+    if chart.of_delta:
+        set_delta_axis(axes.yaxis, [float(y.upper) for _, y in chart.points])
     axes.grid(alpha=0.3)
     set_legend(figure, axes)
     save(figure, path)
 
 
-def plot_planes(found: Planes, path: Path) -> None:
-    """Draw δ over planes through a pair of inputs.
-
-    Raises:
-        UserError: If matplotlib is missing or the file cannot be written.
-    """
+def _draw_planes(found: Planes, path: Path) -> None:
     wide = min(len(found.planes), _IN_A_ROW)
     rows = ceil(len(found.planes) / wide)
     lines = found.notes()

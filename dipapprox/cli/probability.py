@@ -50,8 +50,9 @@ def run(words: argparse.Namespace, console: Console) -> int:
     result = asked.question.with_densities(asking.load(given), options, bins)
     if asked.json or result.outputs:
         show_answer(console, result, json=asked.json)
-    if asked.plot is not None and result.histograms:
-        plots.plot_densities(result, asked.plot)
+    if asked.plot is not None:
+        for chart in result.densities():
+            plots.draw(chart, asked.plot)
     asking.write_report(asked, given.source, result, None)
     if result.reason is None:
         return 0

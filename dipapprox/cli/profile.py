@@ -72,7 +72,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
         show_answer(console, answer, json=asked.json)
     around: tuple[Chart, ...] = ()
     if asked.plot is not None and isinstance(answer, PrivacyCurve | RenyiProfile):
-        plots.plot_along(answer.chart(), asked.plot)
+        plots.draw(answer.chart(), asked.plot)
     elif asked.plot is not None or asked.report is not None:
         around = review.around(program, answer, question.pairs, asked.options, asked.plot)
     asking.write_report(asked, given.source, answer, None, *around)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,11 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.charts import Chart
+from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, Signed, page
-from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, PrivacyCurve
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -35,6 +37,8 @@ FLAG = "--report"
 _MOST_PROBABILITIES = 5_000
 """Outputs times pairs: beyond them no profile is drawn with a verdict."""
 _POINTS = 33
+_WIDTH = Fraction(1, 1_000)
+"""Of the budget at which a profile comes down to a claimed δ."""
 
 
 def write(
@@ -95,15 +99,34 @@ def profile_of(
     if count is None or count * verdict.run.outputs > _MOST_PROBABILITIES:
         return ()
     claim = verdict.claim
-    last = claim.eps_prv * 5 / 4 if claim.eps_prv else claim.eps
     try:
+        least = Profile(eps=claim.eps, delta=claim.delta, width=_WIDTH, pairs=pairs)
+        reached = least.answer(program, options)
+        # Beyond the claim, and beyond where the profile comes down to its δ.
+        ends = [claim.eps_prv]
+        if isinstance(reached, LeastEpsPrv) and reached.eps_prv_enclosure.upper is not None:
+            ends.append(reached.eps_prv_enclosure.upper)
+        last = max(ends) * 5 / 4 or claim.eps
         question = Profile(eps=claim.eps, curve=Range(claim.eps * 0, last, _POINTS), pairs=pairs)
         found = question.answer(program, options)
     except (LimitReached, UserError):
         return ()
     if not isinstance(found, PrivacyCurve) or found.reason is not None:
         return ()
-    return (found.chart((claim.eps_prv, claim.delta, "the claim")),)
+    mark = claim.eps_prv, claim.delta, "the claim"
+    return (found.chart(mark, _of_all_pairs(verdict, found)),)
+
+
+def _of_all_pairs(verdict: Verdict, curve: PrivacyCurve) -> str | None:
+    """Say why the profile lies above the δ of a pair that refutes a claim, if it does."""
+    at, shown = curve.envelope.at(verdict.claim.eps_prv), verdict.delta_enclosure
+    if shown is None or at.lower <= shown.upper:
+        return None
+    stated = f"δ {known_to_be(shown)}"
+    return (
+        f"the profile is the largest δ of all pairs, at the claimed ε_prv {known_to_be(at)}; "
+        f"the verdict stopped at the first pair that refutes the claim, with {stated}"
+    )
 
 
 def around(
@@ -128,7 +151,7 @@ def around(
             print(f"no picture: {error.message}", file=sys.stderr)
         return ()
     if plot is not None:
-        plots.plot_planes(planes, plot)
+        plots.draw(Heights(planes), plot)
     for line in planes.lines():
         print(line, file=sys.stderr)
     return (Heights(planes),)

@@ -1,4 +1,4 @@
-"""Pictures, with matplotlib (the optional extra `plots`): how all of ours look and are saved.
+"""Pictures, with matplotlib (the optional extra `plots`): how those of sweeps look and are saved.
 
 Colours are those of Okabe and Ito, told apart with every kind of colour vision; lines differ in
 their markers as well. Axes name what they show and its unit. An SVG file carries its heading as a
@@ -15,6 +15,7 @@ from textwrap import wrap
 from typing import Any
 
 from dipapprox.errors import UserError
+from dipapprox.privacy.charts import needs_powers
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 MARKERS = "os^vDPX"
@@ -25,9 +26,6 @@ LEAST_DELTA = r"least $\delta$ (probability)"
 
 _CHARACTERS = 72
 """Of a line above a picture."""
-
-SMALL_DELTA = 0.01
-"""δs below this stand on a logarithmic axis."""
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -58,7 +56,7 @@ def _heading(title: str, lines: Iterable[str]) -> str:
 
 
 def set_delta_axis(axis: Any, values: Iterable[float]) -> None:
-    """Make an axis of a δ logarithmic where the δs are small; zeros lie below its end.
+    """Make an axis of a δ logarithmic where `needs_powers` says so; zeros lie below its end.
 
     Args:
         axis: `axes.xaxis` or `axes.yaxis`.
@@ -66,7 +64,7 @@ def set_delta_axis(axis: Any, values: Iterable[float]) -> None:
     """
     known = [value for value in values if isfinite(value)]
     positive = [value for value in known if value > 0]
-    if not positive or max(positive) >= SMALL_DELTA:
+    if not needs_powers(known):
         return
     end = max(min(positive), max(positive) * 1e-12)
     name = "x" if axis.axis_name == "x" else "y"
@@ -99,13 +97,14 @@ def line_style(number: int) -> dict[str, Any]:
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a picture that cannot be drawn, before anything is computed.
+    """Refuse a picture of an answer that cannot be drawn, before anything is computed.
 
     Raises:
-        UserError: If the name of the file stands for no format, or matplotlib is missing.
+        UserError: If the name of the file stands for no format, or for one that needs matplotlib,
+            which is missing.
     """
-    picture_format(path)
-    _load("matplotlib.figure")
+    if picture_format(path) != "svg":
+        _load("matplotlib.figure")
 
 
 def picture_format(path: Path) -> str:
@@ -144,5 +143,6 @@ def _load(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise UserError(
-            "--plot needs matplotlib, which is not installed", "pip install 'dipapprox[plots]'"
+            "this picture needs matplotlib, which is not installed",
+            "pip install 'dipapprox[plots]'; .svg files of one answer do not need it",
         ) from None

@@ -34,20 +34,27 @@ else:
 Scale: TypeAlias = Callable[[float], float]
 """From a value to a place in the picture."""
 
+Points: TypeAlias = tuple[tuple[Fraction, Enclosure], ...]
+"""Places, ascending, with bounds of a number there."""
+
 LOGARITHMIC_BELOW = Fraction(1, 100)
-"""A δ that matters below this stands on a logarithmic axis."""
+"""δs that are all below this stand on a logarithmic axis."""
 
 STYLE = (
     "svg.chart{--ink:#1b1b1b;--faint:#8883;--first:#0072B2;--second:#E69F00;--mark:#D55E00;"
-    "--under:#fff}"
+    "--third:#009E73;--fourth:#CC79A7;--under:#fff}"
     "@media(prefers-color-scheme:dark){svg.chart{--ink:#e8e8e8;--first:#56B4E9;--under:#16181a}}"
     "@media print{svg.chart{--ink:#000;--first:#0072B2;--under:#fff}}"
     "svg.chart text{fill:var(--ink);font:13px system-ui,sans-serif}"
     "svg.chart text.note{font-size:11.5px}svg.chart .paper{fill:var(--under)}"
     "svg.chart .axis{stroke:var(--ink);fill:none}svg.chart .grid{stroke:var(--faint)}"
     "svg.chart .bar0,svg.chart .cell{fill:var(--first)}svg.chart .bar1{fill:var(--second)}"
-    "svg.chart .open{opacity:.35}svg.chart .band{fill:var(--first);opacity:.35}"
-    "svg.chart .line{stroke:var(--first);stroke-width:1.5;fill:none}"
+    "svg.chart .open{opacity:.35}"
+    "svg.chart .of0{fill:var(--first);stroke:var(--first)}"
+    "svg.chart .of1{fill:var(--second);stroke:var(--second)}"
+    "svg.chart .of2{fill:var(--third);stroke:var(--third)}"
+    "svg.chart .of3{fill:var(--fourth);stroke:var(--fourth)}svg.chart .dashed{stroke-dasharray:5 3}"
+    "svg.chart .band{opacity:.35;stroke:none}svg.chart .line{stroke-width:1.5;fill:none}"
     "svg.chart .mark{fill:var(--mark)}svg.chart .tie{fill:var(--second)}"
     "svg.chart .blank{fill:none}"
 )
@@ -72,6 +79,8 @@ _DECADES = 12
 """The most a logarithmic axis shows."""
 _NARROW = 10_000
 """An enclosure so many times narrower than its number is written as one number."""
+_STYLES = 4
+"""Colours of lines; those after them are dashed."""
 _STEPS = 4
 _MOST_POINTS = 60
 """Of a curve that is also drawn between its points."""
@@ -124,20 +133,38 @@ class Bars(Chart):
 
 @dataclass(frozen=True, slots=True)
 class Curve(Chart):
-    """A number that is enclosed along another.
+    """A number that is enclosed along another, or several.
 
     Attributes:
-        points: Ascending; straight lines between them do not matter at the picture's accuracy.
+        points: Straight lines between them do not matter at the picture's accuracy.
         mark: A claimed point and its name, or None.
         notes: Its small print.
+        of_delta: Whether it is a δ, which may stand on a logarithmic axis.
+        name: What `points` are, where there are others.
+        others: Other numbers, by their names.
     """
 
     title: str
     across: str
     up: str
-    points: tuple[tuple[Fraction, Enclosure], ...]
+    points: Points
     mark: tuple[Fraction, Fraction, str] | None = None
     notes: tuple[str, ...] = ()
+    of_delta: bool = False
+    name: str = ""
+    others: tuple[tuple[str, Points], ...] = ()
+
+    @property
+    def lines(self) -> tuple[tuple[str, Points], ...]:
+        """All numbers, by their names."""
+        return ((self.name, self.points), *self.others)
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether its axis is."""
+        claimed = () if self.mark is None else (self.mark[1],)
+        drawn = [y.upper for _, points in self.lines for _, y in points]
+        return self.of_delta and needs_powers(drawn, claimed)
 
     @property
     def small_print(self) -> tuple[str, ...]:
@@ -146,7 +173,24 @@ class Curve(Chart):
 
     def drawn(self) -> tuple[float, Iterator[str]]:
         """Draw it."""
-        return _curve(self, 24 if self.mark is None else 44)
+        return _curve(self)
+
+
+def needs_powers(drawn: Sequence[Fraction | float], claimed: Sequence[Fraction] = ()) -> bool:
+    """Whether δs are told apart by powers of ten: from 0 on too many would lie on the axis.
+
+    Args:
+        drawn: So it is if all are small, or a fifth of those above 0 less than a hundredth of the
+            largest.
+        claimed: One that is small is enough.
+    """
+    positive = [each for each in drawn if each > 0]
+    if not positive:
+        return False
+    largest = max(positive)
+    flat = sum(100 * each < largest for each in positive)
+    small = [largest, *(each for each in claimed if each > 0)]
+    return min(small) < LOGARITHMIC_BELOW or 5 * flat >= len(positive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +221,7 @@ class Picture:
         return self.svg()
 
 
-def between(
-    budgets: Sequence[Fraction], at: Callable[[Fraction], Enclosure]
-) -> tuple[tuple[Fraction, Enclosure], ...]:
+def between(budgets: Sequence[Fraction], at: Callable[[Fraction], Enclosure]) -> Points:
     """Evaluate bounds at points, and between them if these are few."""
     places = list(budgets)
     if len(places) <= _MOST_POINTS:
@@ -249,19 +291,22 @@ def _bars(chart: Bars) -> tuple[float, Iterator[str]]:
     return first + size * len(shown) + (24 if more else 8), drawn()
 
 
-def _curve(chart: Curve, top: float) -> tuple[float, Iterator[str]]:
-    points = [(float(x), float(y.lower), float(y.upper)) for x, y in chart.points]
+def _curve(chart: Curve) -> tuple[float, Iterator[str]]:
+    lines = [
+        (name, [(float(x), float(y.lower), float(y.upper)) for x, y in points])
+        for name, points in chart.lines
+    ]
     claim = chart.mark
     marked = [] if claim is None else [(float(claim[0]), float(claim[1]))]
+    named = [name for name, _ in lines] if len(lines) > 1 else []
+    points = [point for _, line in lines for point in line]
     largest = max([high for _, _, high in points] + [y for _, y in marked]) or 1.0
-    claimed = [claim[1]] if claim is not None and claim[1] > 0 else []
-    most = max(y.upper for _, y in chart.points)
-    small = min([most, *claimed]) < LOGARITHMIC_BELOW and most > 0
     xs = [x for x, _, _ in points] + [x for x, _ in marked]
     right = max(xs) if max(xs) > min(xs) else min(xs) + 1
     across = linear(min(xs), right, _LEFT, WIDTH - _RIGHT)
+    top = 24.0 + 20 * (len(named) + len(marked))
     bottom = top + _HEIGHT
-    if small:
+    if chart.logarithmic:
         positive = [low for _, low, _ in points if low > 0] + [y for _, y in marked if y > 0]
         up, ups = decades(min(positive, default=largest), largest, bottom, top, _DECADES)
     else:
@@ -269,8 +314,15 @@ def _curve(chart: Curve, top: float) -> tuple[float, Iterator[str]]:
         ups = [(up(value), f"{value:g}") for value in ticks(0.0, largest * 1.08)]
 
     def drawn() -> Iterator[str]:
+        for k, name in enumerate(named):
+            yield rectangle(_LEFT, 8 + 20 * k, 12, 12, f"of{k % _STYLES}")
+            yield words(_LEFT + 16, 17 + 20 * k, name)
         if claim is not None:
-            yield from (mark(_LEFT + 5, 13, "mark"), words(_LEFT + 16, 17, claim[2]))
+            down = 20 * len(named)
+            yield from (
+                mark(_LEFT + 5, 13 + down, "mark"),
+                words(_LEFT + 16, 17 + down, claim[2]),
+            )
         for y, name in ups:
             yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>'
             yield words(_LEFT - 6, y + 4, name, "end")
@@ -278,12 +330,14 @@ def _curve(chart: Curve, top: float) -> tuple[float, Iterator[str]]:
             x = across(value)
             yield f'<path class="grid" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
             yield words(x, bottom + 16, f"{value:g}", "middle")
-        upper = [f"{across(x):.1f} {up(high):.1f}" for x, _, high in points]
-        lower = [f"{across(x):.1f} {up(low):.1f}" for x, low, _ in reversed(points)]
-        yield f'<path class="band" d="M{"L".join(upper + lower)}Z"/>'
-        yield f'<path class="line" d="M{"L".join(upper)}"/>'
+        for k, (_, line) in enumerate(lines):
+            upper = [f"{across(x):.1f} {up(high):.1f}" for x, _, high in line]
+            lower = [f"{across(x):.1f} {up(low):.1f}" for x, low, _ in reversed(line)]
+            style = f"of{k % _STYLES}{' dashed' if k % (2 * _STYLES) >= _STYLES else ''}"
+            yield f'<path class="{style} band" d="M{"L".join(upper + lower)}Z"/>'
+            yield f'<path class="{style} line" d="M{"L".join(upper)}"/>'
         yield f'<path class="axis" d="M{_LEFT} {top:.1f}V{bottom:.1f}H{WIDTH - _RIGHT}"/>'
-        yield words(_LEFT - 6, top - 8, f"{chart.up}{', logarithmic' if small else ''}")
+        yield words(_LEFT - 6, top - 8, f"{chart.up}{', logarithmic' * chart.logarithmic}")
         yield words((_LEFT + WIDTH - _RIGHT) / 2, bottom + 36, chart.across, "middle")
         yield from (mark(across(x), up(y), "mark") for x, y in marked)
 

@@ -17,6 +17,12 @@ class Bin:
     upper: Fraction
     mass: Enclosure
 
+    @property
+    def density(self) -> Enclosure:
+        """The mean density there."""
+        width = self.upper - self.lower
+        return Enclosure(self.mass.lower / width, self.mass.upper / width)
+
 
 @dataclass(frozen=True, slots=True)
 class Histogram:

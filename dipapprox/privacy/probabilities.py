@@ -38,7 +38,7 @@ from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
     from dipapprox.privacy import charts
-    from dipapprox.privacy.charts import Chart
+    from dipapprox.privacy.charts import Chart, Curve
     from dipapprox.privacy.published import probabilities as published
 else:
     charts = Deferred("dipapprox.privacy.charts")
@@ -100,7 +100,7 @@ class OutputDistribution(RunResult):
         }
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the probabilities of the outputs, drawn."""
+        """Return the probabilities of the outputs, drawn, and densities, where they are known."""
         if not self.outputs:
             return ()
         groups = tuple(
@@ -110,7 +110,29 @@ class OutputDistribution(RunResult):
         input = valuation_text(self.inputs, self.input)
         title = f"{self.program} at ε = {self.eps}: probabilities of outputs"
         series = f"input {input}" if input else "without inputs"
-        return (charts.Bars(title, (series,), groups, self.about()),)
+        return (charts.Bars(title, (series,), groups, self.about()), *self.densities())
+
+    def densities(self) -> tuple[Curve, ...]:
+        """Return the mean densities of real outputs, drawn, outcome by outcome."""
+        if not self.histograms:
+            return ()
+        finite = self.output_cells[: len(self.output_cells) - self.real_outputs]
+        (name, points), *others = (
+            (f"{each.name}{', ' if each.outputs else ''}{valuation_text(finite, each.outputs)}",
+             tuple((end, part.density) for part in each.bins for end in (part.lower, part.upper)))
+            for each in self.histograms
+        )  # fmt: skip
+        input = valuation_text(self.inputs, self.input)
+        curve = charts.Curve(
+            title=f"{self.program} at ε = {self.eps}{' for ' if input else ''}{input}",
+            across="published number (unit of the output)",
+            up="density (probability per unit)",
+            points=points,
+            notes=self.about(),
+            name=name,
+            others=tuple(others),
+        )
+        return (curve,)
 
     def describe(self) -> Description:
         """Return what people see of it: a table, and what it leaves out."""

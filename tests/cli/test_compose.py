@@ -89,7 +89,7 @@ def test_programs_and_pipelines(specs: Path) -> None:
 
 def test_a_picture(specs: Path) -> None:
     assert run("compose", "noise.toml", "--curve", "0:2:5", "--plot", "x.svg")[0] == 0
-    assert (specs / "x.svg").read_bytes().startswith(b"<?xml")
+    assert (specs / "x.svg").read_bytes().startswith(b"<svg")
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import dipapprox
+from dipapprox.cli import review
+from dipapprox.privacy.charts import Curve
 from dipapprox.privacy.description import Description, Table, Tone
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, Signed, page
+from dipapprox.privacy.verdict import Verdict
+from dipapprox.questions import kinds
 from dipapprox.questions.verify import Verify
 from tests.cli.running import run
 
@@ -79,6 +86,37 @@ def test_a_violated_claim(tmp_path: Path) -> None:
     # The witness as bars, the profile with the claim.
     assert found.count["figure"] == 2 and found.count["rect"] >= 4
     assert found.count["circle"] == 2 and "the claim" in found.words  # and its name
+
+
+@pytest.mark.parametrize(("eps_prv", "delta"), [("1/10", "1/100"), ("1/100", "0"), ("3", "1/100")])
+def test_the_profile_goes_beyond_the_claim_and_where_it_meets_its_delta(
+    eps_prv: str, delta: str
+) -> None:
+    program = dipapprox.parse(Path("svt_gauss"))
+    verdict = dipapprox.verify(program, eps="1/2", eps_prv=eps_prv, delta=delta)
+    assert isinstance(verdict, Verdict)
+    pairs = kinds.pairs("all", "pairs")
+    (chart,) = review.profile_of(program, verdict, pairs, Options())
+    assert isinstance(chart, Curve)
+    assert chart.points[0][1].lower > Fraction(delta) >= chart.points[-1][1].upper
+    assert chart.points[-1][0] > Fraction(eps_prv)
+
+
+def test_the_profile_says_why_it_is_above_the_pair_of_a_verdict(tmp_path: Path) -> None:
+    out = tmp_path / "svt.html"
+    run("verify", *SVT, "--delta", "1/100", "--report", str(out))
+    words_of = said(out)[1]
+    assert "δ of this pair[0.01774002933, 0.01774002934]" in words_of
+    wanted = (
+        "the profile is the largest δ of all pairs, at the claimed ε_prv in [0.0239073584, "
+        "0.02390735841]; the verdict stopped at the first pair that refutes the claim, "
+        "with δ in [0.01774002933, 0.01774002934]"
+    )
+    assert wanted in words_of
+    single = tmp_path / "single.html"
+    pair = ("--pairs", "0,0~1,1")
+    run("verify", *SVT, "--delta", "1/100", *pair, "--report", str(single))
+    assert "the verdict stopped" not in said(single)[1]
 
 
 def test_a_report_is_never_overwritten(tmp_path: Path) -> None:

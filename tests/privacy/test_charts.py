@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from fractions import Fraction
+from math import exp
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,17 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError
-from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, Picture, figure, svg, ticks
+from dipapprox.privacy.charts import (
+    STYLE,
+    WIDTH,
+    Bars,
+    Curve,
+    Picture,
+    figure,
+    needs_powers,
+    svg,
+    ticks,
+)
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
@@ -95,9 +107,42 @@ def test_bars_stay_inside(pairs: list[tuple[Fraction, Fraction]]) -> None:
 def test_small_deltas_stand_on_a_logarithmic_axis() -> None:
     points = tuple((Fraction(k), Enclosure.exact(Fraction(1, 10 ** (2 * k + 1)))) for k in range(4))
     claim = (Fraction(2), Fraction(1, 10**6), "claim")
-    shown = texts(svg(Curve("t", "x", "δ", points, claim)))
+    shown = texts(svg(Curve("t", "x", "δ", points, claim, of_delta=True)))
     assert "1e-6" in shown and "δ, logarithmic" in shown
-    assert "δ" in texts(svg(Curve("t", "x", "δ", points[:1])))
+    assert "δ" in texts(svg(Curve("t", "x", "δ", points[:1], of_delta=True)))
+    assert "δ" in texts(svg(Curve("t", "x", "δ", points, claim)))
+
+
+def test_a_profile_that_falls_by_many_powers_of_ten_stands_on_a_logarithmic_axis() -> None:
+    """A Gaussian sample's, 0.38 at 0 and 3e-10 at 6; one that only reaches 0 is seen from 0 on."""
+    phi = NormalDist().cdf
+    places = [Fraction(k, 4) for k in range(25)]
+    falling = [phi(0.5 - float(e)) - exp(float(e)) * phi(-0.5 - float(e)) for e in places]
+    assert falling[0] > 0.38 and falling[-1] < 3e-9
+    assert needs_powers(falling)
+    reaching = [max(1 - exp((float(e) - 1) / 2), 0.0) for e in places]
+    assert not needs_powers(reaching)
+    assert not needs_powers([0.0, 0.0])
+
+
+LINES = st.lists(st.lists(PROBABILITIES, min_size=2, max_size=4), min_size=1, max_size=9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(LINES)
+def test_several_numbers_in_one_picture_are_named_and_told_apart(
+    lines: list[list[Fraction]],
+) -> None:
+    drawn = [tuple((Fraction(k), Enclosure(y / 2, y)) for k, y in enumerate(ys)) for ys in lines]
+    others = tuple((f"line {k}", each) for k, each in enumerate(drawn[1:], 1))
+    picture = svg(Curve("a title", "across", "up", drawn[0], name="line 0", others=others))
+    inside(picture)
+    no_text_over_data(picture)
+    named = [text for text in texts(picture) if text.startswith("line ")]
+    assert named == ([f"line {k}" for k in range(len(lines))] if others else [])
+    styles = re.findall(r'class="(of\d(?: dashed)?) line"', picture)
+    assert len(styles) == len(lines)
+    assert len(set(styles)) == min(len(lines), 8)
 
 
 @settings(max_examples=15, deadline=None)

@@ -166,7 +166,7 @@ class ComposedAnswer(Result):
         title = "privacy profile of the composition"
         runs = tuple(run.text() for run in self.pipeline.runs)
         across, up = "budget ε_prv (no unit)", "least δ (probability)"
-        return (Curve(title, across, up, drawn, notes=runs),)
+        return (Curve(title, across, up, drawn, notes=runs, of_delta=True),)
 
     def describe(self) -> Description:
         """Return what people see of it."""

@@ -115,9 +115,7 @@ class Envelope:
         for one, other in combinations((a.line, b.line, Line(b.delta.lower, Fraction(0))), 2):
             if one.slope != other.slope:
                 places.append((one.intercept - other.intercept) / (one.slope - other.slope))
-        return max(
-            self._above(left, x) - self._below(left, x) for x in places if low <= x <= high
-        )
+        return max(self._above(left, x) - self._below(left, x) for x in places if low <= x <= high)
 
     def _between(self, left: int, x: Factor) -> Enclosure:
         # The profile is non-increasing: its value at x lies between those at the ends of x.

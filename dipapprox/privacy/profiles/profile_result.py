@@ -237,11 +237,14 @@ class PrivacyCurve(_AtOneEps):
         headline = f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
         return self._described(headline, facts, (curve_table(points),))
 
-    def chart(self, mark: tuple[Fraction, Fraction, str] | None = None) -> Curve:
+    def chart(
+        self, mark: tuple[Fraction, Fraction, str] | None = None, note: str | None = None
+    ) -> Curve:
         """Draw the profile.
 
         Args:
             mark: (eps_prv, delta, name) of a point to show with it.
+            note: What is said beneath it, besides what it is about.
         """
         points = [point.eps_prv for point in self.envelope.points]
         return Curve(
@@ -250,7 +253,8 @@ class PrivacyCurve(_AtOneEps):
             up="least δ (probability)",
             points=between(points, self.envelope.at),
             mark=mark,
-            notes=self.about(),
+            notes=self.about() if note is None else (*self.about(), note),
+            of_delta=True,
         )
 
     def charts(self) -> tuple[Chart, ...]:

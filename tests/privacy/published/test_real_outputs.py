@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import exp
-from pathlib import Path
 from statistics import NormalDist
 
 import pytest
 
 import dipapprox
-from dipapprox.cli.plot import plot_densities
 from dipapprox.errors import UserError
+from dipapprox.privacy.charts import svg
 from dipapprox.privacy.notation import NumberSet, valuation_text
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import output_distribution
@@ -176,15 +175,19 @@ def test_masses_of_intervals_and_outcomes() -> None:
     check_schema("probability", whole.to_dict())
 
 
-def test_a_density_is_cut_into_masses(tmp_path: Path) -> None:
+def test_a_density_is_cut_into_masses() -> None:
     program = mechanism("Gauss")
     found = output_distribution(program, Fraction(1), (Fraction(1),), Options(), bins=12)
     (histogram,) = found.histograms
     for each in histogram.bins:
         wanted = PHI(float(each.upper - 1) / 2) - PHI(float(each.lower - 1) / 2)
         assert abs(float(each.mass.upper) - wanted) < 1e-5
-    plot_densities(found, tmp_path / "density.svg")
-    assert "density" in (tmp_path / "density.svg").read_text()
+    (curve,) = found.densities()
+    for (low, bounds), (high, same) in zip(curve.points[::2], curve.points[1::2], strict=True):
+        mass = PHI(float(high - 1) / 2) - PHI(float(low - 1) / 2)
+        assert bounds == same
+        assert abs(float(bounds) * float(high - low) - mass) < 1e-5
+    assert "density" in svg(curve)
 
 
 @pytest.mark.parametrize("where", ["y", "0 <= z", "1 <= y >= 2", "y in 0..1"])
