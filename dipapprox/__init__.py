@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
     from dipapprox.errors import LimitReached, SourceError, UserError
     from dipapprox.language.core import Program
-    from dipapprox.language.functions.maps import clamp, rounded
     from dipapprox.language.functions.mechanism import (
         Mechanism,
         mechanism,
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
         argmax,
         argmin,
         choose,
+        clamp,
         discrete_gauss,
         discrete_laplace,
         exp,
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
         logistic,
         maximum,
         minimum,
+        rounded,
         sqrt,
         where,
     )
-    from dipapprox.language.functions.quantities import Condition, Quantity
-    from dipapprox.language.functions.weights import Weight
+    from dipapprox.language.functions.symbols import Condition, Quantity, Weight
     from dipapprox.language.load import OpenProgram
     from dipapprox.limits import Limits
     from dipapprox.privacy.certificate import Certificate, ProgramText
@@ -86,10 +86,6 @@ _HOMES = {
     ),
     "dipapprox.language.core": ("Program",),
     "dipapprox.language.load": ("OpenProgram",),
-    "dipapprox.language.functions.maps": (
-        "clamp",
-        "rounded",
-    ),
     "dipapprox.language.functions.mechanism": (
         "Mechanism",
         "mechanism",
@@ -98,6 +94,7 @@ _HOMES = {
         "argmax",
         "argmin",
         "choose",
+        "clamp",
         "discrete_gauss",
         "discrete_laplace",
         "exp",
@@ -112,14 +109,15 @@ _HOMES = {
         "logistic",
         "maximum",
         "minimum",
+        "rounded",
         "sqrt",
         "where",
     ),
-    "dipapprox.language.functions.quantities": (
+    "dipapprox.language.functions.symbols": (
         "Condition",
         "Quantity",
+        "Weight",
     ),
-    "dipapprox.language.functions.weights": ("Weight",),
     "dipapprox.limits": ("Limits",),
     "dipapprox.arithmetic.enclosure": (
         "Enclosure",

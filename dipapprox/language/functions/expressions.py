@@ -1,4 +1,4 @@
-"""Expressions: a function for each node type; what is in no table is refused."""
+"""Names, items, and expressions: a rule for each kind of node; what has none is refused."""
 
 from __future__ import annotations
 
@@ -8,273 +8,383 @@ from fractions import Fraction
 from math import isinf
 from typing import Any
 
-from dipapprox.language.functions import calls, objects, operators, places
-from dipapprox.language.functions.arithmetic import combine
-from dipapprox.language.functions.comparisons import compare
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import SourceError
+from dipapprox.language.functions import library, objects, operators
 from dipapprox.language.functions.machine import (
     ERRORS,
     SCALARS,
+    Annotation,
+    Class,
+    Function,
     Machine,
     Raised,
     Scope,
     Stream,
     Text,
     Word,
+    kind_of,
+    plain,
+    rule,
 )
-from dipapprox.language.functions.quantities import Condition, Quantity
+from dipapprox.language.functions.objects import function_of, several
+from dipapprox.language.functions.operators import items, key, listed, truth, whole
 from dipapprox.language.functions.symbols import Symbolic
-from dipapprox.language.functions.values import items, key, kind_of, listed, truth
-from dipapprox.language.functions.variables import (
-    assign,
-    bind,
-    index,
-    item,
-    look_up,
-    targets_of,
-)
+from dipapprox.language.functions.words import NO_RULE, of_unknown
 
 
-def condition(machine: Machine, node: ast.expr, scope: Scope) -> bool:
-    """Evaluate an expression, and decide whether it is true."""
-    return truth(machine, node, machine.evaluate(node, scope))
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A name of a file whose statement is not followed: whoever uses it hears why.
+
+    Attributes:
+        error: Why.
+        mechanism: Whether it would be a mechanism.
+    """
+
+    error: SourceError
+    mechanism: bool = False
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def look_up(machine: Machine, name: str, scope: Scope) -> Any:
+    """Return the value of a name."""
+    holder = scope.holder(name)
+    if holder is not None and name in holder.values:
+        found = holder.values[name]
+        if isinstance(found, Unread):
+            raise found.error
+        return found
+    if holder is not None and holder.kind != "module":
+        raise machine.refusal(f"'{name}' has no value yet", kind="name error")
+    if name in ERRORS:
+        return ERRORS[name]
+    word = library.builtin(name)
+    if word is None:
+        message = f"NameError: name '{name}' is not defined"
+        raise machine.refusal(message, of_unknown(name), "error")
+    return word
+
+
+def bind(machine: Machine, name: str, value: Any, scope: Scope) -> None:
+    """Give a name a value: in the scope, or in an outer one if it is `nonlocal`."""
+    holder = scope if name in scope.local else scope.outer and scope.outer.holder(name)
+    if holder is None or holder.fixed:
+        hint = "only what a mechanism returns is published; nothing else may leave it"
+        raise machine.refusal(f"the mechanism assigns '{name}' outside itself", hint, "error")
+    holder.values[name] = value
+
+
+def access(machine: Machine, target: Any, scope: Scope) -> tuple[Callable[..., Any], ...]:
+    """Return how a target is read, assigned, and deleted: what it consists of is evaluated once."""
+    match target:
+        case ast.Name(id=name):
+            return (
+                lambda: look_up(machine, name, scope),
+                lambda value: bind(machine, name, value, scope),
+                lambda: _unbind(machine, name, scope),
+            )
+        case ast.Attribute(value=value, attr=name):
+            of = machine.evaluate(value, scope)
+            return (
+                lambda: objects.attribute(machine, of, name),
+                lambda value: objects.set_attribute(machine, of, name, value),
+            )
+        case ast.Subscript(value=value):
+            of, at = machine.evaluate(value, scope), _index(machine, target, scope)
+            return (
+                lambda: item(machine, of, at),
+                lambda value: _set_item(machine, of, at, value),
+                lambda: _delete_item(machine, of, at),
+            )
+        case _:
+            raise machine.refusal("this is nothing to assign to")
+
+
+def assign(machine: Machine, target: ast.expr, value: Any, scope: Scope) -> None:
+    """Assign to a target."""
+    before, machine.node = machine.node, target
+    if isinstance(target, ast.Tuple | ast.List):
+        for part, each in _unpacked(machine, target.elts, value):
+            assign(machine, part, each, scope)
+    else:
+        access(machine, target, scope)[1](value)
+    machine.node = before
+
+
+def _unpacked(machine: Machine, parts: list[ast.expr], value: Any) -> list[tuple[Any, Any]]:
+    stars = [place for place, part in enumerate(parts) if isinstance(part, ast.Starred)]
+    if isinstance(value, Stream) and not stars:
+        found = []
+        for each in items(machine, value):  # Python asks for one more than there are targets
+            found.append(each)
+            if len(found) > len(parts):
+                break
+    else:
+        found = listed(machine, value)
+    if len(found) < len(parts) - len(stars):
+        raise machine.raised("ValueError", "not enough values to unpack")
+    if len(found) > len(parts) and not stars:
+        raise machine.raised("ValueError", "too many values to unpack")
+    if stars:
+        starred: Any = parts[stars[0]]
+        end = len(found) - (len(parts) - stars[0] - 1)
+        found[stars[0] : end] = [found[stars[0] : end]]
+        parts = [*parts[: stars[0]], starred.value, *parts[stars[0] + 1 :]]
+    return list(zip(parts, found, strict=True))
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+def _index(machine: Machine, node: ast.Subscript, scope: Scope) -> Any:
+    """Return what stands in brackets: a number, a key or a slice."""
+    if not isinstance(node.slice, ast.Slice):
+        return machine.evaluate(node.slice, scope)
+    ends: list[int | None] = []
+    for each in (node.slice.lower, node.slice.upper, node.slice.step):
+        value = None if each is None else machine.evaluate(each, scope)
+        ends.append(None if value is None else whole(machine, value))
+    return slice(*ends)
+
+
+def item(machine: Machine, value: Any, where: Any) -> Any:
+    """Return value[where]."""
+    value = plain(value)
+    if isinstance(value, Class) and value.kind == "enum" and type(where) is str:
+        return machine.native(value.members().__getitem__, where)
+    if isinstance(value, Symbolic):
+        raise value.refusal("has no items")
+    standard = isinstance(value, Function) and value.standard
+    if standard or isinstance(value, Word | Annotation | Class):
+        name = value.name if isinstance(value, Word) else ""
+        return Annotation(name, where if type(where) is tuple else (where,))
+    if type(value) is dict:
+        return machine.native(value.__getitem__, key(machine, where))
+    if type(value) in (list, tuple, str, range):
+        at = where if type(where) is slice else whole(machine, where)
+        return machine.spend(machine.native(value.__getitem__, at))
+    raise machine.refusal(f"{kind_of(value)} has no items here")
+
+
+def _place(machine: Machine, where: Any, at: Any) -> Any:
+    """Return where something stands in a list or dictionary that is going to be changed."""
+    machine.change(where)
+    if type(where) is dict:
+        return key(machine, at)
+    if type(where) is not list:
+        raise machine.refusal(f"{kind_of(where)} has no items to assign or delete")
+    return at if type(at) is slice else whole(machine, at)
+
+
+def _set_item(machine: Machine, where: Any, at: Any, value: Any) -> None:
+    place = _place(machine, where, at)
+    machine.native(where.__setitem__, place, listed(machine, value) if type(at) is slice else value)
+
+
+def _delete_item(machine: Machine, where: Any, at: Any) -> None:
+    machine.native(where.__delitem__, _place(machine, where, at))
+
+
+def _unbind(machine: Machine, name: str, scope: Scope) -> None:
+    if scope.holder(name) is not scope or name not in scope.values or scope.fixed:
+        raise machine.refusal(f"'{name}' has no value here", kind="name error")
+    del scope.values[name]
 
 
 # --- names and displays ---------------------------------------------------------------------------
 
 
+@rule(ast.Constant)
 def _constant(machine: Machine, node: ast.Constant, scope: Scope) -> Any:
     if type(node.value) is float and not isinf(node.value):
         simple = Fraction(str(node.value))
         shown = simple if simple.denominator == 1 else f'Fraction("{simple}")'
         message = f"a number must be an exact number, got the float {node.value!r}"
-        raise machine.refusal(node, message, f"write {shown}")
+        raise machine.refusal(message, f"write {shown}")
     if node.value is ...:
         return Word("...")
     if type(node.value) not in SCALARS:
-        raise machine.refusal(node, f"{type(node.value).__name__} is nothing to compute with")
+        raise machine.refusal(f"{type(node.value).__name__} is nothing to compute with")
     return node.value
 
 
+@rule(ast.Name)
 def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
-    return look_up(machine, node, node.id, scope)
+    return look_up(machine, node.id, scope)
 
 
-def _several(machine: Machine, nodes: list[ast.expr], scope: Scope) -> list[Any]:
-    found: list[Any] = []
-    for node in nodes:
-        if isinstance(node, ast.Starred):
-            found.extend(items(machine, node.value, machine.evaluate(node.value, scope)))
-        else:
-            found.append(machine.evaluate(node, scope))
-    return found
-
-
+@rule(ast.List)
 def _list(machine: Machine, node: ast.List, scope: Scope) -> Any:
-    return _several(machine, node.elts, scope)
+    return several(machine, node.elts, scope)
 
 
+@rule(ast.Tuple)
 def _tuple(machine: Machine, node: ast.Tuple, scope: Scope) -> Any:
-    return tuple(_several(machine, node.elts, scope))
+    return tuple(several(machine, node.elts, scope))
 
 
+@rule(ast.Set)
 def _set(machine: Machine, node: ast.Set, scope: Scope) -> Any:
-    return {key(machine, node, each) for each in _several(machine, node.elts, scope)}
+    return {key(machine, each) for each in several(machine, node.elts, scope)}
 
 
+@rule(ast.Dict)
 def _dict(machine: Machine, node: ast.Dict, scope: Scope) -> Any:
     found: dict[Any, Any] = {}
     for name, value in zip(node.keys, node.values, strict=True):
         if name is None:
             other = machine.evaluate(value, scope)
             if type(other) is not dict:
-                raise machine.refusal(value, "only a dictionary is unpacked into one")
+                raise machine.refusal("only a dictionary is unpacked into one")
             found.update(other)
         else:
-            held = key(machine, name, machine.evaluate(name, scope))
+            held = machine.evaluate(name, scope, key)
             found[held] = machine.evaluate(value, scope)
     return found
 
 
-# --- operators ------------------------------------------------------------------------------------
-
-
-def _unary(machine: Machine, node: ast.UnaryOp, scope: Scope) -> Any:
-    value = machine.evaluate(node.operand, scope)
-    if isinstance(node.op, ast.Not):
-        return not truth(machine, node.operand, value)
-    if isinstance(value, Symbolic):
-        machine.at(node)
-        if isinstance(node.op, ast.Invert):
-            if type(value) is not Condition:
-                raise value.refusal("has no such operation")
-            return ~value
-        if isinstance(value, Condition):
-            value = value.number()
-        if isinstance(node.op, ast.UAdd):
-            return +value if isinstance(value, Quantity) else value
-        return -value
-    if isinstance(node.op, ast.Invert) and type(value) is bool:
-        message = "'~' of what is no condition: of Python's truth values it makes a number"
-        raise machine.refusal(node, message, "write not")
-    operate, allowed = operators.UNARY[type(node.op)]
-    if type(value) not in allowed:
-        raise machine.refusal(node, f"this operator is not known for {kind_of(value)}")
-    return operate(value)
-
-
-def _binary(machine: Machine, node: ast.BinOp, scope: Scope) -> Any:
-    left = machine.evaluate(node.left, scope)
-    return combine(machine, node, node.op, left, machine.evaluate(node.right, scope))
-
-
-def _boolean(machine: Machine, node: ast.BoolOp, scope: Scope) -> Any:
-    ends = isinstance(node.op, ast.Or)
-    for each in node.values[:-1]:
-        value = machine.evaluate(each, scope)
-        if truth(machine, each, value) == ends:
-            return value
-    return machine.evaluate(node.values[-1], scope)
-
-
-# --- comparisons ----------------------------------------------------------------------------------
-
-
-def _compare(machine: Machine, node: ast.Compare, scope: Scope) -> Any:
-    left = machine.evaluate(node.left, scope)
-    for place, (op, each) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        right = machine.evaluate(each, scope)
-        found = compare(machine, node, op, left, right)
-        if place == len(node.ops) - 1 or not truth(machine, node, found):
-            return found
-        left = right
-    raise AssertionError("a comparison has two sides")
-
-
-# --- parts ----------------------------------------------------------------------------------------
-
-
-def _conditional(machine: Machine, node: ast.IfExp, scope: Scope) -> Any:
-    holds = condition(machine, node.test, scope)
-    return machine.evaluate(node.body if holds else node.orelse, scope)
-
-
-def _subscript(machine: Machine, node: ast.Subscript, scope: Scope) -> Any:
-    value = machine.evaluate(node.value, scope)
-    return item(machine, node, value, index(machine, node, scope))
-
-
-def _attribute(machine: Machine, node: ast.Attribute, scope: Scope) -> Any:
-    return objects.attribute(machine, node, machine.evaluate(node.value, scope), node.attr)
-
-
-def _walrus(machine: Machine, node: ast.NamedExpr, scope: Scope) -> Any:
-    places.note_name(node.target, node.value)
-    value = machine.evaluate(node.value, scope)
-    while scope.comprehends and scope.outer is not None:
-        scope = scope.outer
-    bind(machine, node.target, node.target.id, value, scope)
-    return value
-
-
+@rule(ast.JoinedStr)
 def _joined(machine: Machine, node: ast.JoinedStr, scope: Scope) -> Any:
     parts: list[Any] = []
     for each in node.values:
         if isinstance(each, ast.Constant):
             parts.append(each.value)
-            continue
-        held: Any = each
-        value = machine.evaluate(held.value, scope)
-        plain = held.format_spec is None and type(value) in SCALARS
-        parts.append(format(value) if plain and held.conversion == -1 else Text())
-        if plain and held.conversion != -1:
-            parts[-1] = repr(value) if held.conversion == ord("r") else format(value)
+        elif isinstance(each, ast.FormattedValue):
+            value = machine.evaluate(each.value, scope)
+            plain = each.format_spec is None and type(value) in SCALARS
+            show = repr if each.conversion == ord("r") else format
+            parts.append(show(value) if plain else Text())
     return Text() if any(isinstance(each, Text) for each in parts) else "".join(parts)
+
+
+# --- operators ------------------------------------------------------------------------------------
+
+
+@rule(ast.UnaryOp)
+def _unary(machine: Machine, node: ast.UnaryOp, scope: Scope) -> Any:
+    return operators.unary(machine, node.op, machine.evaluate(node.operand, scope))
+
+
+@rule(ast.BinOp)
+def _binary(machine: Machine, node: ast.BinOp, scope: Scope) -> Any:
+    left = machine.evaluate(node.left, scope)
+    return operators.combine(machine, type(node.op), left, machine.evaluate(node.right, scope))
+
+
+@rule(ast.BoolOp)
+def _boolean(machine: Machine, node: ast.BoolOp, scope: Scope) -> Any:
+    ends = isinstance(node.op, ast.Or)
+    for each in node.values[:-1]:
+        value, holds = machine.evaluate(each, scope, lambda m, value: (value, truth(m, value)))
+        if holds == ends:
+            return value
+    return machine.evaluate(node.values[-1], scope)
+
+
+@rule(ast.Compare)
+def _compare(machine: Machine, node: ast.Compare, scope: Scope) -> Any:
+    left: Any = machine.evaluate(node.left, scope)
+    found: Any = True
+    for place, (op, each) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        if place and not truth(machine, found):
+            return found
+        right = machine.evaluate(each, scope)
+        found = operators.compare(machine, op, left, right)
+        left = right
+    return found
+
+
+@rule(ast.IfExp)
+def _conditional(machine: Machine, node: ast.IfExp, scope: Scope) -> Any:
+    holds = machine.evaluate(node.test, scope, truth)
+    return machine.evaluate(node.body if holds else node.orelse, scope)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+@rule(ast.Subscript)
+def _subscript(machine: Machine, node: ast.Subscript, scope: Scope) -> Any:
+    value = machine.evaluate(node.value, scope)
+    return item(machine, value, _index(machine, node, scope))
+
+
+@rule(ast.Attribute)
+def _attribute(machine: Machine, node: ast.Attribute, scope: Scope) -> Any:
+    return objects.attribute(machine, machine.evaluate(node.value, scope), node.attr)
+
+
+@rule(ast.NamedExpr)
+def _walrus(machine: Machine, node: ast.NamedExpr, scope: Scope) -> Any:
+    value = machine.evaluate(node.value, scope)
+    while scope.kind == "comprehension" and scope.outer is not None:
+        scope = scope.outer
+    bind(machine, node.target.id, value, scope)
+    return value
 
 
 # --- functions and comprehensions -----------------------------------------------------------------
 
 
+@rule(ast.Lambda)
 def _lambda(machine: Machine, node: ast.Lambda, scope: Scope) -> Any:
-    return calls.function_of(machine, node, "<lambda>", scope)
+    return function_of(machine, node, "<lambda>", scope)
 
 
 def _comprehended(
     machine: Machine, node: Any, scope: Scope, element: Callable[[Scope], Any]
-) -> Iterator[Any]:
-    """Yield the elements of a comprehension; the first iterable is evaluated at once."""
+) -> Stream:
+    """Return the elements of a comprehension; the first iterable is evaluated at once."""
     generators: list[ast.comprehension] = node.generators
     if any(each.is_async for each in generators):
-        raise machine.refusal(node, "the mechanism is async: it must return when it is called")
-    first = items(machine, generators[0].iter, machine.evaluate(generators[0].iter, scope))
-    names = frozenset(name for each in generators for name in targets_of(each.target))
-    inner = Scope(names, scope, comprehends=True)
+        raise machine.refusal(NO_RULE[ast.Await])
+    first = machine.evaluate(generators[0].iter, scope, items)
+    targets = (each for g in generators for each in ast.walk(g.target))
+    local = frozenset(each.id for each in targets if isinstance(each, ast.Name))
+    inner = Scope(local, scope, kind="comprehension")
 
     def loop(depth: int, values: Iterator[Any] | None) -> Iterator[Any]:
         if depth == len(generators):
-            try:
-                yield element(inner)
-            except Raised as error:
-                if error.value.kind is ERRORS["StopIteration"]:
-                    raise machine.refusal(
-                        error.node, "an iterator has ended: next(values, default)"
-                    ) from None
-                raise
+            yield element(inner)
             return
         each = generators[depth]
-        if values is None:
-            values = items(machine, each.iter, machine.evaluate(each.iter, inner))
-        for value in values:
-            machine.step(node)
+        for value in values or machine.evaluate(each.iter, inner, items):
+            machine.step()
             assign(machine, each.target, value, inner)
-            if all(condition(machine, test, inner) for test in each.ifs):
+            if all(machine.evaluate(test, inner, truth) for test in each.ifs):
                 yield from loop(depth + 1, None)
 
-    return loop(0, first)
+    def elements() -> Iterator[Any]:
+        try:
+            yield from loop(0, first)
+        except Raised as error:
+            raise machine.unended(error) from None
+
+    return Stream(elements())
 
 
-def _list_of(machine: Machine, node: ast.ListComp, scope: Scope) -> Any:
-    stream = _stream_of(machine, node, scope)
-    return listed(machine, node, stream)
-
-
+@rule(ast.GeneratorExp)
 def _stream_of(machine: Machine, node: Any, scope: Scope) -> Stream:
-    return Stream(
-        _comprehended(machine, node, scope, lambda inner: machine.evaluate(node.elt, inner))
-    )
+    return _comprehended(machine, node, scope, lambda inner: machine.evaluate(node.elt, inner))
 
 
+@rule(ast.ListComp)
+def _list_of(machine: Machine, node: ast.ListComp, scope: Scope) -> Any:
+    return listed(machine, _stream_of(machine, node, scope))
+
+
+@rule(ast.SetComp)
 def _set_of(machine: Machine, node: ast.SetComp, scope: Scope) -> Any:
-    return {key(machine, node, each) for each in _list_of(machine, node, scope)}  # type: ignore[arg-type]  # alike
+    return {key(machine, each) for each in listed(machine, _stream_of(machine, node, scope))}
 
 
+@rule(ast.DictComp)
 def _dict_of(machine: Machine, node: ast.DictComp, scope: Scope) -> Any:
     def pair(inner: Scope) -> Any:
-        name = key(machine, node.key, machine.evaluate(node.key, inner))
+        name = machine.evaluate(node.key, inner, key)
         return name, machine.evaluate(node.value, inner)
 
-    return dict(listed(machine, node, Stream(_comprehended(machine, node, scope, pair))))
-
-
-EXPRESSIONS: dict[type[ast.AST], Callable[[Machine, Any, Scope], Any]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.List: _list,
-    ast.Tuple: _tuple,
-    ast.Set: _set,
-    ast.Dict: _dict,
-    ast.UnaryOp: _unary,
-    ast.BinOp: _binary,
-    ast.BoolOp: _boolean,
-    ast.Compare: _compare,
-    ast.IfExp: _conditional,
-    ast.Subscript: _subscript,
-    ast.Attribute: _attribute,
-    ast.NamedExpr: _walrus,
-    ast.JoinedStr: _joined,
-    ast.Lambda: _lambda,
-    ast.ListComp: _list_of,
-    ast.SetComp: _set_of,
-    ast.DictComp: _dict_of,
-    ast.GeneratorExp: _stream_of,
-    ast.Call: calls.evaluate_call,
-}
+    return dict(listed(machine, _comprehended(machine, node, scope, pair)))

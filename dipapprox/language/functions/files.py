@@ -6,15 +6,24 @@ name hears why.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
+import builtins
+import linecache
+import sys
+from fractions import Fraction
+from math import isinf
 from pathlib import Path
-from typing import Any
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, get_args, get_origin
 
-from dipapprox.errors import SourceError
-from dipapprox.language.functions import places
-from dipapprox.language.functions.evaluator import evaluator
+from dipapprox.errors import SourceError, UserError
+from dipapprox.language.functions import expressions, library, noise, places, statements
+from dipapprox.language.functions.expressions import Unread
 from dipapprox.language.functions.machine import (
+    ERRORS,
+    Annotation,
     Bound,
     Class,
     Function,
@@ -26,9 +35,13 @@ from dipapprox.language.functions.machine import (
     Stream,
     Word,
 )
+from dipapprox.language.functions.places import facts_of
 from dipapprox.language.functions.symbols import refusal
-from dipapprox.language.functions.variables import Unread, facts_of
+from dipapprox.language.functions.words import OWN
 from dipapprox.source import SourceFile
+
+_FILLED = (expressions, statements)
+"""The modules that fill the tables of `machine`."""
 
 _REACHING = frozenset(
     ("exec", "eval", "globals", "vars", "locals", "setattr", "delattr", "__import__", "sys", "gc")
@@ -44,16 +57,12 @@ class Files:
         self._folder = folder
         self._modules: dict[str, Module | None] = {}
 
-    def load(self, machine: Machine, node: ast.AST, name: str) -> Module | None:
-        """Return the file that a name imports; None if it is none of the user's.
-
-        Raises:
-            SourceError: If it is no Python, or imports itself.
-        """
+    def load(self, machine: Machine, name: str) -> Module | None:
+        """Return the file that a name imports; None if it is none of the user's."""
         if name in self._modules:
             known = self._modules[name]
             if known is not None and not known.scope.fixed:
-                raise machine.refusal(node, f"'{name}' imports itself")
+                raise machine.refusal(f"'{name}' imports itself")
             return _kept(machine, known)
         path = self._folder.joinpath(*name.split(".")).with_suffix(".py")
         if name.partition(".")[0] == "dipapprox" or not path.is_file():
@@ -62,20 +71,16 @@ class Files:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise machine.refusal(node, f"'{path}' cannot be read: {error}") from None
+            raise machine.refusal(f"'{path}' cannot be read: {error}") from None
         return _kept(machine, self.read(name, str(path), text))
 
     def read(self, name: str, path: str, text: str) -> Module:
-        """Read a file.
-
-        Raises:
-            SourceError: If it is no Python.
-        """
+        """Read a file."""
         tree = places.tree_of(SourceFile(path, text))
-        scope = Scope(facts_of(tree).local | {"__name__"}, None, is_module=True)
+        scope = Scope(facts_of(tree).local | {"__name__"}, None, kind="module")
         scope.values["__name__"] = Path(path).stem
         module = self._modules[name] = Module(name, scope)
-        machine = evaluator(None, self.load)
+        machine = Machine(self.load)
         for statement in tree.body:
             try:
                 machine.evaluate(statement, scope)
@@ -92,7 +97,7 @@ class Files:
 
 def _kept(machine: Machine, module: Module | None) -> Module | None:
     """Return a file of which a function, that imports it, changes nothing."""
-    if module is not None and machine.run is not None:
+    if module is not None and machine.draws:
         machine.outside |= reached([module])
     return module
 
@@ -105,11 +110,7 @@ def failed(error: Raised, hint: str = "") -> SourceError:
 
 
 def _leave(statement: ast.stmt, error: SourceError, tree: ast.Module, scope: Scope) -> None:
-    """Leave unread what a statement binds, and what it may have changed.
-
-    Raises:
-        SourceError: The same, if that may be anything.
-    """
+    """Leave unread what a statement binds, and what it may have changed."""
     unread = Unread(error)
     nodes = list(ast.walk(statement))
     defines = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
@@ -173,3 +174,182 @@ def reached(values: list[Any]) -> frozenset[int]:
             waiting += [each.outer, *each.values.values()]
     kinds = (list, dict, set, Object, Stream, Class)
     return frozenset(key for key, each in seen.items() if isinstance(each, kinds))
+
+
+class LiveScope(Scope):
+    """What a function of a running program finds around it."""
+
+    def __init__(self, function: FunctionType, seen: dict[int, Any] | None = None) -> None:
+        """Find the text of a function, and all that it names.
+
+        Args:
+            function: The function.
+            seen: What is known of values by identity, with these: containers stay the same ones.
+
+        Raises:
+            UserError: If there is no text.
+        """
+        super().__init__(frozenset(), None, fixed=True, kind="module")
+        self.function = function
+        self.node = _definition(function)
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        self._held = dict(cells)
+        self._seen: dict[int, Any] = {} if seen is None else seen
+        self.read = Function(function.__name__, self.node, self, {})
+        self._seen[id(function)] = function, self.read
+        for each in ast.walk(self.node):
+            if isinstance(each, ast.Name):
+                self.holder(each.id)
+        self.read.defaults = self._defaults()
+
+    def holder(self, name: str, *, inside: bool = True) -> Scope | None:
+        """Return itself if it knows the name."""
+        if name not in self.values:
+            if name in self._held:
+                value = self._held[name].cell_contents
+            elif name in self.function.__globals__:
+                value = self.function.__globals__[name]
+            else:
+                return self
+            self.values[name] = self.known(value, name)
+        return self
+
+    def _defaults(self) -> dict[str, Any]:
+        given = self.node.args
+        placed = [each.arg for each in (*given.posonlyargs, *given.args)]
+        values = self.function.__defaults__ or ()
+        found = dict(zip(placed[len(placed) - len(values) :], values, strict=True))
+        found.update(self.function.__kwdefaults__ or {})
+        known = {name: self.known(value, name) for name, value in found.items()}
+        for each in known.values():
+            if isinstance(each, Unread):
+                raise each.error
+        return known
+
+    def known(self, value: Any, name: str) -> Any:
+        """Return what the evaluator knows of a value of Python."""
+        kind = type(value)
+        if kind in (int, bool, str, Fraction, type(None)) or (kind is float and isinf(value)):
+            return value
+        if id(value) in self._seen:
+            return self._seen[id(value)][1]
+        if kind is list:
+            cells: list[Any] = []
+            self._seen[id(value)] = value, cells
+            cells.extend(self.known(each, name) for each in value)
+            made: Any = cells
+        elif kind is tuple:
+            made = tuple(self.known(each, name) for each in value)
+        elif kind is dict:
+            made = {self.known(k, name): self.known(v, name) for k, v in value.items()}
+        elif kind is set:
+            made = {self.known(each, name) for each in value}
+        else:
+            made = self._other(value, name)
+        held = made.values() if type(made) is dict else made if type(made) in (list, tuple) else ()
+        unread = next((each for each in held if isinstance(each, Unread)), None)
+        made = unread or made
+        self._seen[id(value)] = value, made
+        return made
+
+    def _other(self, value: Any, name: str) -> Any:
+        if get_origin(value) is not None:
+            return _annotation(value)
+        own = next((each for each in OWN if getattr(noise, each) is value), None)
+        if own is not None:
+            return library.word(f"dipapprox.{own}")
+        module = str(getattr(value, "__module__", "") or "")
+        top = module.partition(".")[0]
+        called = str(getattr(value, "__qualname__", getattr(value, "__name__", "")))
+        if isinstance(value, ModuleType):
+            top = value.__name__.partition(".")[0]
+            return Word(value.__name__)
+        if isinstance(value, type) and issubclass(value, BaseException) and module == "builtins":
+            return ERRORS[called]
+        if top == "dipapprox" and called and isinstance(value, type | FunctionType):
+            return Word(f"dipapprox.{called}")
+        if module == "builtins" and getattr(builtins, called, None) is value:
+            return library.builtin(called) or Word(f"builtins.{called}")
+        standard = top.lstrip("_") in sys.stdlib_module_names or top == "typing"
+        if standard and isinstance(value, type | FunctionType | BuiltinFunctionType):
+            return library.word(f"{module.lstrip('_')}.{called}")
+        if module == "typing" and getattr(value, "_name", None):
+            return Word(f"typing.{value._name}")
+        inner = getattr(value, "__wrapped__", None)
+        if type(value).__module__ == "dipapprox.language.functions.mechanism" and inner:
+            value = inner
+        if isinstance(value, FunctionType) and top != "dipapprox":
+            if id(value) in self._seen:
+                return self._seen[id(value)][1]
+            try:
+                return LiveScope(value, self._seen).read
+            except UserError as error:
+                return Unread(
+                    refusal("error", error.message, error.hint, places.span_of(self.node))
+                )
+        span = places.span_of(self.node)
+        message = f"'{name}' is of the class {type(value).__name__}, which is not followed"
+        hint = "numbers, texts, lists of these, functions and modules are known"
+        return Unread(refusal("type error", message, hint, span))
+
+
+def _annotation(value: Any) -> Annotation:
+    """Return a type of `typing` as the evaluator would."""
+    said = getattr(value, "__metadata__", None)
+    if said is not None:
+        return Annotation("typing.Annotated", (None, *said))
+    name = getattr(get_origin(value), "_name", None) or getattr(value, "_name", None)
+    literal = str(get_origin(value)) == "typing.Literal"
+    return Annotation("typing.Literal" if literal else f"typing.{name}", get_args(value))
+
+
+class _File:
+    """A file as a tree, and what Python makes of its functions."""
+
+    def __init__(self, lines: list[str], file: str, flags: int) -> None:
+        self.lines = lines
+        text = "".join(lines).replace("\r\n", "\n")
+        self.tree = places.tree_of(SourceFile(file, text))
+        self.codes: set[CodeType] = set()
+        waiting = [compile(text, file, "exec", flags, dont_inherit=True)]  # nothing runs
+        while waiting:
+            code = waiting.pop()
+            self.codes.add(code)
+            waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+_FILES: dict[tuple[str, int], _File] = {}
+
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+"""What `from __future__` may have changed for a function."""
+
+
+def _definition(function: FunctionType) -> Any:
+    """Return the text of a function as a tree.
+
+    Raises:
+        UserError: If it is not known, or has changed.
+    """
+    code = function.__code__
+    file = code.co_filename
+    lines = linecache.getlines(file, function.__globals__)
+    if not lines:
+        message = f"the text of '{function.__name__}' is not known: it is read, and not run"
+        raise UserError(message, "functions stand in files, or in cells of a notebook")
+    flags = code.co_flags & _FUTURE
+    known = _FILES.get((file, flags))
+    if known is None or known.lines is not lines:
+        known = _FILES[file, flags] = _File(lines, file, flags)
+    found = []
+    for node in ast.walk(known.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            name = getattr(node, "name", "<lambda>")
+            if (name, first) == (code.co_name, code.co_firstlineno):
+                found.append(node)
+    if len(found) != 1 or code not in known.codes:
+        raise UserError(
+            f"the text of '{function.__name__}' is another one than when it was made",
+            "run the file again; one line has one lambda",
+        )
+    return found[0]

@@ -2,143 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import Any
 
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
-from dipapprox.language.functions.quantities import Condition, Quantity
-from dipapprox.language.functions.symbols import negated
+from dipapprox.language.functions.symbols import (
+    Compute,
+    Condition,
+    Quantity,
+    negated,
+)
 
 MOST_VALUATIONS = 4096
 
 _SIGNS = {
-    Relation.LESS: frozenset("<"),
-    Relation.LESS_EQUAL: frozenset("<="),
-    Relation.GREATER: frozenset(">"),
-    Relation.GREATER_EQUAL: frozenset(">="),
-    Relation.EQUAL: frozenset("="),
-    Relation.NOT_EQUAL: frozenset("<>"),
+    Relation(relation): frozenset(signs)
+    for relation, signs in zip(
+        ("<", "<=", ">", ">=", "=", "!="), ("<", "<=", ">", ">=", "=", "<>"), strict=True
+    )
 }
 """What the sign of left - right may be."""
 
+_ANY = frozenset("<=>")
 _MIRRORED = str.maketrans("<>", "><")
 
 
 class Knowledge:
-    """What is known on a path, at some place of it."""
+    """What is known at some place of a path: conditions that it decides, values that are left."""
 
     def __init__(self, domains: Mapping[str, tuple[Value, ...]]) -> None:
         """Begin with the values of the input cells that have finitely many."""
         self.domains = dict(domains)
         self._known: dict[ast.Expression, bool] = {}
-        self._signs: dict[tuple[ast.Expression, ast.Expression], frozenset[str]] = {}
-        self._compared: dict[ast.Expression, dict[Fraction, frozenset[str]]] = {}
+        self._signs: dict[ast.Expression, dict[ast.Expression | Fraction, frozenset[str]]] = {}
         self._facts: list[tuple[Condition, bool]] = []
 
     def possible(self, quantity: Quantity) -> tuple[Value, ...] | None:
         """Return the values that a quantity may have on the path; None if not finitely many."""
-        compute = quantity.compute
-        if compute is None:
+        return None if quantity.compute is None else self._values(quantity.compute, quantity.cells)
+
+    def forced(self, condition: Condition) -> bool | None:
+        """Return what holds for all values that are left; None if both may be, or are too many."""
+        if condition.compute is None:
             return None
-        found: dict[Value, None] = {}
-        valuations = self._valuations(quantity.cells)
-        if valuations is None:
-            return None
-        for given in valuations:
-            found[compute(given)] = None
-        return tuple(found)
+        values = self._values(condition.compute, condition.cells, 2)
+        return bool(values[0]) if values is not None and len(values) == 1 else None
 
     def implied(self, node: ast.Expression) -> bool | None:
         """Return whether a condition holds, as far as others say: whatever inputs may be."""
         if node in self._known:
             return self._known[node]
-        match node:
-            case ast.Comparison((left, right), (relation,)):
-                meant = _SIGNS[Relation(relation)]
-                signs = self._possible_signs(left, right)
-                return True if signs <= meant else None if signs & meant else False
-            case _:
-                return None
+        left, right, meant = _sides(node)
+        if not meant:
+            return None
+        known = self._signs.get(left, {})
+        signs = known.get(right, _ANY)
+        if isinstance(right, Fraction):
+            for place, other in known.items():
+                if isinstance(place, Fraction):
+                    signs &= _signs_against(right, place, other)
+        return True if signs <= meant else None if signs & meant else False
 
     def learn(self, condition: Condition, holds: bool) -> None:
         """Note which way the path takes."""
-        node = condition.node
-        self._known[node] = holds
-        self._known[negated(node)] = not holds
+        self.learn_forced(condition, holds)
         if condition.compute is not None:
             self._facts.append((condition, holds))
-        match node:
-            case ast.Comparison((left, right), (relation,)):
-                meant = _SIGNS[Relation(relation)]
-                before = self._signs.get((left, right), frozenset("<=>"))
-                now = before & meant if holds else before - meant
-                mirrored = frozenset("".join(now).translate(_MIRRORED))
-                self._signs[left, right] = now
-                self._signs[right, left] = mirrored
-                for one, other, signs in ((left, right, now), (right, left, mirrored)):
-                    number = _number(other)
-                    if number is not None:
-                        self._compared.setdefault(one, {})[number] = signs
-            case _:
-                pass
-
-    def _possible_signs(self, left: ast.Expression, right: ast.Expression) -> frozenset[str]:
-        """The signs that left - right may have: where numbers are compared with others, too."""
-        signs = self._signs.get((left, right), frozenset("<=>"))
-        for one, other, mirror in ((left, right, False), (right, left, True)):
-            number = _number(other)
-            if number is None:
-                continue
-            for place, known in self._compared.get(one, {}).items():
-                found = _signs_against(number, place, known)
-                signs &= frozenset("".join(found).translate(_MIRRORED)) if mirror else found
-        return signs
+        left, right, meant = _sides(condition.node)
+        if not meant:
+            return
+        known = self._signs.setdefault(left, {})
+        before = known.get(right, _ANY)
+        now = known[right] = before & meant if holds else before - meant
+        if not isinstance(right, Fraction):
+            mirrored = frozenset("".join(now).translate(_MIRRORED))
+            self._signs.setdefault(right, {})[left] = mirrored
 
     def learn_forced(self, condition: Condition, holds: bool) -> None:
         """Note what all values that are left say."""
         self._known[condition.node] = holds
         self._known[negated(condition.node)] = not holds
 
-    def forced(self, condition: Condition) -> bool | None:
-        """Return what holds for all values that are left; None if both may be, or are too many."""
-        if condition.compute is None:
-            return None
-        seen: set[bool] = set()
-        valuations = self._valuations(condition.cells)
-        if valuations is None:
-            return None
-        for given in valuations:
-            seen.add(bool(condition.compute(given)))
-            if len(seen) == 2:
-                return None
-        return next(iter(seen), None)
-
-    def _valuations(self, cells: frozenset[str]) -> Iterator[dict[str, Value]] | None:
-        """Yield the values of some variables that the path allows; None if they are too many."""
-        facts = []
-        left = list(self._facts)
-        grown = True
-        while grown:
-            grown = False
-            for fact in tuple(left):
-                if fact[0].cells & cells:
-                    cells |= fact[0].cells
-                    facts.append(fact)
-                    left = [each for each in left if each is not fact]  # `==` would ask the run
-                    grown = True
+    def _values(
+        self, compute: Compute, cells: frozenset[str], most: int = MOST_VALUATIONS
+    ) -> tuple[Any, ...] | None:
+        """Return values for what the path allows of variables; None if these are too many."""
+        facts: list[tuple[Condition, bool]] = []
+        left = self._facts
+        while near := [fact for fact in left if fact[0].cells & cells]:
+            facts += near
+            left = [fact for fact in left if not fact[0].cells & cells]
+            cells = cells.union(*(fact[0].cells for fact in near))
         names = sorted(cells)
         domains = [self.domains[name] for name in names]
         if prod(map(len, domains)) > MOST_VALUATIONS:
             return None
-        found = (dict(zip(names, values, strict=True)) for values in product(*domains))
-        return (
-            given
-            for given in found
-            if all(bool(c.compute(given)) == holds for c, holds in facts if c.compute is not None)
-        )
+        found: dict[Any, None] = {}
+        for values in product(*domains):
+            given = dict(zip(names, values, strict=True))
+            if all(bool(c.compute(given)) == holds for c, holds in facts if c.compute is not None):
+                found[compute(given)] = None
+                if len(found) == most:
+                    break
+        return tuple(found)
+
+
+def _sides(
+    node: ast.Expression,
+) -> tuple[ast.Expression, ast.Expression | Fraction, frozenset[str]]:
+    """Return two sides, a number the second, and which signs of their difference a condition has.
+
+    What is no comparison says nothing of signs.
+    """
+    match node:
+        case ast.Comparison((left, right), (relation,)):
+            meant, number = _SIGNS[Relation(relation)], _number(right)
+            if number is None and (number := _number(left)) is not None:
+                return right, number, frozenset("".join(meant).translate(_MIRRORED))
+            return left, right if number is None else number, meant
+        case _:
+            return node, node, frozenset()
 
 
 def _number(node: ast.Expression) -> Fraction | None:
@@ -161,4 +148,4 @@ def _signs_against(number: Fraction, place: Fraction, known: frozenset[str]) -> 
         return known
     near, far = "<>" if number < place else "><"
     # x on the other side of the place is there for the number, too, and so is the place itself.
-    return frozenset("<=>") if near in known else frozenset(far)
+    return _ANY if near in known else frozenset(far)

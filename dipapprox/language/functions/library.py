@@ -1,13 +1,13 @@
-"""What is built in or imported and followed: by whole names, in one table.
+"""What is built in or imported and followed, by whole names: the functions of the prelude.
 
-A function here takes the machine, the place of the call, and what it is called with. Whatever is
-imported has a name ("numpy.random.normal"); what has none in the table is refused when it is used.
+A stub there (`def gcd(*values: whole): ...`) is Python's own function, or one of ours: the
+annotation of an argument says what becomes of it (`TAKEN`). Where values are compared, they are
+`Ranked`: by our rules. What has no name here is a word, and refused when it is used.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -15,110 +15,79 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dipapprox.errors import SourceError, did_you_mean
-from dipapprox.language.functions import hints, maps, noise, operators
 from dipapprox.language.functions.machine import (
+    CALLS,
+    MOST_CELLS,
     SCALARS,
     Bound,
     Class,
     Function,
     Machine,
+    Raised,
     Scope,
     Stream,
     Text,
     Word,
+    kind_of,
+)
+from dipapprox.language.functions.operators import (
+    combine,
+    items,
+    key,
+    listed,
+    number,
+    ordered,
+    truth,
+    whole,
 )
 from dipapprox.language.functions.symbols import Symbolic
-from dipapprox.language.functions.values import kind_of, listed
+from dipapprox.language.functions.words import INSTEAD, REFUSED, unknown
 
-Library = Callable[..., Any]
-
-CONSTANTS: dict[str, Any] = {"math.inf": math.inf}
-
-OWN: dict[str, Library] = {
-    f"dipapprox.{each.__name__}": each
-    for each in (
-        *(noise.gauss, noise.laplace, noise.laplace_plus, noise.laplace_minus, noise.logistic),
-        *(noise.gumbel, noise.gumbel_minus, noise.discrete_laplace, noise.discrete_gauss),
-        *(noise.choose, noise.exponential_mechanism, noise.argmax, noise.argmin, noise.maximum),
-        *(noise.minimum, noise.where, noise.exp, noise.sqrt, noise.log, maps.clamp, maps.rounded),
-    )
-}
-"""Our own functions, which take lists of values."""
-
-MARKS = frozenset(
-    f"{module}.{name}"
-    for module, names in {
-        "dipapprox": "Quantity Condition Weight mechanism Mechanism",
-        "typing": "Annotated Any Literal NamedTuple Optional Union Sequence Callable Iterable List",
-    }.items()
-    for name in names.split()
-)
-"""What stands in annotations and decorators."""
-
-TYPES: dict[str, type] = {
-    each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)
-}
+_TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)}
 """Those whose methods the prelude defines."""
 
-WORDS: dict[str, Library | Function] = {}
-"""Each function that is followed: of the prelude, or (machine, node, …) of `specials`."""
-
-METHODS: dict[tuple[type, str], Word | Function] = {}
-"""The same for methods; what they belong to is the first argument."""
-
-
-def follow(*names: str, of: type | None = None) -> Callable[[Library], Library]:
-    """Make a function one that is followed, or a method of a type."""
-
-    def note(function: Library) -> Library:
-        for name in names:
-            word = name if of is None else f"{of.__name__} {name}"  # which no import says
-            WORDS[word] = function
-            if of is not None:
-                METHODS[of, name] = Word(word)
-        return function
-
-    return note
+_ELSE: dict[str, Any] = {
+    "math.inf": math.inf,
+    **{each: Word(each) for each in ("object", "property", "staticmethod", "classmethod", "super")},
+    **{f"builtins.{each}": Word(f"builtins.{each}") for each in REFUSED},
+    **{
+        f"{module}.{name}": Word(f"{module}.{name}")
+        for module, names in {
+            "dipapprox": "Quantity Condition Weight mechanism Mechanism",
+            "typing": "Annotated Any Literal NamedTuple Optional Union Sequence Callable Iterable",
+        }.items()
+        for name in names.split()
+    },
+}
+"""Names that are known, beside the functions of the prelude."""
 
 
-def read_prelude() -> None:
-    """Fill the tables with what the prelude defines, if they are not filled yet."""
-    if "sum" in WORDS:
-        return
+@cache
+def _library() -> dict[str, Function]:
+    """Read the prelude: its functions by name; methods are those of a type."""
     tree = ast.parse(Path(__file__).with_name("prelude.py").read_text(encoding="utf-8"))
     names = {each.name: Word(each.name) for each in tree.body if isinstance(each, ast.ClassDef)}
-    missing = Class("missing", "plain", (), {})
-    values = {**names, "dipapprox": Word("dipapprox"), "missing": missing}
-    scope = Scope(frozenset(values), None, values, fixed=True, is_module=True)
+    values = {**names, "missing": Class("missing", "plain", (), {})}
+    scope = Scope(frozenset(values), None, values, fixed=True, kind="module")
     found: dict[str, Function] = {}
-    for group in tree.body:
-        if isinstance(group, ast.ClassDef):
-            _read_group(group, group.name, scope, found)
-    for name, function in found.items():
-        home, _, own = name.partition(".")
-        if home in TYPES:
-            METHODS[TYPES[home], own] = function
-    for name, function in found.items():
-        home, _, own = name.partition(".")
-        if home not in TYPES:
-            WORDS[own if home == "builtins" else name] = function
 
+    def read(body: list[ast.stmt], home: str) -> None:
+        for node in body:
+            match node:
+                case ast.ClassDef(name):
+                    read(node.body, f"{home}{name}.")
+                case ast.FunctionDef(name):
+                    found[home + name] = _standard(home + name, node, scope)
+                case ast.Assign(targets, value):
+                    source = ast.unparse(value)
+                    known = found.get(source) or found.get(home + source)
+                    for target in targets:
+                        name = home + ast.unparse(target)
+                        of = value if known is None else known.node
+                        found[name] = _standard(name, of, scope)
 
-def _read_group(group: ast.ClassDef, home: str, scope: Scope, found: dict[str, Function]) -> None:
-    for node in group.body:
-        match node:
-            case ast.ClassDef(name):
-                _read_group(node, f"{home}.{name}", scope, found)
-            case ast.FunctionDef(name):
-                found[f"{home}.{name}"] = _standard(f"{home}.{name}", node, scope)
-            case ast.Assign(targets, value):
-                for target in targets:
-                    name = f"{home}.{ast.unparse(target)}"
-                    source = ast.unparse(value) if isinstance(value, ast.Attribute) else ""
-                    known = found.get(source or f"{home}.{ast.unparse(value)}")
-                    node_of = known.node if known is not None else value
-                    found[name] = _standard(name, node_of, scope)
+    read(tree.body, "")
+    return {each.name: each for each in found.values()}
 
 
 def _standard(name: str, node: Any, scope: Scope) -> Function:
@@ -136,145 +105,200 @@ def _standard(name: str, node: Any, scope: Scope) -> Function:
     return Function(name.removeprefix("builtins."), node, scope, defaults, standard=True)
 
 
-_DRAWN = ("random", "secrets", "numpy.random", "os.urandom", "uuid", "numpy.default_rng")
-RANDOMNESS = "another source of randomness"
-
-
 def word(name: str) -> Any:
-    """Return what an imported or built-in name stands for: a constant, or a word."""
-    return CONSTANTS.get(name, Word(name))
+    """Return what an imported name stands for: a function, a constant, or a word."""
+    home, _, own = name.partition(".")
+    if home in _TYPES and own != "fromkeys":
+        return Word(name)  # a method, which is one of objects here
+    return _library().get(name) or _ELSE.get(name, Word(name))
 
 
 def builtin(name: str) -> Any:
     """Return what a name means in Python itself; None if nothing that is known."""
-    if name in WORDS or name in ("object", "property", "staticmethod", "classmethod", "super"):
-        return Word(name)
-    return Word(f"builtins.{name}") if name in _REFUSED else None
+    known = _library().get(name)
+    return known if known and "." not in name else _ELSE.get(name) or _ELSE.get(f"builtins.{name}")
 
 
 def names_in(module: str) -> dict[str, Any]:
     """Return what `from module import *` brings; nothing for a module that is not known."""
-    known = {*WORDS, *OWN, *MARKS, *CONSTANTS}
-    dotted = f"{module}."
-    return {
-        name.removeprefix(dotted): word(name)
-        for name in known
-        if name.startswith(dotted) and "." not in name.removeprefix(dotted)
-    }
+    known = {**_library(), **_ELSE}
+    split = ((name.rpartition("."), value) for name, value in known.items())
+    return {own: value for (home, _, own), value in split if home == module}
 
 
-def hint_for_name(name: str) -> str:
-    """Say which name may be meant."""
-    return hints.of_unknown(name)
-
-
-_REFUSED = {
-    "print": "the function prints: only what it returns is published",
-    "input": "the function reads: it depends on its arguments and draws alone",
-    "open": "the function reads or writes files: only what it returns is published",
-    "type": "'type' tells what is known of a number",
-    "hasattr": "'hasattr' tells what is known of a number",
-    "getattr": "'getattr' tells what is known of a number",
-    "setattr": "'setattr' is not followed: write a.b = c",
-    "id": "'id' tells what is known of a number",
-    "hash": "a hash is another number in each process",
-    "frozenset": "frozen sets are not followed: tuples and sets are",
-    **dict.fromkeys(
-        ("eval", "exec", "compile", "globals", "locals", "vars", "dir", "memoryview", "slice"),
-        "code and names that are made while it runs are not followed",
-    ),
-    **dict.fromkeys(
-        ("bytes", "bytearray", "complex", "callable", "repr", "format", "ascii", "aiter", "anext"),
-        "this is not followed in a mechanism",
-    ),
-    **dict.fromkeys(
-        ("issubclass", "delattr", "bin", "hex", "oct", "breakpoint", "__import__"),
-        "this is not followed in a mechanism",
-    ),
-}
-
-
-def call(machine: Machine, node: ast.AST, word: Word, placed: list[Any], named: Any) -> Any:
-    """Call what the tables know.
-
-    Raises:
-        SourceError: If they do not know it, or it is called in a way that Python does not allow.
-        Raised: As Python raises it.
-    """
-    if word.name in OWN:
-        return _own(machine, node, word.name, placed, named)
-    known = WORDS.get(word.name)
-    if known is None:
-        raise _unknown(machine, node, word.name)
-    if isinstance(known, Function):
-        return machine.call(node, known, placed, named)
-    given = [machine, machine.place(node), *placed]
-    return _called(machine, node, known, word.name, given, named)
-
-
-def method(machine: Machine, node: ast.AST, receiver: Any, name: str) -> Bound:
+def method(machine: Machine, receiver: Any, name: str) -> Bound:
     """Return a method of a list, tuple, dictionary, set, text or number."""
-    known = METHODS.get((type(receiver), name))
-    if known is None:
+    known = _library().get(f"{type(receiver).__name__}.{name}")
+    if known is None or type(receiver).__name__ not in _TYPES:
         message = f"'.{name}' of {kind_of(receiver)} is not followed"
-        raise machine.refusal(node, message, hints.of_name(name))
+        raise machine.refusal(message, INSTEAD.get(name, ""))
     return Bound(known, receiver)
 
 
-def _unknown(machine: Machine, node: ast.AST, name: str) -> SourceError:
-    short = name.rpartition(".")[2]
-    if any(name == each or name.startswith(f"{each}.") for each in _DRAWN):
-        hint = hints.of_name(short) or "draw with dipapprox: gauss, laplace, choose, …"
-        return machine.refusal(node, f"'{name}' is {RANDOMNESS}", hint, kind="error")
-    if name.startswith("builtins."):
-        return machine.refusal(node, _REFUSED[short], hints.of_name(short))
-    hint = hints.of_name(short)
-    if name.startswith("dipapprox."):
-        message = f"'dipapprox' has no function '{short}' that stands in mechanisms"
-        hint = hint or did_you_mean(short, [each.rpartition(".")[2] for each in OWN])
-        return machine.refusal(node, message, hint)
-    what = hint or "write a function of your own in this file or in one beside it"
-    return machine.refusal(node, f"'{name}' is not among the functions that are followed", what)
+def _call_word(machine: Machine, function: Word, placed: list[Any], named: dict[str, Any]) -> Any:
+    raise machine.refusal(*unknown(function.name))
 
 
-def _called(
-    machine: Machine, node: ast.AST, function: Library, name: str, placed: list[Any], named: Any
-) -> Any:
-    try:
-        _signature(function).bind(*placed, **named)
-    except TypeError as error:
-        raise machine.refusal(
-            node, f"TypeError: {name}() {error}", hints.of_call(name), kind="error"
-        ) from None
-    try:
-        return function(*placed, **named)
-    except operators.TooLarge:
-        raise machine.refusal(node, "the result is too large", kind="limit") from None
+CALLS[Word] = _call_word
 
 
-@cache
-def _signature(function: Library) -> inspect.Signature:
-    return inspect.signature(function)
+# --- how arguments are taken ----------------------------------------------------------------------
+
+_LARGEST = 10_000
+"""Of a whole number that says how large a result is."""
 
 
-def _own(machine: Machine, node: ast.AST, name: str, placed: list[Any], named: Any) -> Any:
-    """Call one of ours: with lists instead of what is read once."""
-    machine.at(node)
+class Ranked:
+    """A value that Python's own sorting compares by our rules."""
 
-    def plain(value: Any, depth: int = 0) -> Any:
-        if isinstance(value, Stream | range) or type(value) in (list, tuple):
-            found = [plain(each, depth + 1) for each in listed(machine, node, value)]
-            return tuple(found) if type(value) is tuple else found
-        if type(value) is dict:
-            return {name: plain(each, depth + 1) for name, each in value.items()}
-        if isinstance(value, Symbolic) or type(value) in SCALARS:
-            return value
-        if isinstance(value, Text):
-            raise machine.refusal(
-                node, "a text with inputs or samples in it: only what is returned counts"
-            )
-        raise machine.refusal(node, f"{kind_of(value)} is no number, text, input or sample")
+    __slots__ = ("key", "machine", "value")
 
-    given = [plain(each) for each in placed]
-    by_name = {each: plain(value) for each, value in named.items()}
-    return _called(machine, node, OWN[name], name.removeprefix("dipapprox."), given, by_name)
+    def __init__(self, machine: Machine, value: Any, by: Any = None) -> None:
+        """Hold a value, with its key; `by` makes one."""
+        self.machine, self.value = machine, value
+        self.key = value if by is None else called(machine, by)(value)
+
+    def __lt__(self, other: Ranked) -> bool:
+        return truth(self.machine, ordered(self.machine, ast.Lt, self.key, other.key))
+
+
+class Heap(list[Ranked]):
+    """What becomes of a list of the function's, to be written back."""
+
+    def __init__(self, machine: Machine, values: Any) -> None:
+        super().__init__(_ranks(machine, machine.change(values)))
+        self.origin = values
+
+
+def _ranks(machine: Machine, values: Any) -> list[Ranked]:
+    if type(values) is not list:
+        raise machine.refusal(f"a list must stand here, not {kind_of(values)}")
+    return [Ranked(machine, each) for each in values]
+
+
+def called(machine: Machine, function: Any) -> Callable[..., Any]:
+    """Return what calls a function of the user's: of Python's own only a stream may end so."""
+
+    def call(*given: Any) -> Any:
+        try:
+            return machine.call(function, *given)
+        except Raised as error:
+            raise machine.unended(error) from None
+
+    return call
+
+
+def _test(machine: Machine, function: Any) -> Callable[[Any], bool]:
+    if function is None:
+        return lambda value: truth(machine, value)
+    call = called(machine, function)
+    return lambda value: truth(machine, call(value))
+
+
+def _joining(machine: Machine, function: Any) -> Callable[..., Any]:
+    if function is None:
+        return lambda left, right: combine(machine, ast.Add, left, right)
+    return called(machine, function)
+
+
+def _end(machine: Machine, value: Any) -> int | None:
+    return None if value is None else whole(machine, value)
+
+
+def _bound(machine: Machine, value: Any) -> int | None:
+    found = _end(machine, value)
+    if found is not None and found > MOST_CELLS:
+        raise machine.limit("this goes on for ever")
+    return found
+
+
+def _small(machine: Machine, value: Any) -> int:
+    found = whole(machine, value)
+    if abs(found) > _LARGEST:
+        raise machine.limit(f"a number above {_LARGEST}")
+    return found
+
+
+def _keys(machine: Machine, values: Any) -> set[Any]:
+    given = values if type(values) is set else listed(machine, values)
+    return {key(machine, each) for each in given}
+
+
+def _text(machine: Machine, value: Any) -> Any:
+    if type(value) is int:
+        return _small(machine, value)
+    if type(value) not in SCALARS and type(value) is not tuple:
+        raise machine.refusal(f"a text that is known must stand here, not {kind_of(value)}")
+    return value
+
+
+def _some(machine: Machine, values: Any) -> list[Any]:
+    found = listed(machine, values)
+    if not found:
+        raise machine.refusal("the middle of nothing")
+    return found
+
+
+def _symbols(machine: Machine, value: Any) -> Any:
+    """Return what one of our functions takes: with lists instead of what is read once."""
+    if not machine.draws:
+        hint = "@dipapprox.mechanism makes a function one that may"
+        raise machine.refusal("noise is drawn in a mechanism, and not by the file", hint)
+    if isinstance(value, Stream | range) or type(value) in (list, tuple):
+        found = [_symbols(machine, each) for each in listed(machine, value)]
+        return tuple(found) if type(value) is tuple else found
+    if type(value) is dict:
+        return {name: _symbols(machine, each) for name, each in value.items()}
+    if isinstance(value, Text):
+        message = "a text with inputs or samples in it: only what is returned counts"
+        raise machine.refusal(message)
+    if not isinstance(value, Symbolic) and type(value) not in SCALARS:
+        raise machine.refusal(f"{kind_of(value)} is no number, text, input or sample")
+    return value
+
+
+_Taker = Callable[[Machine, Any], Any]
+
+
+def _unless(refused: Callable[[Any], bool], message: str) -> _Taker:
+    """Return what takes a value as it is, unless it is refused."""
+
+    def taken(machine: Machine, value: Any) -> Any:
+        if refused(value):
+            raise machine.refusal(message)
+        return value
+
+    return taken
+
+
+TAKEN: dict[str, _Taker] = {
+    **{
+        each.__name__.strip("_"): each
+        for each in (
+            *(whole, number, truth, key, items, listed, _small, _end, _bound, _keys, _text, _some),
+            *(called, _test, _joining, _ranks, _symbols),
+        )
+    },
+    "changed": Machine.change,
+    "ranked": Ranked,
+    "heap": Heap,
+    "streams": lambda machine, values: (items(machine, v) for v in items(machine, values)),
+    "truths": lambda machine, values: (truth(machine, v) for v in items(machine, values)),
+    "summand": _unless(lambda v: type(v) is str, "texts are not added up: ''.join(…) does"),
+    "sequence": _unless(
+        lambda v: type(v) not in (list, tuple, range, str, dict), "this is not read from its end"
+    ),
+}
+"""What an annotation of the prelude makes of an argument: (machine, value)."""
+
+
+def take(machine: Machine, function: Function, given: dict[str, Any]) -> None:
+    """Take the arguments of a function of the prelude as its annotations say."""
+    arguments = function.node.args
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if each.annotation is not None:
+            given[each.arg] = TAKEN[each.annotation.id](machine, given[each.arg])
+    several = arguments.vararg
+    if several is not None and several.annotation is not None:
+        taken = TAKEN[several.annotation.id]
+        given[several.arg] = tuple(taken(machine, each) for each in given[several.arg])

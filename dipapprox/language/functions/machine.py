@@ -1,4 +1,4 @@
-"""What evaluation shares: values, scopes, the signals by which statements end, refusals.
+"""What evaluation computes with, its place in the text, how much it may still do, refusals.
 
 A value is
 
@@ -6,9 +6,12 @@ A value is
                 or set of values, by exact type
     a symbol    an input, a sample, or what follows from them (`symbols`)
     of the file a `Function`, `Bound` method, `Class`, `Object` or `Module`
-    a `Word`    what is imported or built in: `library` knows what some of them do
+    a `Word`    what is imported and not known: it is refused when it is used
     a `Stream`  of values, read once
     a `Text`    with inputs or samples in it: for the messages of exceptions
+
+`RULES` and `CALLS` say what is done with each kind of node, and with each kind of value that is
+called; `expressions`, `statements` and `objects` fill them.
 """
 
 from __future__ import annotations
@@ -22,20 +25,14 @@ from typing import Any
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import places
-from dipapprox.language.functions.hints import hint_for
-from dipapprox.language.functions.run import PathRun
-from dipapprox.source import Diagnostic
+from dipapprox.language.functions.symbols import Symbolic, refusal
+from dipapprox.language.functions.words import NO_RULE, hint_for
+from dipapprox.source import Span
 
 SCALARS = frozenset((int, bool, Fraction, str, type(None), float))
 """Of floats there are the infinities alone."""
 
 CONTAINERS = frozenset((list, tuple, dict, set))
-MOST_STEPS = 5_000_000
-"""Expressions and statements that one path looks at."""
-MOST_CALLS = 100
-"""Calls inside each other: fewer than Python allows, so that a recursion without end is refused."""
-MOST_CELLS = 1_000_000
-"""Of a list that is made at once."""
 
 
 @dataclass(eq=False, slots=True)
@@ -46,9 +43,8 @@ class Scope:
         local: The names that belong to it, as the text says.
         outer: Where it was defined.
         fixed: Whether nothing changes it any more: what modules hold.
-        enclosed: Whether functions in it see it: not what classes hold.
-        comprehends: Whether it is a comprehension: `:=` assigns outside.
-        is_module: Whether names that it has no value for are Python's own.
+        kind: "" or one of class (functions in it do not see it), comprehension (`:=` assigns
+            outside) and module (names that it has no value for are Python's own).
         method: Of a method: the class that it stands in, and its object.
     """
 
@@ -56,9 +52,7 @@ class Scope:
     outer: Scope | None
     values: dict[str, Any] = field(default_factory=dict)
     fixed: bool = False
-    enclosed: bool = True
-    comprehends: bool = False
-    is_module: bool = False
+    kind: str = ""
     method: tuple[Class, Any] | None = None
 
     def holder(self, name: str, *, inside: bool = True) -> Scope | None:
@@ -68,7 +62,7 @@ class Scope:
             name: The name.
             inside: Whether it stands in this scope, and not in a function of it.
         """
-        seen = self.enclosed or (inside and name in self.values)
+        seen = self.kind != "class" or (inside and name in self.values)
         if seen and name in self.local:
             return self
         return None if self.outer is None else self.outer.holder(name, inside=False)
@@ -76,7 +70,7 @@ class Scope:
 
 @dataclass(eq=False, slots=True)
 class Function:
-    """A function of a file, with its defaults computed where it was defined.
+    """A function of a file or of the prelude, with its defaults computed where it was defined.
 
     Attributes:
         kind: "" or one of staticmethod, classmethod, property.
@@ -86,7 +80,7 @@ class Function:
     """
 
     name: str
-    node: ast.FunctionDef | ast.Lambda
+    node: Any
     scope: Scope
     defaults: Mapping[str, Any]
     kind: str = ""
@@ -103,7 +97,8 @@ class Class:
         kind: "plain", "data", "named" (a named tuple), "enum" or "error".
         values: What its body assigned.
         fields: The names of a data class or named tuple, in order.
-        whole: Of an enumeration: whether its members are their values (`IntEnum`, `StrEnum`).
+        options: Of a data class: those of eq, order and frozen that are on; "whole" of an
+            enumeration whose members are their values (`IntEnum`, `StrEnum`).
     """
 
     name: str
@@ -111,8 +106,7 @@ class Class:
     bases: tuple[Class, ...]
     values: dict[str, Any]
     fields: tuple[str, ...] = ()
-    frozen: bool = False
-    whole: bool = False
+    options: frozenset[str] = frozenset()
     slots: tuple[str, ...] | None = None
 
     def line(self) -> Iterator[Class]:
@@ -123,13 +117,16 @@ class Class:
 
     def found(self, name: str) -> tuple[Class, Any] | None:
         """Return what a name means in it, and the class that says so."""
-        return next(
-            ((each, each.values[name]) for each in self.line() if name in each.values), None
-        )
+        return next(((c, c.values[name]) for c in self.line() if name in c.values), None)
 
     def is_a(self, other: Class) -> bool:
         """Whether it is a class, or derived from it."""
         return any(each is other for each in self.line())
+
+    def members(self) -> dict[str, Object]:
+        """Return the members of an enumeration, each once."""
+        own = self.values.items()
+        return {n: v for n, v in own if isinstance(v, Object) and v.values["name"] == n}
 
 
 @dataclass(eq=False, slots=True)
@@ -149,8 +146,16 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
+class Super:
+    """`super()`: an object, looked at from behind a class."""
+
+    kind: Class
+    receiver: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Word:
-    """What is built in or imported, by its whole name: "len", "math.sqrt", "dipapprox.laplace"."""
+    """What is imported, by its whole name: "math", "numpy.random.normal"."""
 
     name: str
 
@@ -178,17 +183,23 @@ class Annotation:
     arguments: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`dataclasses.field(default_factory=…)`."""
+
+    factory: Any
+
+
 class Text:
     """A text with inputs or samples in it."""
 
 
 class Returned(Exception):
-    """`return`."""
+    """`return`, at a node."""
 
-    def __init__(self, value: Any, node: ast.AST) -> None:
+    def __init__(self, value: Any, node: ast.AST | None) -> None:
         super().__init__()
-        self.value = value
-        self.node = node
+        self.value, self.node = value, node
 
 
 class Broke(Exception):
@@ -200,141 +211,11 @@ class Continued(Exception):
 
 
 class Raised(Exception):
-    """An exception of the function's."""
+    """An exception of the function's, at a node."""
 
-    def __init__(self, value: Object, node: ast.AST) -> None:
+    def __init__(self, value: Object, node: ast.AST | None) -> None:
         super().__init__()
-        self.value = value
-        self.node = node
-
-
-Rules = Mapping[type[ast.AST], Callable[..., Any]]
-"""What is done with each kind of node: (machine, node, scope)."""
-
-_NO_RULE: dict[type[ast.AST], str] = {
-    ast.Yield: "the mechanism yields: it must return all that it publishes at once, as a list",
-    ast.YieldFrom: "the mechanism yields: it must return all that it publishes at once, as a list",
-    ast.Await: "the mechanism is async: it must return when it is called",
-    ast.AsyncFunctionDef: "the mechanism is async: it must return when it is called",
-    ast.With: "'with' is not followed in a mechanism",
-}
-
-
-class Machine:
-    """One evaluation: its path, or None where a file is read, and how much it may still do.
-
-    Attributes:
-        outside: Identities of lists, objects and the like that were there before: what a function
-            changes must be its own.
-        active: The functions that are being called, with how often.
-        handled: Exceptions that are being handled, for `raise` alone.
-        last: Where the function that ended last returned.
-        endless: Whether there are iterators without end.
-        site: Where the user calls what the prelude defines: its own nodes stand in no file.
-    """
-
-    def __init__(
-        self,
-        rules: Rules,
-        caller: Callable[..., Any],
-        loader: Callable[[Machine, ast.AST, str], Module | None],
-        run: PathRun | None,
-        outside: frozenset[int] = frozenset(),
-    ) -> None:
-        """Begin; see the class. `rules`, `caller` and `loader`: nodes, calls, imports."""
-        self.rules = rules
-        self.caller = caller
-        self.loader = loader
-        self.run = run
-        self.outside = outside
-        self.left = MOST_STEPS
-        self.depth = 0
-        self.active: dict[ast.AST, int] = {}
-        self.handled: list[Raised] = []
-        self.last: ast.AST | None = None
-        self.endless = False
-        self.site: ast.AST | None = None
-
-    def evaluate(self, node: ast.AST, scope: Scope) -> Any:
-        """Return the value of an expression, or do what a statement says.
-
-        Raises:
-            SourceError: At what is refused.
-        """
-        self.step(node)
-        rule = self.rules.get(type(node))
-        if rule is None:
-            raise self.refusal(
-                node, _NO_RULE.get(type(node), "this is not followed in a mechanism")
-            )
-        return rule(self, node, scope)
-
-    def call(self, node: ast.AST, function: Any, placed: list[Any], named: dict[str, Any]) -> Any:
-        """Call whatever may be called."""
-        return self.caller(self, node, function, placed, named)
-
-    def load(self, node: ast.AST, name: str) -> Module | None:
-        """Return the file that a name imports; None if it is none of the user's."""
-        return self.loader(self, node, name)
-
-    def step(self, node: ast.AST) -> None:
-        """Count a step, and remember where it is.
-
-        Raises:
-            SourceError: If there were too many.
-        """
-        self.left -= 1
-        if self.left < 0:
-            raise self.refusal(
-                node, f"more than {MOST_STEPS} steps: a loop without end?", kind="limit"
-            )
-
-    def spend(self, value: Any) -> Any:
-        """Count the size of a value that was made; return it."""
-        if type(value) in (list, tuple, str, dict, set):
-            self.left -= len(value)
-        elif type(value) in (int, Fraction):
-            self.left -= (value.numerator.bit_length() + value.denominator.bit_length()) // 64
-        return value
-
-    def at(self, node: ast.AST) -> PathRun:
-        """Return the path, for what is computed at a node.
-
-        Raises:
-            SourceError: If there is none.
-        """
-        if self.run is None:
-            hint = "@dipapprox.mechanism makes a function one that may"
-            raise self.refusal(node, "noise is drawn in a mechanism, and not by the file", hint)
-        self.run.at = self.place(node)
-        return self.run
-
-    def place(self, node: Any) -> Any:
-        """Return a node of the user's: the call, if it is one of the prelude."""
-        return node if node is None or hasattr(node, "text") else self.site
-
-    def change(self, node: ast.AST, thing: Any) -> None:
-        """Refuse changes of what was there before the function began.
-
-        Raises:
-            SourceError: If it was.
-        """
-        if id(thing) in self.outside:
-            raise self.refusal(
-                node,
-                "the function changes what it finds again when it runs again",
-                "lists, attributes and defaults that it changes belong inside it",
-                kind="error",
-            )
-
-    def refusal(
-        self, node: Any, message: str, hint: str = "", kind: str = "type error"
-    ) -> SourceError:
-        """Return the error that ends the evaluation at a node."""
-        span = places.span_of(self.place(node))
-        if not hint and span is not None:
-            hint = hint_for(span.text)
-        return SourceError([Diagnostic(kind, message, span, hint)])
+        self.value, self.node = value, node
 
 
 def _errors() -> dict[str, Class]:
@@ -357,18 +238,173 @@ ERRORS = _errors()
 """Of several classes that one is derived from, the first is known."""
 
 
-def raised(node: ast.AST, name: str, *arguments: Any) -> Raised:
-    """Return an exception of Python's own."""
-    return Raised(Object(ERRORS[name], {"args": arguments}), node)
+def plain(value: Any) -> Any:
+    """Return a named tuple as a tuple; all else as it is."""
+    return fields_of(value) if isinstance(value, Object) and value.kind.kind == "named" else value
 
 
-def native(node: ast.AST, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """Call a function of Python's with known values: what it raises is the user's exception.
+def fields_of(value: Object) -> tuple[Any, ...]:
+    """Return the values of the fields of a data class or named tuple."""
+    return tuple(value.values[name] for name in value.kind.fields)
 
-    Raises:
-        Raised: As Python raises it.
+
+def kind_of(value: Any) -> str:
+    """Say what a value is."""
+    match value:
+        case Object():
+            return f"an object of the class {value.kind.name}"
+        case Class():
+            return f"the class {value.name}"
+        case Word() | Function(standard=True):
+            return f"'{value.name}'"
+        case Symbolic():
+            return value.WHAT
+        case _:
+            return f"the {type(value).__name__.lower()}"
+
+
+MOST_STEPS = 5_000_000
+"""Expressions and statements that one path looks at."""
+MOST_CALLS = 100
+"""Calls inside each other: fewer than Python allows, so that a recursion without end is refused."""
+MOST_CELLS = 1_000_000
+"""Of a list that is made at once."""
+
+RULES: dict[type[ast.AST], Callable[[Any, Any, Scope], Any]] = {}
+"""What is done with a node: (machine, node, scope)."""
+
+CALLS: dict[type, Callable[[Any, Any, list[Any], dict[str, Any]], Any]] = {}
+"""What is done where a value is called: (machine, value, arguments by place, and by name)."""
+
+Rule = Callable[[Any, Any, Scope], Any]
+
+
+def rule(*kinds: type[ast.AST]) -> Callable[[Rule], Rule]:
+    """Make a function what is done with some kinds of nodes."""
+
+    def note(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(kinds, function))
+        return function
+
+    return note
+
+
+class Machine:
+    """One evaluation.
+
+    Attributes:
+        node: What is being computed: all that is made or refused stands there. What the prelude
+            computes stands at the user's call.
+        load: Returns the file that a name imports: (machine, name); None if it is none of the
+            user's.
+        outside: Identities of lists, objects and the like that were there before: what a function
+            changes must be its own.
+        unbounded: How many loops and recursions without a known bound are going on.
+        endless: Whether there are iterators without end.
+        handled: Exceptions that are being handled, for `raise` alone.
+        last: Where the function that ended last returned.
     """
-    try:
-        return function(*given, **named)
-    except (IndexError, KeyError, ValueError, ZeroDivisionError, OverflowError) as error:
-        raise raised(node, type(error).__name__, *error.args) from None
+
+    draws = False
+    """Whether noise may be drawn: on the paths of a mechanism."""
+
+    def __init__(
+        self, load: Callable[[Machine, str], Module | None], outside: frozenset[int] = frozenset()
+    ) -> None:
+        """Begin; see the class."""
+        self.load = load
+        self.outside = outside
+        self.node: Any = None
+        self.unbounded = 0
+        self.endless = False
+        self.left = MOST_STEPS
+        self.depth = 0
+        self.active: dict[ast.AST, int] = {}
+        self.handled: list[Raised] = []
+        self.last: ast.AST | None = None
+
+    @property
+    def here(self) -> Span | None:
+        """Where in the file something is being computed."""
+        return places.span_of(self.node)
+
+    def evaluate(
+        self, node: ast.AST, scope: Scope, then: Callable[[Any, Any], Any] | None = None
+    ) -> Any:
+        """Return the value of an expression, or do what a statement says.
+
+        Args:
+            node: The expression or statement.
+            scope: Its variables.
+            then: What is done with the value at the same place: (machine, value).
+        """
+        self.step()
+        before = self.node
+        if hasattr(node, "text"):
+            self.node = node
+        known = RULES.get(type(node))
+        if known is None:
+            raise self.refusal(NO_RULE.get(type(node), "this is not followed in a mechanism"))
+        value = known(self, node, scope)
+        if then is not None:
+            value = then(self, value)
+        self.node = before
+        return value
+
+    def call(self, function: Any, /, *placed: Any, **named: Any) -> Any:
+        """Call whatever may be called."""
+        self.step()
+        return CALLS.get(type(function), CALLS[object])(self, function, list(placed), named)
+
+    def step(self) -> None:
+        """Count a step."""
+        self.left -= 1
+        if self.left < 0:
+            raise self.limit(f"more than {MOST_STEPS} steps: a loop without end?")
+
+    def spend(self, value: Any) -> Any:
+        """Count the size of a value that was made; return it."""
+        if type(value) in (list, tuple, str, dict, set):
+            self.left -= len(value)
+        elif type(value) in (int, Fraction):
+            self.left -= (value.numerator.bit_length() + value.denominator.bit_length()) // 64
+        return value
+
+    def change(self, thing: Any) -> Any:
+        """Return what is going to be changed: not what was there before the function began."""
+        if id(thing) in self.outside:
+            raise self.refusal(
+                "the function changes what it finds again when it runs again",
+                "lists, attributes and defaults that it changes belong inside it",
+                "error",
+            )
+        return thing
+
+    def refusal(self, message: str, hint: str = "", kind: str = "type error") -> SourceError:
+        """Return the error that ends the evaluation here: no function can catch it."""
+        span = self.here
+        if not hint and span is not None:
+            hint = hint_for(span.text)
+        return refusal(kind, message, hint, span)
+
+    def limit(self, message: str, hint: str = "") -> SourceError:
+        """Return the error for what goes on too long, or becomes too large."""
+        return self.refusal(message, hint, "limit")
+
+    def raised(self, name: str, *arguments: Any) -> Raised:
+        """Return an exception of Python's own."""
+        return Raised(Object(ERRORS[name], {"args": arguments}), self.node)
+
+    def unended(self, error: Raised) -> Exception:
+        """Return an exception that leaves a function or stream: not that another has ended."""
+        if error.value.kind is not ERRORS["StopIteration"]:
+            return error
+        self.node = error.node
+        return self.refusal("an iterator has ended: next(values, default)")
+
+    def native(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """Call a function of Python's with known values: what it raises is the user's exception."""
+        try:
+            return function(*given, **named)
+        except (IndexError, KeyError, ValueError, ArithmeticError) as error:
+            raise self.raised(type(error).__name__, *error.args) from None

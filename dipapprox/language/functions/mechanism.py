@@ -35,18 +35,19 @@ from dipapprox.language.declarations import cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places
-from dipapprox.language.functions.calls import call_function
-from dipapprox.language.functions.evaluator import evaluator
-from dipapprox.language.functions.files import Files, reached
-from dipapprox.language.functions.live import LiveScope
+from dipapprox.language.functions.expressions import Unread
+from dipapprox.language.functions.files import Files, LiveScope, reached
 from dipapprox.language.functions.machine import Function, Machine
-from dipapprox.language.functions.paths import explore
-from dipapprox.language.functions.results import end_of
+from dipapprox.language.functions.paths import End, explore, with_defaults
 from dipapprox.language.functions.run import PathRun
-from dipapprox.language.functions.signature import Head, closed_declarations, names_in, texts_in
+from dipapprox.language.functions.signature import (
+    Head,
+    closed_declarations,
+    end_of,
+    names_in,
+    texts_in,
+)
 from dipapprox.language.functions.symbols import refusal
-from dipapprox.language.functions.trees import End, with_defaults
-from dipapprox.language.functions.variables import Unread
 from dipapprox.language.printer import print_program
 from dipapprox.language.symbols import DELTA, needs_delta
 from dipapprox.language.values import exact_rational
@@ -97,7 +98,7 @@ class Read:
         """
         function = self.function
         span = places.span_of(function.node)
-        asking = evaluator(None, self._files.load)
+        asking = Machine(self._files.load)
         head = Head(asking, function, self._adjacent, parameters)
         for name in head.needed - parameters.keys():
             raise refusal(
@@ -117,22 +118,20 @@ class Read:
         outside = reached([function])
 
         def follow(run: PathRun) -> End:
-            machine = evaluator(run, self._files.load, outside)
-            run.at = function.node
+            run.node = function.node
             placed, named = head.arguments(run, declarations)
-            found = call_function(machine, function.node, function, placed, named)
-            at = places.span_of(machine.last)
-            run.at = machine.last
-            return end_of(found, declarations.outputs, head.several, at)
+            found = run.call(function, *placed, **named)
+            run.node = run.last
+            return end_of(found, declarations.outputs, head.several, run.here)
 
         finite = {
             v.name: frozenset(value for value in v.domain if isinstance(value, str))
             for v in declarations.outputs
             if not isinstance(v.domain, AllReals)
         }
-        course = explore(follow, span, domains, names, texts, finite)
+        course = explore(self._files.load, outside, follow, span, domains, names, texts, finite)
         body = with_defaults(course, finite)
-        declared = closed_declarations(declarations, head.program, span)
+        declared = closed_declarations(declarations, head.program)
         program = ast.Program(declared, body, span=span)
         shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())
         return Executed(f"{function.name}({shown})" if shown else function.name, program)
@@ -264,14 +263,14 @@ def mechanisms_in(path: Path, text: str) -> dict[str, Mechanism[Any, Any]]:
     files = Files(path.resolve().parent)
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     module = files.read(path.stem, str(path), plain)
-    asking = evaluator(None, files.load)
+    asking = Machine(files.load)
     found: dict[str, Mechanism[Any, Any]] = {}
     for name, value in module.scope.values.items():
         if isinstance(value, Unread) and value.mechanism:
             raise value.error
         if isinstance(value, Function) and value.adjacent is not None:
             rule = _adjacency(asking, value)
-            doc = python.get_docstring(value.node, clean=False)  # type: ignore[arg-type]  # a def
+            doc = python.get_docstring(value.node, clean=False)
             found[name] = Mechanism(name, doc, partial(Read, value, files, rule))
     return found
 
@@ -286,9 +285,8 @@ def _adjacency(machine: Machine, function: Function) -> str:
     named = node.keywords if isinstance(node, python.Call) and not node.args else []
     rules = [machine.evaluate(each.value, function.scope) for each in named]
     if [each.arg for each in named] != ["adjacent"] or type(rules[0]) is not str or not rules[0]:
-        raise machine.refusal(
-            node, "a mechanism needs the rule which inputs are neighbours", _CALLED
-        )
+        machine.node = node
+        raise machine.refusal("a mechanism needs the rule which inputs are neighbours", _CALLED)
     return str(rules[0])
 
 

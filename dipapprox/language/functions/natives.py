@@ -1,8 +1,4 @@
-"""Python's own functions, called with values that are known: how each argument is taken.
-
-A stub of `prelude` (`def gcd(*values: whole): ...`) names Python's own function, and says of each
-argument what becomes of it (`TAKEN`). Where values are compared, they are `Ranked`: by our rules.
-"""
+"""What stubs of the prelude stand for: Python's own functions, or ours, with known values."""
 
 from __future__ import annotations
 
@@ -17,196 +13,51 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from dipapprox.language.functions import operators
-from dipapprox.language.functions.arithmetic import combine
-from dipapprox.language.functions.comparisons import ordered
+from dipapprox.language.functions import noise
+from dipapprox.language.functions.library import Heap, Ranked
 from dipapprox.language.functions.machine import (
-    MOST_CELLS,
+    CONTAINERS,
     SCALARS,
+    Class,
+    Field,
     Function,
     Machine,
+    Object,
     Stream,
-    native,
-    raised,
+    Text,
+    Word,
+    kind_of,
+    plain,
+)
+from dipapprox.language.functions.operators import (
+    MOST_BITS,
+    VIEWS,
+    items,
+    listed,
+    number,
+    truth,
 )
 from dipapprox.language.functions.symbols import Symbolic
-from dipapprox.language.functions.values import items, key, kind_of, listed, truth, whole
+from dipapprox.language.functions.words import INSTEAD
+
+OURS: dict[str, Callable[..., Any]] = {}
+"""What the prelude cannot say: functions that know what a value is, or whether it is known."""
+
+
+def ours(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that of a stub, which is called with the machine: `_str_join` str.join."""
+    OURS[function.__name__.strip("_").replace("__", ".")] = function
+    return function
+
 
 _HOMES: dict[str, Any] = {
     each.__name__: each
     for each in (list, tuple, dict, set, str, int, Fraction, math, itertools, heapq, bisect)
 }
-_ENDLESS = ("itertools.count", "itertools.cycle")
-_LARGEST = 10_000
-"""Of a whole number that says how large a result is."""
-
-
-class Ranked:
-    """A value that Python's own sorting compares by our rules."""
-
-    __slots__ = ("key", "machine", "node", "value")
-
-    def __init__(self, machine: Machine, node: ast.AST, value: Any, by: Any = None) -> None:
-        """Hold a value, with its key; `by` makes one."""
-        self.machine, self.node, self.value = machine, node, value
-        self.key = value if by is None else machine.call(node, by, [value], {})
-
-    def __lt__(self, other: Ranked) -> bool:
-        found = ordered(self.machine, self.node, ast.Lt, self.key, other.key)
-        return truth(self.machine, self.node, found)
-
-
-def number(machine: Machine, node: ast.AST, value: Any) -> Any:
-    """Return the known number that a value is: of an input, that on the path."""
-    if isinstance(value, Symbolic):
-        machine.at(node)
-        return value.value()
-    if type(value) not in operators.NUMBERS:
-        raise machine.refusal(node, f"a number must stand here, not {kind_of(value)}")
-    return value
-
-
-def _called(machine: Machine, node: ast.AST, function: Any) -> Callable[..., Any]:
-    return lambda *given: machine.call(node, function, list(given), {})
-
-
-def _test(machine: Machine, node: ast.AST, function: Any) -> Callable[[Any], bool]:
-    return lambda value: truth(machine, node, machine.call(node, function, [value], {}))
-
-
-def _filtering(machine: Machine, node: ast.AST, function: Any) -> Callable[[Any], bool]:
-    if function is None:
-        return lambda value: truth(machine, node, value)
-    return _test(machine, node, function)
-
-
-def _joining(machine: Machine, node: ast.AST, function: Any) -> Callable[..., Any]:
-    if function is None:
-        return lambda left, right: combine(machine, node, ast.Add(), left, right)
-    return _called(machine, node, function)
-
-
-def _changed(machine: Machine, node: ast.AST, value: Any) -> Any:
-    machine.change(node, value)
-    return value
-
-
-def _end(machine: Machine, node: ast.AST, value: Any) -> int | None:
-    return None if value is None else whole(machine, node, value)
-
-
-def _bound(machine: Machine, node: ast.AST, value: Any) -> int | None:
-    found = _end(machine, node, value)
-    if found is not None and found > MOST_CELLS:
-        raise machine.refusal(node, "this goes on for ever", kind="limit")
-    return found
-
-
-def _small(machine: Machine, node: ast.AST, value: Any) -> int:
-    found = whole(machine, node, value)
-    if abs(found) > _LARGEST:
-        raise machine.refusal(node, f"a number above {_LARGEST}", kind="limit")
-    return found
-
-
-def _keys(machine: Machine, node: ast.AST, values: Any) -> set[Any]:
-    given = values if type(values) is set else listed(machine, node, values)
-    return {key(machine, node, each) for each in given}
-
-
-def _text(machine: Machine, node: ast.AST, value: Any) -> Any:
-    if type(value) is int:
-        return _small(machine, node, value)
-    if type(value) not in SCALARS and type(value) is not tuple:
-        raise machine.refusal(node, f"a text that is known must stand here, not {kind_of(value)}")
-    return value
-
-
-def _sequence(machine: Machine, node: ast.AST, value: Any) -> Any:
-    if type(value) not in (list, tuple, range, str, dict):
-        raise machine.refusal(node, f"{kind_of(value)} is not read from its end here")
-    return value
-
-
-def _summand(machine: Machine, node: ast.AST, value: Any) -> Any:
-    if type(value) is str:
-        raise machine.refusal(node, "texts are not added up: ''.join(…) does")
-    return value
-
-
-def _some(machine: Machine, node: ast.AST, values: Any) -> list[Any]:
-    found = listed(machine, node, values)
-    if not found:
-        raise machine.refusal(node, "the middle of nothing")
-    return found
-
-
-class _Heap(list[Ranked]):
-    """What becomes of a list of the function's, to be written back."""
-
-    def __init__(self, machine: Machine, node: ast.AST, values: Any) -> None:
-        machine.change(node, values)
-        super().__init__(_ranks(machine, node, values))
-        self.origin = values
-
-
-def _ranks(machine: Machine, node: ast.AST, values: Any) -> list[Ranked]:
-    if type(values) is not list:
-        raise machine.refusal(node, f"a list must stand here, not {kind_of(values)}")
-    return [Ranked(machine, node, each) for each in values]
-
-
-TAKEN: dict[str, Callable[[Machine, ast.AST, Any], Any]] = {
-    "whole": whole,
-    "number": number,
-    "small": _small,
-    "end": _end,
-    "bound": _bound,
-    "truth": truth,
-    "key": key,
-    "keys": _keys,
-    "text": _text,
-    "summand": _summand,
-    "items": items,
-    "listed": listed,
-    "some": _some,
-    "sequence": _sequence,
-    "streams": lambda machine, node, values: (
-        items(machine, node, each) for each in items(machine, node, values)
-    ),
-    "truths": lambda machine, node, values: (
-        truth(machine, node, each) for each in items(machine, node, values)
-    ),
-    "called": _called,
-    "test": _test,
-    "filtering": _filtering,
-    "joining": _joining,
-    "changed": _changed,
-    "ranked": Ranked,
-    "ranks": _ranks,
-    "heap": _Heap,
-}
-"""What an annotation of the prelude makes of an argument."""
-
-
-def take(machine: Machine, node: ast.AST, function: Function, given: dict[str, Any]) -> None:
-    """Take the arguments of a function of the prelude as its annotations say."""
-    arguments = function.node.args
-    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        if each.annotation is not None:
-            given[each.arg] = _taker(each)(machine, node, given[each.arg])
-    several = arguments.vararg
-    if several is not None and several.annotation is not None:
-        taker = _taker(several)
-        given[several.arg] = tuple(taker(machine, node, each) for each in given[several.arg])
-
-
-def _taker(argument: ast.arg) -> Callable[[Machine, ast.AST, Any], Any]:
-    return TAKEN[argument.annotation.id]  # type: ignore[union-attr]  # a name, in the prelude
 
 
 def is_stub(function: Function) -> bool:
-    """Whether a function of the prelude stands for Python's own."""
+    """Whether a function of the prelude stands for Python's own, or for one of ours."""
     match function.node.body:
         case [ast.Expr(ast.Constant(value))]:
             return value is ...
@@ -214,36 +65,228 @@ def is_stub(function: Function) -> bool:
             return False
 
 
-def perform(machine: Machine, node: ast.AST, function: Function, given: dict[str, Any]) -> Any:
-    """Call Python's own function for a stub, with arguments that are taken.
-
-    Raises:
-        Raised: As Python raises it.
-        SourceError: If it may not be called so.
-    """
+def perform(machine: Machine, function: Function, given: dict[str, Any]) -> Any:
+    """Call what a stub stands for, with arguments that are taken."""
     arguments = function.node.args
     placed = [given[each.arg] for each in (*arguments.posonlyargs, *arguments.args)]
     if arguments.vararg is not None:
         placed += given[arguments.vararg.arg]
     named = {each.arg: given[each.arg] for each in arguments.kwonlyargs}
-    machine.endless = machine.endless or function.name in _ENDLESS
+    if function.name in OURS:
+        return OURS[function.name](machine, *placed, **named)
     home, *path = function.name.split(".")
+    if home == "dipapprox":
+        return getattr(noise, path[0])(*placed, **named)
     own = reduce(getattr, path, _HOMES[home]) if path else getattr(builtins, home)
     try:
-        found = native(node, own, *placed, **named)
+        found = machine.native(own, *placed, **named)
     except TypeError as error:
-        raise machine.refusal(node, f"TypeError: {error}", kind="error") from None
+        raise machine.refusal(f"TypeError: {error}", kind="error") from None
     for each in placed:
-        if isinstance(each, _Heap):
+        if isinstance(each, Heap):
             each.origin[:] = [ranked.value for ranked in each]
     if isinstance(found, Ranked):
         return found.value
-    return Stream(_guarded(node, found)) if isinstance(found, Iterator) else found
+    if not isinstance(found, Iterator):
+        return found
+    machine.endless = machine.endless or function.name in ("itertools.count", "itertools.cycle")
+    return Stream(_guarded(machine, found))
 
 
-def _guarded(node: ast.AST, values: Iterator[Any]) -> Iterator[Any]:
+def _guarded(machine: Machine, values: Iterator[Any]) -> Iterator[Any]:
     """Yield values; what Python raises meanwhile is the function's."""
     try:
         yield from values
     except ValueError as error:
-        raise raised(node, "ValueError", *error.args) from None
+        raise machine.raised("ValueError", *error.args) from None
+
+
+@ours
+def _int(machine: Machine, value: Any) -> Any:
+    return machine.native(int, value if type(value) is str else number(machine, value))
+
+
+@ours
+def _float(machine: Machine, value: Any) -> Any:
+    if type(value) is str and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
+        return float(value)
+    if type(value) is float:
+        return value
+    raise machine.refusal("this is no float: numbers are exact", INSTEAD["float"])
+
+
+@ours
+def _fractions__Fraction(machine: Machine, above: Any, below: Any) -> Any:
+    for each in (above, below):
+        if isinstance(each, Symbolic):
+            message = "is asked for its type: a Fraction is made of numbers that are known"
+            raise each.refusal(message, INSTEAD["Fraction"])
+    if type(above) is str and below is None:
+        return machine.native(Fraction, above)
+    parts = (above,) if below is None else (above, below)
+    return machine.native(Fraction, *(number(machine, each) for each in parts))
+
+
+@ours
+def _hidden__power(machine: Machine, base: int, exponent: int, modulus: int) -> Any:
+    return machine.native(pow, base, exponent, modulus)
+
+
+@ours
+def _len(machine: Machine, value: Any) -> Any:
+    value = plain(value)
+    if type(value) in CONTAINERS or type(value) in (str, range, *VIEWS):
+        return len(value)
+    if isinstance(value, Symbolic):
+        raise value.refusal("has no length")
+    raise machine.refusal(f"{kind_of(value)} has no length here")
+
+
+@ours
+def _str(machine: Machine, value: Any) -> Any:
+    return str(value) if type(value) in SCALARS else Text()
+
+
+@ours
+def _str__join(machine: Machine, held: str, given: list[Any]) -> Any:
+    if all(type(each) is str for each in given):
+        if sum(map(len, given)) + len(held) * len(given) > MOST_BITS:
+            raise machine.limit("the result is too large")
+        return held.join(given)
+    if any(not isinstance(each, Text | str) for each in given):
+        raise machine.refusal("only texts are joined: of inputs and samples there are none")
+    return Text()
+
+
+@ours
+def _str__replace(machine: Machine, held: str, old: Any, new: Any, most: int) -> Any:
+    if type(old) is not str or type(new) is not str:
+        raise machine.refusal("'.replace' is asked of texts that are known")
+    if (len(held) + 1) * len(new) > MOST_BITS:
+        raise machine.limit("the result is too large")
+    return held.replace(old, new, most)
+
+
+@ours
+def _next(machine: Machine, values: Any, *default: Any) -> Any:
+    if not isinstance(values, Stream):
+        raise machine.refusal(f"{kind_of(values)} is no iterator: iter(…) makes one")
+    for found in items(machine, values):
+        return found
+    if not default:
+        raise machine.raised("StopIteration")
+    return default[0]
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **{each.__name__: (each,) for each in (bool, str, list, tuple, dict, set, float)},
+    "int": (int, bool),
+    "fractions.Fraction": (Fraction,),
+}
+
+
+@ours
+def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
+    if isinstance(value, Symbolic):
+        message = "is asked for its type: what a function does may not depend on that"
+        raise value.refusal(message, "inputs and noise are numbers, named values or truth values")
+    found = False
+    for each in kinds if type(kinds) is tuple else (kinds,):
+        if isinstance(each, Class):
+            found = found or (isinstance(value, Object) and value.kind.is_a(each))
+        elif isinstance(each, Function) and each.standard and each.name in _KINDS:
+            found = found or type(plain(value)) in _KINDS[each.name]
+        else:
+            raise machine.refusal(f"whether a value is {kind_of(each)} is not known here")
+    return found
+
+
+def _object_init(machine: Machine, made: Any, *given: Any) -> Any:
+    if made.kind.kind == "error":
+        made.values["args"] = given
+    elif given:
+        raise machine.refusal("object.__init__ takes no arguments")
+
+
+OURS["object.__init__"] = _object_init
+
+
+@ours
+def _copy__copy(machine: Machine, value: Any) -> Any:
+    if type(value) in (list, dict, set):
+        return value.copy()
+    if isinstance(value, Object) and value.kind.kind in ("plain", "data"):
+        return Object(value.kind, dict(value.values))
+    return value if type(value) is tuple else _unchanging(machine, value)
+
+
+def _unchanging(machine: Machine, value: Any) -> Any:
+    immutable = isinstance(value, Symbolic | Class | Function | Word | range)
+    member = isinstance(value, Object) and value.kind.kind == "enum"
+    if immutable or member or type(value) in SCALARS:
+        return value
+    raise machine.refusal(f"{kind_of(value)} is not copied here")
+
+
+@ours
+def _copy__deepcopy(machine: Machine, value: Any) -> Any:
+    seen: dict[int, Any] = {}
+
+    def again(each: Any, depth: int) -> Any:
+        machine.step()
+        if depth > 50:
+            raise machine.limit("this is too deep to be copied")
+        if id(each) in seen:
+            return seen[id(each)]
+        made: Any
+        if type(each) is list:
+            made = seen[id(each)] = []
+            made.extend(again(cell, depth + 1) for cell in each)
+        elif type(each) is dict:
+            made = seen[id(each)] = {}
+            made.update((name, again(cell, depth + 1)) for name, cell in each.items())
+        elif type(each) is tuple:
+            made = tuple(again(cell, depth + 1) for cell in each)
+        elif type(each) is set:
+            made = set(each)
+        elif isinstance(each, Object) and each.kind.kind in ("plain", "data", "named"):
+            made = seen[id(each)] = Object(each.kind, {})
+            made.values.update((name, again(v, depth + 1)) for name, v in each.values.items())
+        else:
+            made = _unchanging(machine, each)
+        seen[id(each)] = made
+        return made
+
+    return again(value, 0)
+
+
+@ours
+def _dataclasses__field(machine: Machine, *, default_factory: Any) -> Any:
+    return Field(default_factory)
+
+
+@ours
+def _sorted(machine: Machine, values: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    # The elements of a set are sorted whatever order they come in, if none has a key of its own.
+    given = list(values) if type(values) is set and key is None else listed(machine, values)
+    ranks = [Ranked(machine, each, key) for each in given]
+    return [each.value for each in sorted(ranks, reverse=truth(machine, reverse))]
+
+
+@ours
+def _list__sort(machine: Machine, held: list[Any], *, key: Any, reverse: Any) -> None:
+    given, before = held[:], machine.outside
+    held.clear()  # as Python does it, for those who look meanwhile
+    machine.outside |= {id(held)}
+    try:
+        given = _sorted(machine, given, key=key, reverse=reverse)
+    finally:
+        machine.outside = before
+        held[:] = given
+
+
+@ours
+def _hidden__elements(machine: Machine, values: Any, key: Any) -> list[Any]:
+    """Return the elements of what is asked for the largest: of a set, in one order."""
+    several = type(values) is set and key is None
+    return _sorted(machine, values) if several else listed(machine, values)

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 from dipapprox.data_classes import replace
 from dipapprox.language import ast
 from dipapprox.language.core import Value
-from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun, cell_name, running
-from dipapprox.language.functions.symbols import Exact, exact, is_number, number_node
-from dipapprox.language.functions.weights import Weight, constant_weight, weight
+from dipapprox.language.functions.symbols import (
+    Condition,
+    Exact,
+    Quantity,
+    Weight,
+    arithmetic,
+    as_number,
+    constant,
+    exact,
+    is_number,
+    number_node,
+    weight,
+)
+from dipapprox.language.piecewise import rounded as rounded_number
+from dipapprox.language.piecewise import step_numbers
 from dipapprox.language.traversal import rewrite
 from dipapprox.laws.families import (
     DISCRETE_GAUSSIAN,
@@ -98,34 +111,26 @@ def choose(
     run = running()
     pairs = _with_probabilities(run, options, probabilities)
     if not pairs:
-        raise run.refusal("value error", "a choice needs at least one value")
+        raise run.refusal("a choice needs at least one value", kind="value error")
     if any(isinstance(value, Weight) for value, _ in pairs):
-        raise run.refusal("type error", "a value depends on eps", _PAIRED)
+        raise run.refusal("a value depends on eps", _PAIRED)
     weights = [_weight(run, given, "a probability") for _, given in pairs]
     _check_probabilities(
         run, pairs, weights, isinstance(options, Mapping) or probabilities is not None
     )
-    given = [run.quantity(value, "a value") for value, _ in pairs]
-    possible = [(v, w) for v, w in zip(given, weights, strict=True) if w.known != 0]
-    values = [value for value, _ in possible]
-    if len(values) == 1 and possible[0][1].known == 1:
-        return next(value for (value, _), w in zip(pairs, weights, strict=True) if w.known != 0)
-    if not all(isinstance(value, Condition) for value in values):
-        values = [value.number() if isinstance(value, Condition) else value for value in values]
-    call = ast.Choose(
-        tuple(
-            ast.Option(value.node, weight.node)
-            for value, (_, weight) in zip(values, possible, strict=True)
-        ),
-        span=run.here,
-    )
-    finite = [run.knowledge.possible(value) for value in values if isinstance(value, Quantity)]
-    place = assigned(run, call, "c", "number" if finite else "truth")
-    if not finite:
-        return run.truth(place)
+    for value, _ in pairs:
+        run.quantity(value, "a value")
+    possible = [(v, w) for (v, _), w in zip(pairs, weights, strict=True) if w.known != 0]
+    if len(possible) == 1 and possible[0][1].known == 1:
+        return possible[0][0]
+    values, finite = run.alike(value for value, _ in possible)
+    options = zip(values, possible, strict=True)
+    written = tuple(ast.Option(value.node, w.node) for value, (_, w) in options)
+    call = ast.Choose(written, span=run.here)
+    place = run.assigned(call, "c", "number" if finite else "truth")
     if None in finite:
-        raise run.refusal("type error", "a choice among values that are not finitely many")
-    return run.variable(place, tuple(dict.fromkeys(v for each in finite for v in each or ())))
+        raise run.refusal("a choice among values that are not finitely many")
+    return run.one_of(place, finite)
 
 
 _PAIRED = "pairs are (value, probability): choose([(0, Fraction(1, 3)), (1, Fraction(2, 3))])"
@@ -136,20 +141,20 @@ def _with_probabilities(
 ) -> list[tuple[Any, Any]]:
     if isinstance(options, Mapping):
         if probabilities is not None:
-            raise run.refusal("type error", "the mapping has probabilities already")
+            raise run.refusal("the mapping has probabilities already")
         return list(options.items())
     values = list(options)
     if probabilities is not None:
         given = list(probabilities)
         if len(given) != len(values):
             message = f"{len(values)} values have {len(given)} probabilities"
-            raise run.refusal("value error", message)
+            raise run.refusal(message, kind="value error")
         return list(zip(values, given, strict=True))
     if all(isinstance(each, tuple) and len(each) == 2 for each in values):
         return values
     count = ast.Number(_ONE * len(values))
     share = ast.Product((ast.Number(_ONE), count), ("/",))
-    return [(each, Weight(run, share, frozenset(), None)) for each in values]
+    return [(each, Weight(run, share)) for each in values]
 
 
 def _check_probabilities(
@@ -162,10 +167,6 @@ def _check_probabilities(
         pairs: (value, probability), as they are given.
         weights: The probabilities.
         told_apart: Whether it is clear which is which.
-
-    Raises:
-        SourceError: If they do not add up to 1, or are 0 and 1 where the values look like
-            probabilities, unless these are 0 and 1, too: then both readings mean the same.
     """
     shares = [weight.known for weight in weights if weight.known is not None]
     if len(shares) < len(weights):
@@ -179,10 +180,10 @@ def _check_probabilities(
         message = f"the probabilities add up to {sum(shares)}, and not to 1"
         if min(shares) < 0:
             message = f"the probability {min(shares)} is negative"
-        raise run.refusal("value error", message, _PAIRED if mirrored else "")
+        raise run.refusal(message, _PAIRED if mirrored else "", kind="value error")
     if mirrored and set(shares) <= {0, 1} and not set(others) <= {0, 1}:
         message = "the probabilities are 0 and 1, but the values look like probabilities"
-        raise run.refusal("value error", message, _PAIRED)
+        raise run.refusal(message, _PAIRED, kind="value error")
 
 
 def exponential_mechanism(rate: Scale, scores: Iterable[Mean]) -> Quantity:
@@ -216,8 +217,40 @@ def where(condition: Condition | bool, yes: Any, no: Any) -> Any:
     if isinstance(condition, Condition):
         return run.where(condition, yes, no)
     if not isinstance(condition, bool):
-        raise run.refusal("type error", f"a condition is needed, got {type(condition).__name__}")
+        raise run.refusal(f"a condition is needed, got {type(condition).__name__}")
     return yes if condition else no
+
+
+def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
+    """Return the number from `low` to `high` that is nearest to a number.
+
+    Integer noise becomes one of finitely many numbers; real noise stays what it is in between.
+    """
+    run = running()
+    held, ends = _number(run, value, "the value"), _ends(run, low, high)
+    values = run.knowledge.possible(held)
+    if values is None and run.is_integer(held):
+        between = range(floor(ends[0]), ceil(ends[1]) + 1)
+        return _finite(run, held.node, ends, map(Fraction, between))
+    if values is None:
+        return run.random(run.assigned(_clamped(run, held.node, ends), "c", "real"))
+    return _finite(run, held.node, ends, _values(values))
+
+
+def rounded(value: Mean, low: Exact, high: Exact, step: Exact = 1) -> Quantity:
+    """Return the nearest multiple of `step`, between `low` and `high`; halves are rounded up."""
+    run = running()
+    held, ends = _number(run, value, "the value"), _ends(run, low, high)
+    unit = exact(run, step, "a step")
+    if unit <= 0:
+        raise run.refusal(f"a step must be > 0, got {unit}", kind="value error")
+    values = run.knowledge.possible(held)
+    if values is None:
+        multiples = (k * unit for k in step_numbers("round", unit, ends, True))
+    else:
+        multiples = (rounded_number("round", each, unit) for each in _values(values))
+    call = ast.Call("round", (held.node, number_node(unit)), span=run.here)
+    return _finite(run, call, ends, multiples)
 
 
 def exp(exponent: Scale | Mean) -> Weight:
@@ -225,8 +258,8 @@ def exp(exponent: Scale | Mean) -> Weight:
     run = running()
     inner = _weight(run, exponent, "an exponent")
     if inner.known == 0:
-        return constant_weight(run, _ONE)
-    return Weight(run, ast.Call("exp", (inner.node,), span=run.here), inner.cells, None)
+        return constant(run, _ONE, Weight)  # type: ignore[no-any-return]  # of that kind
+    return Weight(run, ast.Call("exp", (inner.node,), span=run.here), inner.cells)
 
 
 def sqrt(value: Scale) -> Weight:
@@ -246,15 +279,15 @@ def _of_scale(word: str, value: Scale) -> Weight:
     run = running()
     inner = _weight(run, value, f"what '{word}' is taken of")
     node = inner.node if inner.node.span else replace(inner.node, span=run.here)
-    return Weight(run, ast.Call(word, (node,), span=run.here), inner.cells, None)
+    return Weight(run, ast.Call(word, (node,), span=run.here), inner.cells)
 
 
 def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
     run = running()
-    centre = number(run, mean, "the mean")
+    centre = _number(run, mean, "the mean")
     width = _known(run, _weight(run, scale, "the scale"))
     call = ast.Call(family.name, (centre.node, width.node), span=run.here)
-    return run.random(assigned(run, call, "r", "integer" if family.is_discrete else "real"))
+    return run.random(run.assigned(call, "r", "integer" if family.is_discrete else "real"))
 
 
 def _known(run: PathRun, scale: Weight) -> Weight:
@@ -266,12 +299,12 @@ def _known(run: PathRun, scale: Weight) -> Weight:
         key = cell_name(node)
         value = run.value_of(Quantity(run, node, frozenset((key,)), lambda given: given[key]))
         if isinstance(value, str):
-            raise run.refusal("type error", f"'{value}' is no number")
+            raise run.refusal(f"'{value}' is no number")
         return number_node(value, run.here)
 
     if not scale.cells:
         return scale
-    return Weight(run, rewrite(scale.node, value_of), frozenset(), None)
+    return Weight(run, rewrite(scale.node, value_of))
 
 
 def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Quantity:
@@ -280,9 +313,9 @@ def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Q
     nodes = [each.node for each in numbers]
     if rate is not None:
         nodes.insert(0, _weight(run, rate, "the rate").node)
-    place = assigned(run, ast.Call(word, tuple(nodes), span=run.here), "i", "number")
+    place = run.assigned(ast.Call(word, tuple(nodes), span=run.here), "i", "number")
     domain: tuple[Value, ...] = tuple(_ONE * (i + 1) for i in range(len(numbers)))
-    return run.variable(place, domain) - 1
+    return arithmetic(run, "-", run.variable(place, domain), 1)  # type: ignore[no-any-return]
 
 
 def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
@@ -292,39 +325,51 @@ def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
         return numbers[0]
     call = ast.Call(word, tuple(each.node for each in numbers), span=run.here)
     domains = [run.knowledge.possible(each) for each in numbers]
-    place = assigned(run, call, "m", "mixed" if None in domains else "number")
-    if None in domains:
-        return run.random(place)
-    return run.variable(place, tuple(dict.fromkeys(v for each in domains for v in each or ())))
+    place = run.assigned(call, "m", "mixed" if None in domains else "number")
+    return run.one_of(place, domains)  # type: ignore[no-any-return]  # a quantity
 
 
 def _numbers(run: PathRun, values: Iterable[Mean]) -> list[Quantity]:
-    numbers = [number(run, each, "a value") for each in values]
+    numbers = [_number(run, each, "a value") for each in values]
     if not numbers:
-        raise run.refusal("value error", "there is nothing to choose from")
+        raise run.refusal("there is nothing to choose from", kind="value error")
     return numbers
 
 
-def number(run: PathRun, value: Any, what: str) -> Quantity:
+def _number(run: PathRun, value: Any, what: str) -> Quantity:
     """Take a number; a condition is 1 or 0."""
-    found = run.quantity(value, what)
-    if isinstance(found, Condition):
-        return found.number()
+    found = as_number(run.quantity(value, what))
     if run.is_text(found):
-        raise run.refusal("type error", f"{what} must be a number, got a named value")
+        raise run.refusal(f"{what} must be a number, got a named value")
     return found
 
 
 def _weight(run: PathRun, value: Any, what: str) -> Weight:
     found = weight(run, value)
     if found is None:
-        raise run.refusal("type error", f"{what} must be a number or depend on eps")
+        raise run.refusal(f"{what} must be a number or depend on eps")
     return found
 
 
-def assigned(run: PathRun, value: ast.Expression, otherwise: str, kind: str) -> ast.Name:
-    """Assign an expression to a new variable; see `PathRun.fresh`."""
-    span = run.here
-    target = ast.Name(run.fresh(otherwise, kind), span=span)
-    run.emit(ast.Assign((target,), value, span=span))
-    return target
+def _ends(run: PathRun, low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
+    ends = exact(run, low, "an end"), exact(run, high, "an end")
+    if ends[1] < ends[0]:
+        raise run.refusal(f"nothing is between {ends[0]} and {ends[1]}", kind="value error")
+    return ends
+
+
+def _values(values: Iterable[Value]) -> Iterable[Fraction]:
+    return (value for value in values if isinstance(value, Fraction))
+
+
+def _finite(
+    run: PathRun, node: ast.Expression, ends: tuple[Fraction, Fraction], values: Iterable[Fraction]
+) -> Quantity:
+    """Clamp what has finitely many values then."""
+    place = run.assigned(_clamped(run, node, ends), "c", "number")
+    clamped = (min(max(value, ends[0]), ends[1]) for value in values)
+    return run.variable(place, tuple(dict.fromkeys(clamped)))
+
+
+def _clamped(run: PathRun, node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:
+    return ast.Call("clamp", (node, *map(number_node, ends)), span=run.here)

@@ -1,4 +1,4 @@
-"""What the operators of Python do with values that are known: by exact types, in one table.
+"""What every value can be asked, and operators: of known values by exact types, in one table.
 
 A combination of types that does not stand here is refused where it is written, before anything is
 computed; of floats there are infinities alone, and they are compared.
@@ -8,14 +8,132 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
+
+from dipapprox.language.core import Relation
+from dipapprox.language.functions import symbols
+from dipapprox.language.functions.machine import (
+    CONTAINERS,
+    MOST_CALLS,
+    MOST_CELLS,
+    SCALARS,
+    Annotation,
+    Bound,
+    Class,
+    Function,
+    Machine,
+    Module,
+    Object,
+    Stream,
+    Text,
+    Word,
+    fields_of,
+    kind_of,
+    plain,
+)
+from dipapprox.language.functions.symbols import Condition, Quantity, Symbolic, Weight
 
 WHOLE = frozenset((int, bool))
 NUMBERS = WHOLE | {Fraction}
 MOST_BITS = 100_000
 """Of a number, and of the length of a text or list that an operator makes."""
+
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
+# --- what every value can be asked ----------------------------------------------------------------
+
+
+def truth(machine: Machine, value: Any) -> bool:
+    """Decide whether a value is true."""
+    machine.step()
+    value = plain(value)
+    if isinstance(value, Symbolic):
+        return symbols.truth(value)
+    if type(value) in SCALARS or type(value) in CONTAINERS or type(value) is range:
+        return bool(value)
+    if isinstance(value, Function | Bound | Class | Module) or (
+        isinstance(value, Object) and not value.kind.options & {"whole"}
+    ):
+        return True
+    raise machine.refusal("this has no truth value here")
+
+
+def items(machine: Machine, value: Any) -> Iterator[Any]:
+    """Iterate over a value, as Python would: over a list, while it changes."""
+    machine.step()
+    value = plain(value)
+    if type(value) in (list, tuple, str, range):
+        return iter(value)
+    if type(value) is dict or type(value) in VIEWS:
+        return _unchanged(machine, value)
+    if isinstance(value, Stream):
+        held: Stream = machine.change(value)
+        return held.values
+    if type(value) is set:
+        hint = "sorted(s), len(s) and x in s depend on its elements alone; lists keep order"
+        raise machine.refusal("the order of a set is another one in each process", hint)
+    if isinstance(value, Class) and value.kind == "enum":
+        if value.options:
+            raise machine.refusal("members that are numbers or texts are named one by one")
+        return iter(value.members().values())
+    if isinstance(value, Symbolic):
+        raise value.refusal("is nothing to iterate over")
+    raise machine.refusal(f"{kind_of(value)} is nothing to iterate over here")
+
+
+def _unchanged(machine: Machine, value: Any) -> Iterator[Any]:
+    try:
+        yield from value
+    except RuntimeError:
+        raise machine.refusal("the dictionary changes while it is iterated over") from None
+
+
+def listed(machine: Machine, value: Any) -> list[Any]:
+    """Return all values of an iterable."""
+    found: list[Any] = []
+    for each in items(machine, value):
+        machine.step()
+        found.append(each)
+        if len(found) > MOST_CELLS:
+            raise machine.limit("this goes on for ever")
+    return found
+
+
+def key(machine: Machine, value: Any) -> Any:
+    """Return a value that may be a key, or an element of a set."""
+    if type(value) in SCALARS or isinstance(value, Class | Function | Word):
+        return value
+    if isinstance(value, Object) and value.kind.kind in ("plain", "enum"):
+        return value
+    if type(value) is tuple:
+        return tuple(key(machine, each) for each in value)
+    if isinstance(value, Symbolic):
+        message = "has an unhashable type: it is no key, and no element of a set"
+        raise value.refusal(message, "choose takes pairs as well: choose([(q, p), (1 - q, 1 - p)])")
+    raise machine.refusal(f"{kind_of(value)} is no key here, and no element of a set")
+
+
+def number(machine: Machine, value: Any) -> Any:
+    """Return the known number that a value is: of an input, that on the path."""
+    if isinstance(value, Symbolic):
+        return symbols.value(value)
+    if type(value) not in NUMBERS:
+        raise machine.refusal(f"a number must stand here, not {kind_of(value)}")
+    return value
+
+
+def whole(machine: Machine, value: Any) -> int:
+    """Return a whole number: of an input, that which it is on the path."""
+    found = symbols.value(value) if isinstance(value, Symbolic) else value
+    if type(found) not in WHOLE:
+        shown = found if isinstance(value, Symbolic) else kind_of(value)
+        raise machine.refusal(f"a whole number must stand here, not {shown}")
+    return int(found)
+
+
+# --- operators of two sides -----------------------------------------------------------------------
 
 _ALL_NUMBERS = frozenset((a, b) for a in NUMBERS for b in NUMBERS)
 _WHOLE = frozenset((a, b) for a in WHOLE for b in WHOLE)
@@ -23,93 +141,257 @@ _JOINED = frozenset(((list, list), (tuple, tuple), (str, str)))
 _SETS = frozenset(((set, set),))
 _REPEATED = frozenset(pair for t in (list, tuple, str) for n in WHOLE for pair in ((t, n), (n, t)))
 
-Table = dict[type[ast.operator], tuple[Callable[[Any, Any], Any], frozenset[tuple[type, type]]]]
-
-BINARY: Table = {
-    ast.Add: (operator.add, _ALL_NUMBERS | _JOINED),
-    ast.Sub: (operator.sub, _ALL_NUMBERS | _SETS),
-    ast.Mult: (operator.mul, _ALL_NUMBERS | _REPEATED),
-    ast.Div: (operator.truediv, _ALL_NUMBERS - _WHOLE),  # of whole numbers: a float
-    ast.FloorDiv: (operator.floordiv, _ALL_NUMBERS),
-    ast.Mod: (operator.mod, _ALL_NUMBERS),
-    ast.Pow: (operator.pow, frozenset((a, b) for a in NUMBERS for b in WHOLE)),
-    ast.BitAnd: (operator.and_, _WHOLE | _SETS),
-    ast.BitOr: (operator.or_, _WHOLE | _SETS | {(dict, dict)}),
-    ast.BitXor: (operator.xor, _WHOLE | _SETS),
-    ast.LShift: (operator.lshift, _WHOLE),
-    ast.RShift: (operator.rshift, _WHOLE),
+_BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any], frozenset[Any]]] = {
+    ast.Add: ("+", operator.add, _ALL_NUMBERS | _JOINED),
+    ast.Sub: ("-", operator.sub, _ALL_NUMBERS | _SETS),
+    ast.Mult: ("*", operator.mul, _ALL_NUMBERS | _REPEATED),
+    ast.Div: ("/", operator.truediv, _ALL_NUMBERS - _WHOLE),  # of whole numbers: a float
+    ast.FloorDiv: ("//", operator.floordiv, _ALL_NUMBERS),
+    ast.Mod: ("%", operator.mod, _ALL_NUMBERS),
+    ast.Pow: ("**", operator.pow, frozenset((a, b) for a in NUMBERS for b in WHOLE)),
+    ast.BitAnd: ("&", operator.and_, _WHOLE | _SETS),
+    ast.BitOr: ("|", operator.or_, _WHOLE | _SETS | {(dict, dict)}),
+    ast.BitXor: ("^", operator.xor, _WHOLE | _SETS),
+    ast.LShift: ("<<", operator.lshift, _WHOLE),
+    ast.RShift: (">>", operator.rshift, _WHOLE),
 }
 
-UNARY: dict[type[ast.unaryop], tuple[Callable[[Any], Any], frozenset[type]]] = {
+_UNARY: dict[type[ast.unaryop], tuple[Callable[[Any], Any], frozenset[type]]] = {
     ast.USub: (operator.neg, NUMBERS | {float}),
     ast.UAdd: (operator.pos, NUMBERS),
     ast.Invert: (operator.invert, frozenset((int,))),
 }
 
-ORDERINGS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-_INFINITE = frozenset(pair for n in {*NUMBERS, float} for pair in ((n, float), (float, n)))
-ORDERED = _ALL_NUMBERS | {(str, str)} | _SETS | _INFINITE
+
+def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
+    """Apply an operator of one side."""
+    if isinstance(op, ast.Not):
+        return not truth(machine, value)
+    if isinstance(value, Symbolic):
+        if isinstance(op, ast.USub):
+            return symbols.negative(value)
+        if isinstance(op, ast.UAdd):
+            value = symbols.as_number(value)
+            return symbols.negative(symbols.negative(value)) if _is_text(value) else value
+        if type(value) is not Condition:
+            raise value.refusal("has no such operation")
+        return symbols.inverted(value)
+    if isinstance(op, ast.Invert) and type(value) is bool:
+        message = "'~' of what is no condition: of Python's truth values it makes a number"
+        raise machine.refusal(message, "write not")
+    operate, allowed = _UNARY[type(op)]
+    if type(value) not in allowed:
+        raise machine.refusal(f"this operator is not known for {kind_of(value)}")
+    return operate(value)
 
 
-class TooLarge(Exception):
-    """A result would be larger than `MOST_BITS`."""
+def _is_text(value: Any) -> bool:
+    return isinstance(value, Quantity) and value.run.is_text(value)
 
 
-def binary(kind: type[ast.operator], left: Any, right: Any) -> Any:
-    """Apply an operator to two known values of exact types.
+def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
+    """Apply an operator of two sides."""
+    if isinstance(left, Symbolic) or isinstance(right, Symbolic):
+        return _combine_symbols(machine, op, left, right)
+    types = (Annotation, Class, Function, Word, type(None))
+    if op is ast.BitOr and isinstance(left, types) and isinstance(right, types):
+        return Annotation("|", (left, right))
+    _, operate, allowed = _BINARY[op]
+    floats = op is ast.Pow and type(left) in WHOLE and type(right) in WHOLE and right < 0
+    if (type(left), type(right)) not in allowed or floats:
+        if op in (ast.Div, ast.Pow) and type(left) in WHOLE and type(right) in WHOLE:
+            hint = f'write Fraction("{left}/{right}")' if op is ast.Div else "write Fraction(…)"
+            raise machine.refusal("a / b of two int is a float in Python", hint)
+        message = f"this operator is not known for {kind_of(left)} and {kind_of(right)}"
+        raise machine.refusal(message)
+    return machine.spend(machine.native(operate, *_small(machine, op, left, right)))
 
-    Raises:
-        KeyError: If the table has no such combination.
-        TooLarge: If the result would be.
-        ArithmeticError: As Python raises it.
-        ValueError: As Python raises it.
-    """
-    operate, allowed = BINARY[kind]
-    if (type(left), type(right)) not in allowed:
-        raise KeyError(kind)
-    if kind is ast.Pow and type(left) in WHOLE and right < 0:
-        raise KeyError(kind)  # a float
-    if _size(kind, left, right) > MOST_BITS:
-        raise TooLarge
-    return operate(left, right)
 
-
-def _size(kind: type[ast.operator], left: Any, right: Any) -> Any:
-    """Return a bound on the size of the result, or 0 where it cannot grow by much."""
-    if kind is ast.Pow:
-        return _bits(left) * abs(right)
-    if kind is ast.LShift:
-        return _bits(left) + max(right, 0)
-    if kind is ast.Add and type(left) not in NUMBERS:
-        return len(left) + len(right)
-    if kind is ast.Mult:
-        if type(left) in NUMBERS and type(right) in NUMBERS:
-            return _bits(left) + _bits(right)
+def _small(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> tuple[Any, Any]:
+    """Return two known values again if the result of an operator cannot grow too large."""
+    size: Any = 0
+    if op is ast.Pow:
+        size = _bits(left) * abs(right)
+    elif op is ast.LShift:
+        size = _bits(left) + max(right, 0)
+    elif op is ast.Add and type(left) in (list, tuple, str):
+        size = len(left) + len(right)
+    elif op is ast.Mult and type(left) in NUMBERS and type(right) in NUMBERS:
+        size = _bits(left) + _bits(right)
+    elif op is ast.Mult:
         parts, times = (right, left) if type(left) in NUMBERS else (left, right)
-        return len(parts) * max(times, 0)
-    return 0
-
-
-def power(base: int | Fraction, exponent: int | Fraction) -> int | Fraction:
-    """Return a power of exact numbers, where one was a symbol: a whole one is an int.
-
-    Raises:
-        KeyError: If it is no exact number.
-        TooLarge: If it would be.
-        ArithmeticError: As Python raises it.
-    """
-    if exponent.denominator != 1:
-        raise KeyError(ast.Pow)
-    if _bits(base) * abs(exponent.numerator) > MOST_BITS:
-        raise TooLarge
-    found = Fraction(base) ** exponent.numerator
-    return int(found) if found.denominator == 1 else found
+        size = len(parts) * max(times, 0)
+    if size > MOST_BITS:
+        raise machine.limit("the result is too large")
+    return left, right
 
 
 def _bits(value: int | Fraction) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
+    """Apply an operator where a symbol stands: //, % and ** compute with each of its values."""
+    sign = _BINARY[op][0] if op in _BINARY else "@"
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Symbolic) or type(side) in NUMBERS:
+            continue
+        if op is ast.Mult and type(side) in (list, tuple) and type(other) is not Weight:
+            return combine(machine, op, side, whole(machine, other))
+        if type(side) in (float, str) or type(side) in CONTAINERS:
+            raise machine.refusal(f"'{sign}' with what is no number: {type(side).__name__}")
+        raise machine.refusal(f"an input or a sample meets {kind_of(side)}")
+    if op is ast.Pow and type(left) is Weight:
+        return symbols.power(left, right)
+    if op in (ast.FloorDiv, ast.Mod, ast.Pow):
+        first, second = number(machine, left), number(machine, right)
+        if op is not ast.Pow:
+            return combine(machine, op, first, second)
+        if second.denominator != 1:
+            raise machine.refusal("a power of what is not known is a whole one")
+        _small(machine, op, first, second)
+        found = machine.native(operator.pow, Fraction(first), second.numerator)
+        return int(found) if found.denominator == 1 else found
+    if sign in "+-*/":
+        return symbols.arithmetic(symbols_run(left, right), sign, left, right)
+    if sign in "&|^" and all(type(side) in (Condition, bool) for side in (left, right)):
+        return symbols.joined(symbols_run(left, right), sign, left, right)
+    raise (left if isinstance(left, Symbolic) else right).refusal("has no such operation")
+
+
+def symbols_run(left: Any, right: Any) -> symbols.Run:
+    """Return the path of the symbols among two values."""
+    found: symbols.Run = (left if isinstance(left, Symbolic) else right).run
+    return found
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+_RELATIONS: dict[type[ast.cmpop], tuple[Relation, Callable[[Any, Any], Any]]] = {
+    ast.Lt: (Relation.LESS, operator.lt),
+    ast.LtE: (Relation.LESS_EQUAL, operator.le),
+    ast.Gt: (Relation.GREATER, operator.gt),
+    ast.GtE: (Relation.GREATER_EQUAL, operator.ge),
+}
+_INFINITE = frozenset(pair for n in {*NUMBERS, float} for pair in ((n, float), (float, n)))
+_ORDERED = _ALL_NUMBERS | {(str, str)} | _SETS | _INFINITE
+_COMPARED = SCALARS | CONTAINERS | {range, Object, Class, Function}
+
+
+def compare(machine: Machine, op: ast.cmpop, left: Any, right: Any) -> Any:
+    """Return what a comparison says: a truth value, or a condition."""
+    if isinstance(op, ast.Is | ast.IsNot):
+        return _is(machine, left, right) == isinstance(op, ast.Is)
+    if isinstance(op, ast.In | ast.NotIn):
+        return is_in(machine, left, right) == isinstance(op, ast.In)
+    if isinstance(op, ast.Eq | ast.NotEq):
+        found = equal(machine, left, right)
+        if isinstance(op, ast.Eq):
+            return found
+        return symbols.inverted(found) if isinstance(found, Condition) else not found
+    return ordered(machine, type(op), left, right)
+
+
+def ordered(machine: Machine, op: type[ast.cmpop], left: Any, right: Any) -> Any:
+    """Compare by size: numbers, texts, and lists and tuples cell by cell."""
+    relation, operate = _RELATIONS[op]
+    left, right = _fields(left, right, "order")
+    if isinstance(left, Symbolic) or isinstance(right, Symbolic):
+        _refuse_others(machine, left, right)
+        return symbols.compared(symbols_run(left, right), relation, left, right)
+    if type(left) in (list, tuple) and type(left) is type(right):
+        for one, other in zip(left, right, strict=False):
+            if one is not other and not truth(machine, equal(machine, one, other)):
+                return ordered(machine, op, one, other)
+        return operate(len(left), len(right))
+    if (type(left), type(right)) not in _ORDERED:
+        raise machine.refusal(f"{kind_of(left)} and {kind_of(right)} are not ordered")
+    return operate(left, right)
+
+
+def _fields(left: Any, right: Any, option: str) -> tuple[Any, Any]:
+    """Return what is compared in the place of two objects: their fields, if they are of a class."""
+    both = isinstance(left, Object) and isinstance(right, Object) and left.kind is right.kind
+    if both and option in left.kind.options:
+        return fields_of(left), fields_of(right)
+    return plain(left), plain(right)
+
+
+def _refuse_others(machine: Machine, *sides: Any) -> None:
+    """Refuse what a symbol is not compared with."""
+    for side in sides:
+        if not isinstance(side, Symbolic) and type(side) not in SCALARS | CONTAINERS:
+            raise machine.refusal(f"an input or a sample is compared with {kind_of(side)}")
+
+
+def equal(machine: Machine, left: Any, right: Any) -> Any:
+    """Compare values, and lists and tuples cell by cell, in Python's order.
+
+    Returns:
+        A truth value, or a condition.
+    """
+    if isinstance(left, Symbolic) or isinstance(right, Symbolic):
+        if isinstance(left, Object | Class | Function) or isinstance(
+            right, Object | Class | Function
+        ):
+            symbol = left if isinstance(left, Symbolic) else right
+            if isinstance(symbol, Weight):
+                raise symbol.unknown()
+            return False  # none has operators of its own, and none is a number or a text
+        _refuse_others(machine, left, right)
+        return symbols.compared(symbols_run(left, right), Relation.EQUAL, left, right)
+    machine.step()
+    if left is right and type(left) is not float:
+        return True  # as Python takes it, in containers, and all our values equal themselves
+    left, right = _fields(left, right, "eq")
+    if type(left) in (list, tuple) and type(left) is type(right):
+        return _all_equal(machine, left, right)
+    if type(left) is dict and type(right) is dict:
+        if list(left) != list(right) and set(left) != set(right):
+            return False
+        return _all_equal(machine, list(left.values()), [right[name] for name in left])
+    same = SCALARS | {set, range}
+    if type(left) in same and type(right) in same:
+        return bool(left == right)
+    if type(left) in _COMPARED and type(right) in _COMPARED:
+        return False  # of different kinds, or equal to themselves alone
+    raise machine.refusal("these are not compared")
+
+
+def _all_equal(machine: Machine, left: Any, right: Any) -> bool:
+    if len(left) != len(right):
+        return False
+    machine.depth += 1
+    if machine.depth > MOST_CALLS:
+        raise machine.limit("these hold each other too deeply to be compared")
+    try:
+        return all(map(_is_same, (machine,) * len(left), left, right))
+    finally:
+        machine.depth -= 1
+
+
+def _is_same(machine: Machine, one: Any, other: Any) -> bool:
+    return one is other or truth(machine, equal(machine, one, other))
+
+
+def _is(machine: Machine, left: Any, right: Any) -> bool:
+    own = (Class, Function, Object, Module, type(None))
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, own) and not isinstance(other, Symbolic | Text | Stream | Bound):
+            if plain(one) is not one:
+                break
+            return one is other
+        if one is None or isinstance(one, Class | Function):
+            return False  # no input or sample is one of these
+    raise machine.refusal("'is' tells what is known of numbers, texts and lists", "write ==")
+
+
+def is_in(machine: Machine, sought: Any, where: Any) -> bool:
+    """Whether a value is in another."""
+    if type(where) in (dict, set):
+        return key(machine, sought) in where
+    if type(where) is str:
+        if type(sought) is not str:
+            raise machine.refusal(f"{kind_of(sought)} is never in a text")
+        return sought in where
+    return any(_is_same(machine, each, sought) for each in items(machine, where))

@@ -1,4 +1,4 @@
-"""Where in a Python file something stands: nodes of its tree as spans.
+"""What the text of a Python file says by itself: where its nodes stand, which names they bind.
 
 A tree is read by `tree_of`, which tells every node its file.
 """
@@ -6,9 +6,11 @@ A tree is read by `tree_of`, which tells every node its file.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
 from dipapprox.source import Diagnostic, SourceFile, Span
 
@@ -50,7 +52,24 @@ def tree_of(source: SourceFile) -> ast.Module:
     text = _Text(source)
     for node in ast.walk(tree):
         node.text = text  # type: ignore[attr-defined]  # ours
+        if isinstance(node, ast.Assign):
+            _note_name(node.targets[0], node.value)
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            _note_name(node.target, node.value)
+        elif isinstance(node, ast.AugAssign):
+            _note_name(node.target, node)
     return tree
+
+
+def _note_name(target: ast.expr, value: Any) -> None:
+    """Note that the value of an expression gets a name."""
+    if isinstance(target, ast.Name):
+        value.assigned = target.id
+
+
+def name_of(node: Any) -> str | None:
+    """Return the variable that the value of an expression is assigned to."""
+    return getattr(node, "assigned", None)
 
 
 def span_of(node: Any) -> Span | None:
@@ -69,12 +88,83 @@ def span_of(node: Any) -> Span | None:
     return known
 
 
-def note_name(target: ast.expr, value: ast.AST) -> None:
-    """Note that the value of an expression gets a name."""
-    if isinstance(target, ast.Name):
-        value.assigned = target.id  # type: ignore[attr-defined]  # ours
+# --- which names it binds -------------------------------------------------------------------------
 
 
-def name_of(node: Any) -> str | None:
-    """Return the variable that the value of an expression is assigned to."""
-    return getattr(node, "assigned", None)
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the text of a function says of its names.
+
+    Attributes:
+        local: Those that it binds.
+        yields: The first `yield`, if there is one.
+    """
+
+    local: frozenset[str]
+    yields: ast.AST | None
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def facts_of(node: Any) -> Facts:
+    """Return what the text of a function, a class or a module says; computed once."""
+    known: Facts | None = getattr(node, "facts", None)
+    if known is not None:
+        return known
+    bound, outer = set[str](), set[str]()
+    yields: ast.AST | None = None
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        given = node.args
+        several = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+        bound.update(each.arg for each in several if each is not None)
+    waiting = [(each, False) for each in (node.body if type(node.body) is list else [node.body])]
+    while waiting:
+        each, comprehends = waiting.pop()
+        if isinstance(each, ast.Yield | ast.YieldFrom):
+            yields = yields or each
+        if isinstance(each, ast.Global | ast.Nonlocal):
+            outer.update(each.names)
+        if isinstance(each, ast.NamedExpr):
+            bound.add(each.target.id)
+        if not comprehends:
+            bound.update(_bound_by(each))
+        inside = comprehends or isinstance(each, _COMPREHENSIONS)
+        waiting += [(child, inside) for child in _seen_in(each)]
+    node.facts = known = Facts(frozenset(bound - outer), yields)
+    return known
+
+
+def _seen_in(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a node that belong to the scope that it stands in."""
+    match node:
+        case (
+            ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given) | ast.Lambda(args=given)
+        ):
+            yield from given.defaults
+            yield from filter(None, given.kw_defaults)
+            yield from getattr(node, "decorator_list", ())
+        case ast.ClassDef(bases=bases, decorator_list=decorators):
+            yield from (*bases, *decorators)
+        case _:
+            yield from ast.iter_child_nodes(node)
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            whole = isinstance(node, ast.ImportFrom)
+            for each in names:
+                yield each.asname or (each.name if whole else each.name.partition(".")[0])
+        case ast.FunctionDef(name=str(name)) | ast.AsyncFunctionDef(name=str(name)):
+            yield name
+        case ast.ClassDef(name=name) | ast.MatchMapping(rest=str(name)):
+            yield name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            yield name
+        case ast.MatchStar(name=str(name)):
+            yield name
+        case _:
+            return

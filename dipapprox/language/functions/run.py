@@ -9,27 +9,29 @@ have is one with an impossible way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import SourceError, UserError
+from dipapprox.errors import UserError
 from dipapprox.language import ast
-from dipapprox.language.core import Value
+from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions import places
-from dipapprox.language.functions.hints import hint_for
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, Knowledge
-from dipapprox.language.functions.quantities import (
+from dipapprox.language.functions.machine import Machine
+from dipapprox.language.functions.symbols import (
+    OFFERED,
     Condition,
     Quantity,
+    as_number,
+    compared,
     constant,
-    named,
+    exact,
     truth,
 )
-from dipapprox.language.functions.symbols import OFFERED, exact, refusal
-from dipapprox.language.functions.trees import Names
+from dipapprox.language.functions.words import hint_for
 from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
 from dipapprox.language.symbols import (
     ABSOLUTE,
@@ -76,17 +78,19 @@ class Fork:
 
 Event = ast.Statement | Fork
 
+Names = frozenset[str]
+"""Of declarations, or named values."""
 
-class PathRun:
-    """One path of a function.
 
-    Attributes:
-        at: What is being computed: every statement of the program stands there.
-        unbounded: How many loops and recursions without a known bound are going on.
-    """
+class PathRun(Machine):
+    """One path of a function."""
+
+    draws = True
 
     def __init__(
         self,
+        load: Callable[..., Any],
+        outside: frozenset[int],
         ways: list[bool],
         expected: list[Event],
         domains: Mapping[str, tuple[Value, ...]],
@@ -97,6 +101,8 @@ class PathRun:
         """Make a run.
 
         Args:
+            load: As for `Machine`.
+            outside: As for `Machine`.
             ways: Which way to take at the first forks.
             expected: What these ways led to before.
             domains: The values of the input cells that have finitely many.
@@ -104,11 +110,10 @@ class PathRun:
             texts: The named values among them.
             kinds: What variables of earlier runs hold; those of this run are added.
         """
+        super().__init__(load, outside)
         self.ways = ways
         self.expected = expected
         self.events: list[Event] = []
-        self.at: Any = None
-        self.unbounded = 0
         self._forks = Counter[Span | None]()
         self._taken = 0
         self.knowledge = Knowledge(domains)
@@ -118,11 +123,6 @@ class PathRun:
         self._kinds = kinds
 
     # --- what quantities ask
-
-    @property
-    def here(self) -> Span | None:
-        """Where in the file something is being computed."""
-        return places.span_of(self.at)
 
     def declares(self, text: str) -> bool:
         """Say whether a text is a value of an input or an output: others are Python's alone."""
@@ -137,20 +137,16 @@ class PathRun:
             isinstance(value, str) for domain in values for value in domain
         )
 
-    def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
-        """Return the error that ends the path: no function can catch it."""
-        return refusal(kind, message, hint, self.here)
-
     def decide(self, condition: Condition) -> bool:
         """Say whether a condition holds on the path."""
         if condition.known is not None:
-            return condition.known
+            return bool(condition.known)
         known = self.knowledge.implied(condition.node)
         if known is not None:
             return known
         forced = self.knowledge.forced(condition)
         if forced is not None:
-            self._record(Fork(condition.node, forced, True))
+            self.record(Fork(condition.node, forced, True))
             self.knowledge.learn_forced(condition, forced)
             return forced
         if self._taken < len(self.ways):
@@ -160,69 +156,70 @@ class PathRun:
             self.ways.append(holds)
         self._taken += 1
         self._check_forks()
-        self._record(Fork(condition.node, holds, False))
+        self.record(Fork(condition.node, holds, False))
         self.knowledge.learn(condition, holds)
         return holds
 
     def _check_forks(self) -> None:
-        """Count a fork, and refuse paths that go on and on.
-
-        Raises:
-            SourceError: If there are too many, or too many at one place.
-        """
+        """Count a fork, and refuse paths that go on and on."""
         self._forks[place := self.here] += 1
-        turns, bound = self._forks[place], "a loop needs a bound that is known: for i in range(N)"
-        if turns > MOST_TURNS and self.unbounded:
-            message = f"more than {MOST_TURNS} times on one path: a loop without end?"
-            raise self.refusal("limit", f"this is decided {message}", bound)
-        if self._forks.total() > MOST_FORKS:
+        if self._forks[place] > MOST_TURNS and self.unbounded:
+            message = f"this is decided more than {MOST_TURNS} times on one path"
+            bound = "a loop needs a bound that is known: for i in range(N)"
+            raise self.limit(f"{message}: a loop without end?", bound)
+        if self._taken > MOST_FORKS:
             message = f"more than {MOST_FORKS} conditions are decided on one path"
-            raise self.refusal("limit", message, "where(condition, a, b) decides nothing")
+            raise self.limit(message, "where(condition, a, b) decides nothing")
 
     def value_of(self, quantity: Quantity) -> Value:
         """Say which value a quantity with finitely many has on the path."""
         if quantity.compute is None:
-            raise self.refusal(
-                "type error",
-                "what depends on samples, or may be any number, has no value to compute with",
-                hint_for(self.here.text if self.here else "") or OFFERED,
-            )
+            message = "what depends on samples, or may be any number, has no value to compute with"
+            raise self.refusal(message, hint_for(self.here.text if self.here else "") or OFFERED)
         values = self.knowledge.possible(quantity)
         if values is None:
-            raise self.refusal("limit", f"this may have more than {MOST_VALUATIONS} values")
+            raise self.limit(f"this may have more than {MOST_VALUATIONS} values")
         for value in values[:-1]:
-            if quantity == value:
+            if truth(compared(self, Relation.EQUAL, quantity, value)):
                 return value
         # Asked as well, so that no other value leads here.
-        if values and quantity != values[-1]:
-            raise self.refusal("error", "no input leads here")
+        if values and not truth(compared(self, Relation.EQUAL, quantity, values[-1])):
+            raise self.refusal("no input leads here", kind="error")
         return values[-1]
 
-    def where(self, condition: Condition, yes: object, no: object) -> Quantity | Condition:
+    def where(self, condition: Condition, yes: object, no: object) -> Any:
         """Make a variable that has one value or the other."""
-        ways = [self.quantity(each, "a value") for each in (yes, no)]
-        if not all(isinstance(way, Condition) for way in ways):
-            ways = [way.number() if isinstance(way, Condition) else way for way in ways]
-        values = [self.knowledge.possible(way) for way in ways if isinstance(way, Quantity)]
+        (first, second), values = self.alike((yes, no))
         name = self.fresh("w", "mixed" if None in values else "number" if values else "truth")
         place, span = ast.Name(name), self.here
         target = ast.Name(name, span=span)
-        branch = ast.Branch(
-            condition.node, (ast.Assign((target,), ways[0].node, span=span),), span=span
-        )
-        self.emit(ast.Assign((target,), ways[1].node, span=span))
-        self.emit(ast.If((branch,), (), span=span))
+        body = (ast.Assign((target,), first.node, span=span),)
+        self.record(ast.Assign((target,), second.node, span=span))
+        self.record(ast.If((ast.Branch(condition.node, body, span=span),), (), span=span))
+        return self.one_of(place, values)
+
+    def alike(self, given: Iterable[Any]) -> tuple[list[Any], list[tuple[Value, ...] | None]]:
+        """Return values of one kind, and what each may be, unless all are truth values."""
+        ways = [self.quantity(each, "a value") for each in given]
+        if not all(isinstance(way, Condition) for way in ways):
+            ways = [as_number(way) for way in ways]
+        return ways, [self.knowledge.possible(way) for way in ways if isinstance(way, Quantity)]
+
+    # --- what is made
+
+    def one_of(self, place: ast.Target, values: list[tuple[Value, ...] | None]) -> Any:
+        """Return a variable that is one of several: see `alike`."""
         if not values:
             return self.truth(place)
         if None in values:
             return self.random(place)
         return self.variable(place, tuple(dict.fromkeys(v for each in values for v in each or ())))
 
-    # --- what is made
-
-    def emit(self, statement: ast.Statement) -> None:
-        """Execute a statement of the program."""
-        self._record(statement)
+    def assigned(self, value: ast.Expression, otherwise: str, kind: str) -> ast.Name:
+        """Assign an expression to a new variable; see `fresh`."""
+        target = ast.Name(self.fresh(otherwise, kind), span=self.here)
+        self.record(ast.Assign((target,), value, span=self.here))
+        return target
 
     def fresh(self, otherwise: str, kind: str) -> str:
         """Return a new name: that of the Python variable it is assigned to, if there is one.
@@ -231,7 +228,7 @@ class PathRun:
             otherwise: For values that are assigned to none.
             kind: What the variable holds: in programs that is the same on all paths.
         """
-        wish = places.name_of(self.at) or otherwise
+        wish = places.name_of(self.node) or otherwise
         if not (wish.isidentifier() and wish.isascii() and len(wish) <= 40):
             wish = otherwise
         if wish in _RESERVED:
@@ -250,7 +247,7 @@ class PathRun:
         """Return a variable with finitely many values as a quantity."""
         if len({isinstance(value, str) for value in domain}) > 1:
             message = "one variable holds numbers and named values"
-            raise self.refusal("type error", message, "choose numbers, or named values")
+            raise self.refusal(message, "choose numbers, or named values")
         key = cell_name(place)
         self.knowledge.domains[key] = domain
         return Quantity(self, place, frozenset((key,)), lambda given: given[key])
@@ -263,7 +260,7 @@ class PathRun:
 
     def random(self, place: ast.Target) -> Quantity:
         """Return a sample, or an input that may be any number."""
-        return Quantity(self, place, frozenset(), None)
+        return Quantity(self, place)
 
     def is_integer(self, quantity: Quantity) -> bool:
         """Whether a random quantity is surely made of integer noise."""
@@ -274,28 +271,23 @@ class PathRun:
     def quantity(self, value: object, what: str) -> Quantity | Condition:
         """Take a number, a named value, a truth value, or what is one already."""
         if type(value) in (Quantity, Condition):
-            symbol: Quantity | Condition = value  # type: ignore[assignment]  # exactly these
-            return symbol
-        if type(value) is bool:
-            return truth(self, value)
-        if type(value) is str:
-            if not self.declares(value):
-                raise self.refusal(
-                    "type error",
-                    f"'{value}' is no value of an input or output",
-                    'choose a number, and look the text up: ["a", "b"][choose([0, 1])]',
-                )
-            return named(self, value)
-        return constant(self, exact(self, value, what))
+            return value  # type: ignore[return-value]  # exactly these
+        if type(value) is str and not self.declares(value):
+            hint = 'choose a number, and look the text up: ["a", "b"][choose([0, 1])]'
+            raise self.refusal(f"'{value}' is no value of an input or output", hint)
+        known: Any = value if type(value) in (bool, str) else exact(self, value, what)
+        found: Quantity | Condition = constant(self, known)
+        return found
 
     # --- the record
 
-    def _record(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
+        """Note a statement of the program, or a fork."""
         place = len(self.events)
         if place < len(self.expected) and self.expected[place] != event:
             raise AssertionError("a path went another way when it was followed again")
         if place >= MOST_STEPS:
-            raise self.refusal("limit", f"more than {MOST_STEPS} draws and conditions on one path")
+            raise self.limit(f"more than {MOST_STEPS} draws and conditions on one path")
         self.events.append(event)
 
 

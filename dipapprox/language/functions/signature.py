@@ -10,28 +10,39 @@ from __future__ import annotations
 
 import ast as python
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dipapprox.language import ast, core
+from dipapprox.errors import shorten
+from dipapprox.language import ast
 from dipapprox.language.core import Cell
 from dipapprox.language.declarations import Declarations, Variable, cells_of
-from dipapprox.language.domains import AllIntegers, AllReals, Domain
+from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.language.functions import places
-from dipapprox.language.functions.machine import Annotation, Function, Machine, Word
-from dipapprox.language.functions.quantities import Condition, Quantity
+from dipapprox.language.functions.machine import (
+    SCALARS,
+    Annotation,
+    Function,
+    Machine,
+    kind_of,
+    plain,
+)
+from dipapprox.language.functions.paths import End
 from dipapprox.language.functions.run import PathRun
-from dipapprox.language.functions.symbols import is_number, number_node, refusal
-from dipapprox.language.functions.weights import Weight
+from dipapprox.language.functions.symbols import (
+    Condition,
+    Quantity,
+    Weight,
+    is_number,
+    number_node,
+    refusal,
+)
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, EPSILON
 from dipapprox.language.traversal import with_names
 from dipapprox.source import Span
-
-_LONGEST_LIST = 3
-"""Longer domains of consecutive numbers are written as ranges."""
 
 _OUTPUT = "out"
 """The name of an output that the annotation gives none."""
@@ -54,9 +65,6 @@ class Head:
             function: The function.
             adjacent: Which inputs are neighbours.
             given: The parameters that replace defaults.
-
-        Raises:
-            SourceError: If it says too little.
         """
         self.fixed: dict[str, object] = {}
         self.parameters: list[str] = []
@@ -131,7 +139,7 @@ class Head:
             value = declarations.parameters[name]
             given[name] = int(value) if value.denominator == 1 else value
         for name in self.weights:
-            given[name] = Weight(run, ast.Name(name), frozenset(), None)
+            given[name] = Weight(run, ast.Name(name))
         for variable in declarations.inputs:
             cells = [_input(run, cell) for cell in cells_of((variable,))]
             given[variable.name] = cells[0] if variable.size is None else cells
@@ -144,7 +152,7 @@ def _hint(machine: Machine, function: Function, node: python.expr | None) -> Any
         try:
             inner = python.parse(node.value, mode="eval").body
         except SyntaxError:
-            raise machine.refusal(node, "an annotation cannot be read") from None
+            raise machine.refusal("an annotation cannot be read") from None
         for each in python.walk(inner):
             python.copy_location(each, node)
             each.text = node.text  # type: ignore[attr-defined]  # ours
@@ -163,11 +171,8 @@ def _domain_of_type(hint: Any, taken: Container[str], whose: str, span: Span | N
     """Return the text for bool and Literal["low", "high"]; nothing for other types.
 
     Texts must be names that mean themselves: no numbers, truth values or arguments (`taken`).
-
-    Raises:
-        SourceError: If it is a Literal with other values.
     """
-    if hint == Word("bool"):
+    if isinstance(hint, Function) and hint.standard and hint.name == "bool":
         return ["in bool"]
     if not isinstance(hint, Annotation) or hint.name != "typing.Literal":
         return []
@@ -208,11 +213,7 @@ _NAMED_DOMAIN = re.compile(rf"\s*((?!in\b)\w+)?{_DOMAIN.pattern}")
 
 
 def _check_domain(text: str, name: str, span: Span | None, form: re.Pattern[str]) -> None:
-    """Refuse what is no domain, before it is parsed as a declaration.
-
-    Raises:
-        SourceError: If it has no 'in'.
-    """
+    """Refuse what is no domain, before it is parsed as a declaration."""
     if not form.match(text):
         called = name if name.startswith("the ") else f"'{name}'"
         hint = 'for example "in {0, 1}", "in -1..1", "in real", "[N] in bool"'
@@ -238,72 +239,12 @@ def _input(run: PathRun, cell: Cell) -> Quantity | Condition:
 
 
 def closed_declarations(
-    declarations: Declarations, written: ast.Program, span: Span | None
+    declarations: Declarations, written: ast.Program
 ) -> tuple[ast.Declaration, ...]:
-    """Return declarations without parameters.
-
-    Args:
-        declarations: With their values.
-        written: The same, as written.
-        span: Where they stand.
-    """
-    found: list[ast.Declaration] = []
-    for variable in declarations.inputs:
-        found.append(
-            ast.Input((_variable(variable, span),), _domain(variable.domain, span), span=span)
-        )
-    for variable in declarations.outputs:
-        found.append(
-            ast.Output((_variable(variable, span),), _domain(variable.domain, span), span=span)
-        )
-    match declarations.adjacency:
-        case core.Everyone():
-            found.append(ast.AdjacentRule("all", None, span=span))
-        case core.Within(norm, radius):
-            found.append(ast.AdjacentRule(norm.value, number_node(radius), span=span))
-        case core.Listed(text=str()):
-            values = {n: number_node(v) for n, v in declarations.parameters.items()}
-            rules = (ast.AdjacentWhere, ast.AdjacentRule)
-            listed = [each for each in written.declarations if isinstance(each, rules)]
-            found += with_names(tuple(listed), values)
-        case core.Listed(pairs):
-            rows = (ast.Pair(_row(left), _row(right), span=span) for left, right in pairs)
-            found.append(ast.AdjacentPairs(tuple(rows), span=span))
-    return tuple(found)
-
-
-def _variable(variable: Variable, span: Span | None) -> ast.Declared:
-    size = None if variable.size is None else ast.Number(Fraction(variable.size))
-    return ast.Declared(variable.name, size, span=span)
-
-
-def _domain(domain: Domain, span: Span | None) -> ast.Domain:
-    if isinstance(domain, AllReals):
-        bounds = None
-        if domain.bounds is not None:
-            bounds = ast.Range(*map(number_node, domain.bounds), span=span)
-        if isinstance(domain, AllIntegers):
-            return (ast.Integers(span=span),)
-        return (ast.Reals(bounds, span=span),)
-    first, last = domain[0], domain[-1]
-    if (
-        len(domain) > _LONGEST_LIST
-        and isinstance(first, Fraction)
-        and first.denominator == 1
-        and domain == tuple(first + k for k in range(len(domain)))
-    ):
-        return (ast.Range(number_node(first), _value(last), span=span),)
-    return tuple(map(_value, domain))
-
-
-def _row(row: core.Input) -> tuple[ast.Expression, ...]:
-    return tuple(map(_value, row))
-
-
-def _value(value: core.Value) -> ast.Expression:
-    if isinstance(value, str):
-        return ast.Truth(value == "true") if value in ("true", "false") else ast.Name(value)
-    return number_node(value)
+    """Return declarations without parameters: these are known."""
+    values = {name: number_node(value) for name, value in declarations.parameters.items()}
+    others = (each for each in written.declarations if not isinstance(each, ast.Parameter))
+    return tuple(with_names(each, values) for each in others)
 
 
 def names_in(declarations: Declarations) -> frozenset[str]:
@@ -322,3 +263,73 @@ def texts_in(declarations: Declarations) -> frozenset[str]:
         for value in variable.domain
         if isinstance(value, str)
     )
+
+
+# --- what is returned ----------------------------------------------------------------------------
+
+
+def end_of(
+    returned: object, outputs: tuple[Variable, ...], several: bool, span: Span | None
+) -> End:
+    """Return the values of the output cells."""
+    returned = plain(returned)
+    if not several:
+        parts: Sequence[object] = (returned,)
+    elif isinstance(returned, tuple) and len(returned) == len(outputs):
+        parts = returned
+    else:
+        names = ", ".join(v.name for v in outputs)
+        message = f"the function must return a tuple ({names}), got {_shown(returned)}"
+        raise refusal("type error", message, "", span)
+    end: dict[ast.Target, ast.Expression] = {}
+    for variable, part in zip(outputs, parts, strict=True):
+        for place, value in _places(variable, part, span):
+            end[place] = _returned(value, variable, span)
+    return end
+
+
+def _places(
+    variable: Variable, part: object, span: Span | None
+) -> Iterator[tuple[ast.Target, object]]:
+    if variable.size is None:
+        yield ast.Name(variable.name, span=span), part
+        return
+    if type(part) not in (list, tuple, range) or not isinstance(part, Sequence):
+        message = f"'{variable.name}' must be a list of {variable.size}, got {_shown(part)}"
+        raise refusal("type error", message, "", span)
+    if len(part) != variable.size:
+        message = f"'{variable.name}' must have {variable.size} elements, got {len(part)}"
+        raise refusal("value error", message, "", span)
+    for i, value in enumerate(part, start=1):
+        yield ast.Index(variable.name, ast.Number(Fraction(i)), span=span), value
+
+
+def _returned(value: object, variable: Variable, span: Span | None) -> ast.Expression:
+    is_truth = not isinstance(variable.domain, AllReals) and set(variable.domain) <= {
+        "true",
+        "false",
+    }
+    if type(value) is Condition and value.known is not None:
+        value = value.known
+    if type(value) in (Quantity, Condition):
+        symbol: Quantity | Condition = value  # type: ignore[assignment]  # exactly these
+        return symbol.node
+    if type(value) is bool and is_truth:
+        return ast.Truth(value, span=span)
+    domain = () if isinstance(variable.domain, AllReals) else variable.domain
+    if type(value) is str and value in domain:
+        return ast.Name(value, span=span)
+    if isinstance(value, int | Fraction):
+        return number_node(Fraction(value), span)
+    hint = ""
+    if isinstance(value, str) and domain:
+        hint = f"allowed are {domain_text(domain)}"
+    raise refusal("type error", f"'{variable.name}' is returned as {_shown(value)}", hint, span)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if type(value) in SCALARS:
+        return f"the {type(value).__name__} {shorten(repr(value))}"
+    return kind_of(value)

@@ -1,40 +1,33 @@
-"""Statements: a function for each node type; what is in no table is refused."""
+"""Statements: a rule for each kind of node; what has none is refused."""
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from dipapprox.language.functions import calls, objects, places
-from dipapprox.language.functions.arithmetic import combine
-from dipapprox.language.functions.comparisons import equal
-from dipapprox.language.functions.imports import import_from, import_module
+from dipapprox.language.functions import library, objects, places
+from dipapprox.language.functions.expressions import access, assign, bind
 from dipapprox.language.functions.machine import (
     Broke,
     Class,
     Continued,
     Machine,
+    Module,
     Object,
     Raised,
     Returned,
     Scope,
     Stream,
     Word,
-    raised,
+    kind_of,
+    rule,
 )
+from dipapprox.language.functions.objects import function_of
+from dipapprox.language.functions.operators import combine, equal, items, listed, truth
 from dipapprox.language.functions.symbols import Symbolic
-from dipapprox.language.functions.values import items, kind_of, listed, truth
-from dipapprox.language.functions.variables import (
-    assign,
-    bind,
-    delete,
-    facts_of,
-    index,
-    item,
-    look_up,
-    set_item,
-)
+from dipapprox.language.functions.words import of_unknown
 
 
 def _block(machine: Machine, body: list[ast.stmt], scope: Scope) -> None:
@@ -42,62 +35,48 @@ def _block(machine: Machine, body: list[ast.stmt], scope: Scope) -> None:
         machine.evaluate(statement, scope)
 
 
-def _condition(machine: Machine, node: ast.expr, scope: Scope) -> bool:
-    return truth(machine, node, machine.evaluate(node, scope))
-
-
+@rule(ast.Expr)
 def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:
     if not isinstance(node.value, ast.Constant):
         machine.evaluate(node.value, scope)
 
 
+@rule(ast.Pass, ast.Nonlocal)
+def _pass(machine: Machine, node: ast.stmt, scope: Scope) -> None:
+    """Do nothing."""
+
+
 # --- assignments ----------------------------------------------------------------------------------
 
 
+@rule(ast.Assign)
 def _assign(machine: Machine, node: ast.Assign, scope: Scope) -> None:
-    places.note_name(node.targets[0], node.value)
     value = machine.evaluate(node.value, scope)
     for target in node.targets:
         assign(machine, target, value, scope)
 
 
+@rule(ast.AnnAssign)
 def _annotated(machine: Machine, node: ast.AnnAssign, scope: Scope) -> None:
     if node.value is not None:
-        places.note_name(node.target, node.value)
         assign(machine, node.target, machine.evaluate(node.value, scope), scope)
 
 
+@rule(ast.AugAssign)
 def _augmented(machine: Machine, node: ast.AugAssign, scope: Scope) -> None:
     """Do `a op= b`: what stands before the sign is evaluated once."""
-    target: Any = node.target
-    places.note_name(target, node)
-    if isinstance(target, ast.Name):
-        before = look_up(machine, target, target.id, scope)
-        bind(machine, target, target.id, _in_place(machine, node, before, scope), scope)
-    elif isinstance(target, ast.Attribute):
-        of = machine.evaluate(target.value, scope)
-        before = objects.attribute(machine, target, of, target.attr)
-        after = _in_place(machine, node, before, scope)
-        objects.set_attribute(machine, target, of, target.attr, after)
-    else:
-        where = machine.evaluate(target.value, scope)
-        at = index(machine, target, scope)
-        if type(at) is slice:
-            raise machine.refusal(node, "a slice is changed by 'v[a:b] = …'")
-        before = item(machine, target, where, at)
-        after = _in_place(machine, node, before, scope)
-        set_item(machine, target, where, at, after)
+    read, write, *_ = access(machine, node.target, scope)
+    write(_in_place(machine, node, read(), scope))
 
 
 def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: Scope) -> Any:
     value = machine.evaluate(node.value, scope)
     if type(before) is list and isinstance(node.op, ast.Add):
-        machine.change(node, before)
-        before.extend(listed(machine, node, value))
+        machine.change(before).extend(listed(machine, value))
         return before
-    after = combine(machine, node, node.op, before, value)
+    after = combine(machine, type(node.op), before, value)
     if type(before) in (list, set, dict) and type(after) is type(before):
-        machine.change(node, before)
+        machine.change(before)
         if type(before) is list:
             before[:] = after
         else:
@@ -107,85 +86,93 @@ def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: Scope) 
     return after
 
 
+@rule(ast.Delete)
 def _delete(machine: Machine, node: ast.Delete, scope: Scope) -> None:
     for target in node.targets:
-        delete(machine, target, scope)
+        if isinstance(target, ast.Tuple | ast.List):
+            _delete(machine, ast.Delete(target.elts), scope)
+            continue
+        _, _, *delete = access(machine, target, scope)
+        if not delete:
+            raise machine.refusal("this is nothing to delete")
+        delete[0]()
 
 
 # --- control --------------------------------------------------------------------------------------
 
 
+@rule(ast.If)
 def _if(machine: Machine, node: ast.If, scope: Scope) -> None:
-    _block(machine, node.body if _condition(machine, node.test, scope) else node.orelse, scope)
+    holds = machine.evaluate(node.test, scope, truth)
+    _block(machine, node.body if holds else node.orelse, scope)
 
 
+@rule(ast.For)
 def _for(machine: Machine, node: ast.For, scope: Scope) -> None:
-    given = machine.evaluate(node.iter, scope)
-    endless = isinstance(given, Stream) and machine.endless
-    if machine.run is not None:
-        machine.run.unbounded += endless
-    try:
-        for value in items(machine, node.iter, given):
-            machine.step(node)
+    given, values = machine.evaluate(node.iter, scope, lambda m, value: (value, items(m, value)))
+    machine.unbounded += (endless := isinstance(given, Stream) and machine.endless)
+
+    def turn() -> bool:
+        for value in values:
+            machine.step()
             assign(machine, node.target, value, scope)
-            try:
-                _block(machine, node.body, scope)
-            except Continued:
-                continue
-            except Broke:
-                return
-        _block(machine, node.orelse, scope)
-    finally:
-        if machine.run is not None:
-            machine.run.unbounded -= endless
+            return True
+        return False
 
-
-def _while(machine: Machine, node: ast.While, scope: Scope) -> None:
-    if machine.run is not None:
-        machine.run.unbounded += 1
     try:
-        while _condition(machine, node.test, scope):
-            machine.step(node)
-            try:
-                _block(machine, node.body, scope)
-            except Continued:
-                continue
-            except Broke:
-                return
-        _block(machine, node.orelse, scope)
+        _loop(machine, node, scope, turn)
     finally:
-        if machine.run is not None:
-            machine.run.unbounded -= 1
+        machine.unbounded -= endless
 
 
+@rule(ast.While)
+def _while(machine: Machine, node: ast.While, scope: Scope) -> None:
+    machine.unbounded += 1
+    try:
+        _loop(machine, node, scope, lambda: bool(machine.evaluate(node.test, scope, truth)))
+    finally:
+        machine.unbounded -= 1
+
+
+def _loop(machine: Machine, node: Any, scope: Scope, turn: Callable[[], bool]) -> None:
+    while turn():
+        try:
+            _block(machine, node.body, scope)
+        except Continued:
+            continue
+        except Broke:
+            return
+    _block(machine, node.orelse, scope)
+
+
+@rule(ast.Break)
 def _break(machine: Machine, node: ast.Break, scope: Scope) -> None:
     raise Broke
 
 
+@rule(ast.Continue)
 def _continue(machine: Machine, node: ast.Continue, scope: Scope) -> None:
     raise Continued
 
 
-def _pass(machine: Machine, node: ast.stmt, scope: Scope) -> None:
-    """Do nothing."""
-
-
+@rule(ast.Return)
 def _return(machine: Machine, node: ast.Return, scope: Scope) -> None:
-    value = None if node.value is None else machine.evaluate(node.value, scope)
-    raise Returned(value, node)
+    raise Returned(
+        None if node.value is None else machine.evaluate(node.value, scope), machine.node
+    )
 
 
+@rule(ast.Global)
 def _global(machine: Machine, node: ast.Global, scope: Scope) -> None:
     hint = "only what a mechanism returns is published; nothing else may leave it"
-    names = ", ".join(node.names)
-    raise machine.refusal(
-        node, f"the mechanism assigns '{names}' outside itself", hint, kind="error"
-    )
+    what = f"the mechanism assigns '{', '.join(node.names)}' outside itself"
+    raise machine.refusal(what, hint, "error")
 
 
 # --- match ----------------------------------------------------------------------------------------
 
 
+@rule(ast.Match)
 def _match(machine: Machine, node: ast.Match, scope: Scope) -> None:
     subject = machine.evaluate(node.subject, scope)
     for case in node.cases:
@@ -193,8 +180,8 @@ def _match(machine: Machine, node: ast.Match, scope: Scope) -> None:
         if not _fits(machine, case.pattern, subject, scope, found):
             continue
         for name, value in found.items():
-            bind(machine, case.pattern, name, value, scope)
-        if case.guard is None or _condition(machine, case.guard, scope):
+            bind(machine, name, value, scope)
+        if case.guard is None or machine.evaluate(case.guard, scope, truth):
             _block(machine, case.body, scope)
             return
 
@@ -203,12 +190,15 @@ def _fits(
     machine: Machine, pattern: ast.pattern, subject: Any, scope: Scope, found: dict[str, Any]
 ) -> bool:
     """Whether a value fits a pattern; the names that it gets are collected."""
+    machine.node = pattern
     match pattern:
         case ast.MatchValue(value=value):
-            known = machine.evaluate(value, scope)
-            return truth(machine, pattern, equal(machine, pattern, subject, known))
-        case ast.MatchSingleton(value=None):
-            return subject is None
+            return truth(machine, equal(machine, subject, machine.evaluate(value, scope)))
+        case ast.MatchSingleton(value=value):
+            if value is not None and isinstance(subject, Symbolic):
+                message = "a comparison is a condition, and not the object True or False"
+                raise machine.refusal(message)
+            return subject is value
         case ast.MatchAs(pattern=inner, name=name):
             if inner is not None and not _fits(machine, inner, subject, scope, found):
                 return False
@@ -219,25 +209,17 @@ def _fits(
             return any(_fits(machine, each, subject, scope, found) for each in patterns)
         case ast.MatchSequence(patterns=patterns) if type(subject) in (list, tuple):
             if any(isinstance(each, ast.MatchStar) for each in patterns):
-                raise machine.refusal(pattern, "'*' in a case is not followed")
+                raise machine.refusal("'*' in a case is not followed")
             return len(subject) == len(patterns) and all(
                 _fits(machine, each, value, scope, found)
                 for each, value in zip(patterns, subject, strict=True)
             )
         case ast.MatchSequence() if isinstance(subject, Symbolic) or type(subject) in _APART:
             return False
-        case ast.MatchSingleton() if isinstance(subject, Symbolic):
-            raise machine.refusal(
-                pattern, "a comparison is a condition, and not the object True or False"
-            )
-        case ast.MatchSingleton(value=value):
-            return subject is value
         case ast.MatchClass():
-            raise machine.refusal(
-                pattern, "a case with a class asks for a type: that is not followed"
-            )
+            raise machine.refusal("a case with a class asks for a type: that is not followed")
         case _:
-            raise machine.refusal(pattern, "such a case is not followed")
+            raise machine.refusal("such a case is not followed")
 
 
 _APART = (int, bool, str, type(None), dict, set)
@@ -247,19 +229,21 @@ _APART = (int, bool, str, type(None), dict, set)
 # --- exceptions -----------------------------------------------------------------------------------
 
 
+@rule(ast.Raise)
 def _raise(machine: Machine, node: ast.Raise, scope: Scope) -> None:
     if node.exc is None:
         if not machine.handled:
-            raise machine.refusal(node, "there is no exception to raise again")
+            raise machine.refusal("there is no exception to raise again")
         raise machine.handled[-1]
     value = machine.evaluate(node.exc, scope)
     if isinstance(value, Class) and value.kind == "error":
-        value = machine.call(node, value, [], {})
+        value = machine.call(value)
     if not isinstance(value, Object) or value.kind.kind != "error":
-        raise machine.refusal(node, f"{kind_of(value)} is no exception")
-    raise Raised(value, node)
+        raise machine.refusal(f"{kind_of(value)} is no exception")
+    raise Raised(value, machine.node)
 
 
+@rule(ast.Try)
 def _try(machine: Machine, node: ast.Try, scope: Scope) -> None:
     try:
         try:
@@ -286,7 +270,7 @@ def _handler(
         kinds = machine.evaluate(handler.type, scope)
         for kind in kinds if type(kinds) is tuple else (kinds,):
             if not isinstance(kind, Class) or kind.kind != "error":
-                raise machine.refusal(handler.type, f"{kind_of(kind)} is no exception")
+                raise machine.refusal(f"{kind_of(kind)} is no exception")
             if error.value.kind.is_a(kind):
                 return handler
     return None
@@ -295,8 +279,8 @@ def _handler(
 def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: Scope) -> None:
     if handler.name is not None:
         if handler.name not in scope.local:
-            raise machine.refusal(handler, f"'{handler.name}' is not of this function")
-        bind(machine, handler, handler.name, error.value, scope)
+            raise machine.refusal(f"'{handler.name}' is not of this function")
+        bind(machine, handler.name, error.value, scope)
     machine.handled.append(error)
     try:
         _block(machine, handler.body, scope)
@@ -306,17 +290,19 @@ def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: 
             scope.values.pop(handler.name, None)
 
 
+@rule(ast.Assert)
 def _assert(machine: Machine, node: ast.Assert, scope: Scope) -> None:
-    if not _condition(machine, node.test, scope):
+    if not machine.evaluate(node.test, scope, truth):
         said = () if node.msg is None else (machine.evaluate(node.msg, scope),)
-        raise raised(node, "AssertionError", *said)
+        raise machine.raised("AssertionError", *said)
 
 
 # --- definitions ----------------------------------------------------------------------------------
 
 
+@rule(ast.FunctionDef)
 def _define(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
-    function: Any = calls.function_of(machine, node, node.name, scope)
+    function: Any = function_of(machine, node, node.name, scope)
     for decorator in reversed(node.decorator_list):
         name = _decorator(machine, decorator, scope)
         if name in ("staticmethod", "classmethod", "property"):
@@ -324,9 +310,10 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
         elif name == "dipapprox.mechanism":
             function.adjacent = decorator
         else:
+            machine.node = decorator
             hint = "call what it does in the function itself"
-            raise machine.refusal(decorator, f"the decorator '{name}' is not followed", hint)
-    bind(machine, node, node.name, function, scope)
+            raise machine.refusal(f"the decorator '{name}' is not followed", hint)
+    bind(machine, node.name, function, scope)
 
 
 def _decorator(machine: Machine, node: ast.expr, scope: Scope) -> str:
@@ -334,53 +321,76 @@ def _decorator(machine: Machine, node: ast.expr, scope: Scope) -> str:
     return found.name if isinstance(found, Word) else kind_of(found)
 
 
+@rule(ast.ClassDef)
 def _class(machine: Machine, node: ast.ClassDef, scope: Scope) -> None:
     bases = [machine.evaluate(each, scope) for each in node.bases]
-    frozen: bool | None = None
+    options: frozenset[str] | None = None
     for decorator in node.decorator_list:
         if _decorator(machine, decorator, scope) != "dataclasses.dataclass":
-            raise machine.refusal(decorator, "this decorator of a class is not followed")
-        frozen = False
-        for option in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            value = machine.evaluate(option.value, scope)
-            if option.arg == "frozen" and type(value) is bool:
-                frozen = value
-            elif (option.arg, value) not in (("slots", True), ("slots", False), ("eq", True)):
-                raise machine.refusal(option, f"a data class with '{option.arg}' is not followed")
-    made = objects.define(machine, node, bases, frozen)
-    inner = Scope(facts_of(node).local, scope, made.values, enclosed=False)
+            raise machine.refusal("this decorator of a class is not followed")
+        options = frozenset()
+        for each in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            value = machine.evaluate(each.value, scope)
+            if each.arg in ("frozen", "order") and type(value) is bool:
+                options |= {each.arg} if value else frozenset()
+            elif (each.arg, value) not in (("slots", True), ("slots", False), ("eq", True)):
+                raise machine.refusal(f"a data class with '{each.arg}' is not followed")
+    made = objects.define(machine, node, bases, options)
+    inner = Scope(places.facts_of(node).local, scope, made.values, kind="class")
     for statement in node.body:
         if not isinstance(statement, _IN_CLASSES):
-            raise machine.refusal(statement, "in a class stand methods, and what its objects share")
+            raise machine.refusal("in a class stand methods, and what its objects share")
         machine.evaluate(statement, inner)
-    objects.complete(machine, node, made, frozen is not None)
-    bind(machine, node, node.name, made, scope)
+    objects.complete(machine, node, made, options is not None)
+    bind(machine, node.name, made, scope)
 
 
 _IN_CLASSES = (ast.FunctionDef, ast.Assign, ast.AnnAssign, ast.Pass, ast.Expr)
 
 
-STATEMENTS: dict[type[ast.AST], Callable[[Machine, Any, Scope], Any]] = {
-    ast.Expr: _expression,
-    ast.Assign: _assign,
-    ast.AnnAssign: _annotated,
-    ast.AugAssign: _augmented,
-    ast.Delete: _delete,
-    ast.If: _if,
-    ast.For: _for,
-    ast.While: _while,
-    ast.Break: _break,
-    ast.Continue: _continue,
-    ast.Pass: _pass,
-    ast.Nonlocal: _pass,
-    ast.Global: _global,
-    ast.Return: _return,
-    ast.Match: _match,
-    ast.Raise: _raise,
-    ast.Try: _try,
-    ast.Assert: _assert,
-    ast.FunctionDef: _define,
-    ast.ClassDef: _class,
-    ast.Import: import_module,
-    ast.ImportFrom: import_from,
-}
+# --- imports: files beside this one are read, all else is a name that the prelude may know --------
+
+
+@rule(ast.Import)
+def _import(machine: Machine, node: ast.Import, scope: Scope) -> None:
+    for each in node.names:
+        top = each.name if each.asname else each.name.partition(".")[0]
+        found = machine.load(machine, top)
+        if isinstance(found, Module) and "." in each.name:
+            raise machine.refusal("a file is imported by one name: from a import b")
+        bind(machine, each.asname or top, library.word(top) if found is None else found, scope)
+
+
+@rule(ast.ImportFrom)
+def _import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
+    name = node.module or ""
+    module = machine.load(machine, name) if name else None
+    if module is None and name and node.level:
+        raise machine.refusal(f"there is no file '{name}.py' beside this one")
+    for each in node.names:
+        if each.name == "*":
+            _import_all(machine, name, module, scope)
+            continue
+        if module is not None:
+            value = objects.attribute(machine, module, each.name)
+        elif not name:
+            value = machine.load(machine, each.name)
+            if value is None:
+                raise machine.refusal(f"there is no file '{each.name}.py' beside this one")
+        else:
+            if name == "dipapprox" and not hasattr(sys.modules["dipapprox"], each.name):
+                message = f"cannot import name '{each.name}' from 'dipapprox' into a mechanism"
+                raise machine.refusal(message, of_unknown(each.name))
+            value = library.word(f"{name}.{each.name}")
+        bind(machine, each.asname or each.name, value, scope)
+
+
+def _import_all(machine: Machine, name: str, module: Module | None, scope: Scope) -> None:
+    if scope.kind != "module":
+        raise machine.refusal("'import *' stands at the top of a file")
+    found = library.names_in(name) if module is None else module.scope.values
+    found = {each: value for each, value in found.items() if not each.startswith("_")}
+    if not found:
+        raise machine.refusal(f"what 'from {name} import *' brings is not known")
+    scope.local |= found.keys()
+    scope.values.update(found)

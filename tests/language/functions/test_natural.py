@@ -125,6 +125,7 @@ NATURAL = [
     ("x = where(True, k, 0) + where(k > 5, 1, 2)\nreturn x"),
     ("s = sum(q) + 1\nreturn 1 if gauss(0, s) > 0 else 0"),
     ("b = Box(k)\nc = copy.copy(b)\nc.v = 9\nreturn b.v"),
+    "return sorted(map(Pair, q))[0].a",
 ]
 
 
@@ -143,7 +144,6 @@ OUTSIDE = [
     "return int(2.7) + k",
     'return len("x".zfill(k))',
     "with contextlib.suppress(ValueError): return k\nreturn 0",
-    "return sorted(map(Pair, q))[0].a",
 ]
 
 
