@@ -1,13 +1,15 @@
 """The kernel with one place broken at a time: some test has to notice each.
 
     python -m tests.kernel.mutants [--only MODULE,…] [--part K/N] [--seconds S] [--tests WORDS]
-        [--write REPORT] [--again REPORT] [--list]
+        [--write REPORT] [--again REPORT] [--known FILE] [--list]
 
 A mutant turns round one comparison, sign, rounding direction, bound, `and` or truth value of one
 module. All tests of the kernel run once, and tell which lines they pass; then, for each mutant, a
-child process has its code in place of the module's, and runs the tests that pass its line, the
-shortest first, until one fails. A mutant that nobody notices has to be listed in
-`equivalent_mutants.json`, with the reason why it means the same or only asks for more work.
+child process has its code in place of the module's, and runs the tests that pass its line, until
+one fails: first the shortest, and those that noticed others. `--known` keeps what the first run
+told, for as long as the kernel does not change; of tests that are new only these run. A mutant that
+nobody notices has to be listed in `equivalent_mutants.json`, with the reason why it means the same
+or only asks for more work.
 Python 3.12 is needed: it tells cheaply which lines are run.
 """
 
@@ -16,14 +18,16 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import hashlib
 import importlib.abc
 import importlib.util
 import json
+import mmap
 import os
 import signal
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
@@ -31,6 +35,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
 import pytest
+from hypothesis import Phase, settings
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent.parent
@@ -113,8 +118,10 @@ def changes(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
     match node:
         case ast.Compare(left=left, ops=ops, comparators=others):
+            # One more or less of what limits work is allowed.
+            taste = any(map(_is_limit, (left, *others)))
             for k, op in enumerate(ops):
-                for new in SWAPPED.get(type(op), ()):
+                for new in SWAPPED.get(type(op), ())[taste:]:
                     changed = [*ops[:k], new(), *ops[k + 1 :]]
                     found.append(ast.Compare(left=left, ops=changed, comparators=others))
         case ast.BinOp(left=left, op=op, right=right):
@@ -161,6 +168,11 @@ def parsed(module: str) -> tuple[ast.Module, list[tuple[ast.AST, ast.AST, str, i
     return tree, found
 
 
+def _is_limit(node: ast.AST) -> bool:
+    """Whether this is the name of a limit of work."""
+    return isinstance(node, ast.Name) and node.id.lstrip("_").split("_")[0] in LIMITS
+
+
 def _is_taste(node: ast.AST, field: str) -> bool:
     """Limits of work, what is spent, words of errors, annotations: nothing rests on them."""
     match node:
@@ -168,8 +180,8 @@ def _is_taste(node: ast.AST, field: str) -> bool:
             return True
         case ast.keyword(arg="strict"):
             return True  # lengths of what is read are looked at before: a crash is no answer
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return name.lstrip("_").split("_")[0] in LIMITS
+        case ast.Assign(targets=[target]):
+            return _is_limit(target)
         case ast.JoinedStr() | ast.ImportFrom() | ast.Import():
             return True
     return field in {"annotation", "returns", "decorator_list"}
@@ -236,14 +248,16 @@ class Runner:
     that pass its line, the shortest first, until one fails.
     """
 
-    def __init__(self, todo: Sequence[Mutant], seconds: float, report: Report) -> None:
+    def __init__(self, todo: Sequence[Mutant], seconds: float, report: Report, known: Path | None):
         self._todo = todo
         self._seconds = seconds
         self._report = report
+        self._known = known
         self._now: set[tuple[str, int]] = set()
         self._failed = False
         self.passed: dict[str, set[tuple[str, int]]] = {}
         self.took: dict[str, float] = {}
+        self._noticed = defaultdict[str, Counter[str]](Counter)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._failed |= report.failed
@@ -252,8 +266,12 @@ class Runner:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         apart = {f"test_{name}.py" for name in ("allowlist", "forgeries", "trusted")}
         items = [item for item in session.items if item.path.name not in apart]
+        settings.register_profile("once", phases=[Phase.explicit, Phase.generate], database=None)
+        settings.load_profile("once")
+        self._recall()
         self._watch()
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        new = [item for item in items if item.nodeid not in self.passed]
+        for item, following in zip(new, [*new, None][1:], strict=True):
             self._now = set()
             sys.monitoring.restart_events()
             start = time.process_time()
@@ -263,15 +281,32 @@ class Runner:
             if self._failed:
                 raise pytest.UsageError(f"{item.nodeid} fails without any change")
         sys.monitoring.set_events(sys.monitoring.COVERAGE_ID, 0)
+        self._remember()
         gc.collect()
+        held = [each for each in gc.get_objects() if _is_code(each)]
+        gc.freeze()  # children share what they do not change
         for mutant in self._todo:
             chosen = self._chosen(mutant, items)
             if mutant.inside:
-                self._report.add(mutant, self._survives(mutant, chosen))
+                self._report.add(mutant, self._survives(mutant, chosen, held))
             else:
                 names = dict.fromkeys(str(item.path) for item in chosen)
                 self._report.add(mutant, self._survives_anew(mutant, list(names)))
         return True
+
+    def _recall(self) -> None:
+        if self._known and self._known.exists():
+            said = json.loads(self._known.read_text(encoding="utf-8"))
+            if said["kernel"] == _kernel():
+                for name, (seconds, lines) in said["tests"].items():
+                    self.took[name] = seconds
+                    self.passed[name] = {(module, k) for module, k in lines}
+
+    def _remember(self) -> None:
+        if self._known:
+            tests = {name: (self.took[name], sorted(self.passed[name])) for name in self.took}
+            text = json.dumps({"kernel": _kernel(), "tests": tests})
+            self._known.write_text(text, encoding="utf-8")
 
     def _watch(self) -> None:
         monitoring = sys.monitoring
@@ -286,18 +321,22 @@ class Runner:
         monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
 
     def _chosen(self, mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
-        """The tests that pass a mutant's lines, or, outside of functions, any of its module."""
+        """The tests that pass a mutant's lines, or, outside of functions, any of its module.
+
+        First come those that take little time, and have noticed many of its module.
+        """
         lines = {(mutant.module, k) for k in range(mutant.passed[0], mutant.passed[1] + 1)}
         everywhere = {(mutant.module, k) for k in range(1, 10_000)}
         asked = lines if mutant.inside else everywhere
         passing = [item for item in items if self.passed[item.nodeid] & asked]
-        return sorted(passing, key=lambda item: self.took[item.nodeid])
+        noticed = self._noticed[mutant.module]
+        return sorted(passing, key=lambda item: self.took[item.nodeid] / (1 + noticed[item.nodeid]))
 
-    def _survives(self, mutant: Mutant, items: Sequence[pytest.Item]) -> str:
+    def _survives(self, mutant: Mutant, items: Sequence[pytest.Item], held: list[object]) -> str:
         """How a mutant inside of a function fares: *killed*, *endless* or *survived*."""
         if not items:
             return "not run"
-        budget, used = self._seconds, list[pytest.Item]()
+        budget, used, place = self._seconds, list[pytest.Item](), mmap.mmap(-1, 4)
         for item in items:
             budget -= self.took[item.nodeid]
             if budget < 0 and used:
@@ -305,15 +344,19 @@ class Runner:
             used.append(item)
 
         def run() -> None:
-            _swap(mutant)
+            _swap(mutant, held)
             hook = used[0].config.hook
-            for item, following in zip(used, [*used[1:], None], strict=True):
+            for k, (item, following) in enumerate(zip(used, [*used[1:], None], strict=True)):
+                place[:] = k.to_bytes(4, "big")
                 hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if self._failed:
                     os._exit(1)
 
         spent = sum(self.took[item.nodeid] for item in used)
-        return _in_child(run, 5 + 5 * spent)
+        found = _in_child(run, 5 + 5 * spent)
+        if found == "killed":
+            self._noticed[mutant.module][used[int.from_bytes(place[:], "big")].nodeid] += 1
+        return found
 
     def _survives_anew(self, mutant: Mutant, files: Sequence[str]) -> str:
         """How a mutant outside of functions fares: the kernel is imported anew."""
@@ -326,6 +369,12 @@ class Runner:
             os._exit(int(pytest.main([*quiet, f"--rootdir={ROOT}", *files])) != 0)
 
         return _in_child(run, 300)
+
+
+def _kernel() -> str:
+    """A digest of the text of all modules."""
+    texts = b"".join([(KERNEL / f"{module}.py").read_bytes() for module in MODULES])
+    return hashlib.sha256(texts).hexdigest()
 
 
 def _in_child(run: Callable[[], None], seconds: float) -> str:
@@ -355,7 +404,14 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _swap(mutant: Mutant) -> None:
+def _is_code(held: object) -> bool:
+    """Whether this is a function of the kernel, or keeps what functions have returned."""
+    if isinstance(held, FunctionType):
+        return held.__code__.co_filename.startswith(str(KERNEL))
+    return isinstance(held, _lru_cache_wrapper)
+
+
+def _swap(mutant: Mutant, everything: list[object]) -> None:
     """Put the changed code into the functions of the module, wherever they are held."""
     path = str(KERNEL / f"{mutant.module}.py")
     before = _codes(compile(parsed(mutant.module)[0], path, "exec"))
@@ -364,7 +420,7 @@ def _swap(mutant: Mutant) -> None:
     for old, new in zip(before, after, strict=False):
         if old.co_qualname == new.co_qualname:
             pairs[old.co_qualname, old.co_firstlineno, old.co_code] = new
-    for held in gc.get_objects():
+    for held in everything:
         if isinstance(held, FunctionType) and held.__code__.co_filename == path:
             code = held.__code__
             found = pairs.get((code.co_qualname, code.co_firstlineno, code.co_code))
@@ -418,6 +474,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--write", type=Path)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--again", type=Path, help="only those that survived in this report")
+    parser.add_argument("--known", type=Path, help="where lines and times of tests are kept")
     asked = parser.parse_args(arguments)
     part, parts = map(int, asked.part.split("/"))
     todo = [mutant for module in asked.only.split(",") for mutant in mutants(module)]
@@ -431,7 +488,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     report = Report(asked.write)
     quiet = ["-q", "--capture=no", "--assert=plain", "-p", "no:cacheprovider", "-k", asked.tests]
-    runner = Runner(todo, asked.seconds, report)
+    quiet += ["--tb=no"]
+    runner = Runner(todo, asked.seconds, report, asked.known)
     code = pytest.main([*quiet, f"--rootdir={ROOT}", str(TESTS)], plugins=[runner])
     for (module, word), count in sorted(report.counts.items()):
         print(f"{module:>14} {word:<10} {count}")

@@ -1,0 +1,122 @@
+"""Probabilities of inequalities between samples: against sums over integers, and many samples."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dipapprox.kernel.balls import precision
+from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.integration import chance
+from dipapprox.kernel.laws import Law
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.signs import Signs
+from kernel.ends import lower
+from tests.kernel.graphs import ONE, law
+
+REACH, COUNT = 11, 200_000
+
+Conditions = list[tuple[tuple[int, ...], int, bool]]
+"""(a, b, strict): a x + b > 0, or >= 0."""
+
+
+def conditions(source: random.Random, samples: int, integers: bool) -> Conditions:
+    """A few, most of them of two samples; some are parallel, or opposite."""
+    found: Conditions = []
+    for _ in range(source.randint(1, 4)):
+        terms = [0] * samples
+        count = source.choice([1, 2, 2, 2, 2, 3])
+        for place in source.sample(range(samples), min(count, samples)):
+            terms[place] = source.choice([-1, 1] if integers else [-2, -1, 1, 3])
+        if found and source.random() < 0.3:
+            sign = source.choice([-1, 1])
+            terms = [sign * a for a in source.choice(found)[0]]
+        found.append((tuple(terms), source.randint(-2, 2), source.random() < 0.5))
+    return found
+
+
+def told(laws: list[Law], asked: Conditions) -> float | None:
+    """What the kernel says, in closed form; None if it refuses."""
+    graph = Graph()
+    forms = [
+        (Form(Fraction(b), tuple((k, Fraction(c)) for k, c in enumerate(a) if c)), strict)
+        for a, b, strict in asked
+    ]
+    try:
+        scalar = chance(graph, dict(enumerate(laws)), forms)
+        found = exact_values(graph, [scalar], Signs.at(ONE))[scalar]
+    except Refused:
+        return None
+    # A quotient has the sign of its numerator.
+    assert found.numerator.sign(ONE) >= 0
+    with precision(200):
+        return float(lower(found.ball(ONE)))
+
+
+def share(points: list[Any], weights: Any, asked: Conditions) -> float:
+    """How much of the weights is where all conditions hold."""
+    for a, b, strict in asked:
+        form = sum(c * x for c, x in zip(a, points, strict=True)) + b
+        weights = weights * (form > 0 if strict else form >= 0)
+    return float(weights.sum())
+
+
+@pytest.mark.parametrize("samples", [2, 3, 4])
+def test_integers_are_counted(samples: int) -> None:
+    source, counts = random.Random(samples), Counter[bool]()
+    axis = np.arange(-REACH, REACH + 1)
+    shapes = [[-1 if k == j else 1 for k in range(samples)] for j in range(samples)]
+    for _ in range(40):
+        means = [source.randint(-1, 1) for _ in range(samples)]
+        laws = [law("DLap", mean, Fraction(1, 2)) for mean in means]
+        asked = conditions(source, samples, integers=True)
+        weights: Any = 1.0
+        for shape, mean in zip(shapes, means, strict=True):
+            own = np.exp(-2.0 * np.abs(axis - mean))
+            weights = weights * (own / own.sum()).reshape(shape)
+        found = told(laws, asked)
+        counts[found is None] += 1
+        if found is not None:
+            expected = share([axis.reshape(shape) for shape in shapes], weights, asked)
+            assert abs(found - expected) < 1e-7, (means, asked)
+    assert counts[False] > 30
+
+
+@pytest.mark.parametrize("samples", [2, 3, 4])
+def test_real_numbers_are_integrated(samples: int) -> None:
+    source, counts = random.Random(10 + samples), Counter[bool]()
+    drawn = np.random.default_rng(samples).exponential(size=(3, samples, COUNT))
+    signs = np.random.default_rng(samples + 9).choice([-1, 1], size=(samples, COUNT))
+    for _ in range(40):
+        families = source.choices(["Lap", "LapPlus", "LapMinus"], [3, 1, 1], k=samples)
+        means = [source.randint(-1, 1) for _ in range(samples)]
+        sizes = [source.choice([1, 2]) for _ in range(samples)]
+        laws = [law(*each) for each in zip(families, means, sizes, strict=True)]
+        asked = conditions(source, samples, integers=False)
+        found = told(laws, asked)
+        counts[found is None] += 1
+        if found is None:
+            continue
+        points = []
+        for k, family in enumerate(families):
+            sign = {"Lap": signs[k], "LapPlus": 1, "LapMinus": -1}[family]
+            points.append(means[k] + sizes[k] * sign * drawn[0, k])
+        expected = share(points, np.full(COUNT, 1 / COUNT), asked)
+        assert abs(found - expected) < 0.006, (families, means, sizes, asked)
+    assert counts[False] > 20
+
+
+def test_only_samples_have_chances() -> None:
+    form = Form(Fraction(0), ((0, ONE), (1, ONE)))
+    with pytest.raises(NotProved, match="more than samples"):
+        chance(Graph(), {0: law("Lap")}, [(form, True)])
+    graph = Graph()
+    never = Form(Fraction(-1)), False
+    assert chance(graph, {0: law("Lap")}, [never]) == graph.zero

@@ -1,0 +1,130 @@
+"""What has a closed form has one value, and what has none is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+
+import pytest
+
+from dipapprox.kernel import exact, nodes
+from dipapprox.kernel.balls import precision
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.signs import ALL, Signs
+from kernel.ends import lower
+from tests.kernel.graphs import ONE, law
+
+HALF, TWO = Fraction(1, 2), Fraction(2)
+
+
+def number(graph: Graph, scalar: Node, signs: Signs, eps: Fraction = ONE) -> float:
+    """The value of a scalar at some eps; of one that is >= 0 the numerator has the sign."""
+    (found,) = exact_values(graph, [scalar], signs).values()
+    with precision(200):
+        value = float(lower(found.ball(eps)))
+    assert found.numerator.sign(eps) == (value > 0) - (value < 0)
+    return value
+
+
+@pytest.mark.parametrize("family", ["Gauss", "DGauss"])
+def test_squares_in_exponents_have_no_closed_form(family: str) -> None:
+    graph = Graph()
+    half = graph.restrict(graph.density(law(family)), Fraction(0), None)
+    with pytest.raises(Refused, match="no closed form"):
+        exact_values(graph, [graph.total(half)], Signs.at(ONE))
+
+
+@pytest.mark.parametrize("family", ["Lap", "DLap"])
+@pytest.mark.parametrize("from_left", [True, False])
+def test_what_is_integrated_twice_has_no_integral(family: str, from_left: bool) -> None:
+    graph = Graph()
+    once = graph.running(graph.density(law(family)), from_left)
+    for twice in (graph.total(once), graph.total(graph.running(once, not from_left))):
+        with pytest.raises(Refuted, match="does not converge"):
+            exact_values(graph, [twice], Signs.at(ONE))
+    # From the end where it vanishes on there is one: the mean of max(0, X - Y), or, as sums count
+    # both ends, of max(0, X - Y + 1).
+    again = graph.running(once, from_left)
+    found = number(
+        graph, graph.total(graph.times(again, graph.density(law(family)))), Signs.at(ONE)
+    )
+    expected = 0.75
+    if family == "DLap":
+        size = (1 - exp(-1)) / (1 + exp(-1))
+        mass = {k: size * exp(-abs(k)) for k in range(-30, 31)}
+        expected = sum(mass[j] * mass[k] * max(0, j - k + 1) for j in mass for k in mass)
+    assert abs(found - expected) < 1e-9
+
+
+@pytest.mark.parametrize("ends", [(0, 2), (0, 0), (HALF, 2), (0, Fraction(5, 3)), (HALF, HALF)])
+def test_between_two_numbers_lie_the_integers_that_do(ends: tuple[Fraction, Fraction]) -> None:
+    graph = Graph()
+    low, high = map(Fraction, ends)
+    inside = graph.total(graph.restrict(graph.density(law("DLap")), low, high))
+    size = (1 - exp(-1)) / (1 + exp(-1))
+    expected = sum(size * exp(-k) for k in range(4) if low <= k <= high)
+    assert abs(number(graph, inside, Signs.at(ONE)) - expected) < 1e-15
+
+
+def test_scales_that_are_no_multiples_of_one_over_eps_are_known_at_one_eps() -> None:
+    graph = Graph()
+    fixed, growing = (graph.density(law("Lap", 0, 2, power)) for power in (0, -1))
+    above = [graph.total(graph.restrict(each, ONE, None)) for each in (fixed, growing)]
+    with pytest.raises(Refused, match="for every eps"):
+        exact_values(graph, above[:1], Signs(ALL))
+    assert abs(number(graph, above[1], Signs(ALL), TWO) - exp(-1) / 2) < 1e-15
+    for eps in (ONE, TWO):
+        assert abs(number(graph, above[0], Signs.at(eps), eps) - exp(-0.5) / 2) < 1e-15
+
+
+@pytest.mark.parametrize("p", [Fraction(-1, 2), Fraction(0), HALF, Fraction(9, 10)])
+def test_loops_that_end_go_on_for_a_geometric_number_of_turns(p: Fraction) -> None:
+    graph = Graph()
+    found = number(graph, graph.star(graph.rational(p)), Signs.at(ONE))
+    assert abs(found - float(1 / (1 - p))) < 1e-15
+
+
+def test_loops_that_need_not_end_are_refused() -> None:
+    graph = Graph()
+    grows, falls = (graph.weight(Ratio(Sum.exponential(rate))) for rate in (1, -1))
+    for scalar in (graph.one, graph.rational(TWO), grows):
+        for signs in (Signs(ALL), Signs.at(ONE)):
+            with pytest.raises(NotProved, match="not known to end"):
+                exact_values(graph, [graph.star(scalar)], signs)
+    assert abs(number(graph, graph.star(falls), Signs(ALL)) - 1 / (1 - exp(-1))) < 1e-15
+
+
+def test_functions_of_many_pieces_and_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "MOST_PIECES", 3)
+    monkeypatch.setattr(nodes, "MOST_PARTS", 4)
+    graph = Graph()
+    f = graph.density(law("Lap"))
+    ends = graph.restrict(f, Fraction(-1), ONE)
+    (found,) = exact_values(graph, [ends], Signs.at(ONE)).values()
+    assert len(found.points) == 3
+    other = graph.density(law("Lap", HALF))
+    both = graph.times(ends, other)
+    with pytest.raises(Refused, match="more than 3 pieces"):
+        exact_values(graph, [both], Signs.at(ONE))
+    graph.total(both)
+    with pytest.raises(Refused, match="more than 4 parts"):
+        graph.running(both, True)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_equal_rates_on_either_side_leave_powers(power: int) -> None:
+    """Between means that are 1 apart the product of e^(t - 1) and e^-t is e^-1 throughout."""
+    graph = Graph()
+    left, right = graph.density(law("LapMinus", 1)), graph.density(law("LapPlus", 0))
+    function = graph.times(left, right)
+    for _ in range(power):
+        function = graph.times(left, graph.times(right, graph.running(function, True)))
+    found = number(graph, graph.total(function), Signs.at(ONE))
+    # Integrals of t^n / n! times e^-(n + 1) from 0 to 1.
+    value = exp(-1)
+    for n in range(1, power + 1):
+        value *= exp(-1) / (n + 1)
+    assert abs(found - value) < 1e-15

@@ -1,0 +1,76 @@
+"""Functions after a change of variables, in closed form, at points; and sums of two samples."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.signs import Signs
+from tests.kernel.graphs import ONE, law, totals
+
+REALS, INTEGERS = ["Lap", "LapPlus", "LapMinus"], ["DLap"]
+
+
+def value(pieces: Any, t: Fraction) -> float:
+    """A function in closed form, at eps = 1 and a point that is none of its ends."""
+    place = sum(point < t for point in pieces.points)
+    terms = pieces.pieces[place].items()
+    return sum(_number(c) * float(t) ** k * exp(float(b * t)) for (k, b), c in terms)
+
+
+def _number(ratio: Ratio) -> float:
+    below = 1.0
+    for factor, exponent in ratio.denominator:
+        below *= _at_one(factor) ** exponent
+    return _at_one(ratio.numerator) / below
+
+
+def _at_one(terms: Any) -> float:
+    return sum(float(c) * exp(float(q)) for (q, _), c in terms.terms)
+
+
+@pytest.mark.parametrize("families", [REALS, INTEGERS], ids=["reals", "integers"])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_a_moved_function_is_the_function_elsewhere(
+    families: list[str], data: st.DataObject
+) -> None:
+    graph, _ = data.draw(totals(families))
+    whole = families == INTEGERS
+    f = data.draw(st.sampled_from([k for k, d in enumerate(graph.discrete) if d is not None]))
+    noise = law(families[0], 0, data.draw(st.sampled_from([1, 2])))
+    if graph.nodes[f].kind in ("density", "restrict", "product"):
+        f = data.draw(st.sampled_from([f, graph.add("convolved", [f], noise)]))
+    slopes = [Fraction(-1), ONE] if whole else [Fraction(k, 2) for k in (-4, -2, -1, 1, 2, 3)]
+    slope, offset = data.draw(st.sampled_from(slopes)), Fraction(data.draw(st.integers(-3, 3)))
+    offset = offset if whole else offset / 3
+    moved = graph.moved(f, slope, offset)
+    found = exact_values(graph, [f, moved], Signs.at(ONE))
+    for k in range(-6, 7):
+        t = Fraction(k) if whole else Fraction(k) + Fraction(1, 97)
+        expected = value(found[f], slope * t + offset)
+        assert abs(value(found[moved], t) - expected) <= 1e-9 * (1 + abs(expected))
+
+
+def test_functions_are_changed_by_what_has_an_inverse_alone() -> None:
+    graph = Graph()
+    real, whole = graph.density(law("Lap")), graph.density(law("DLap"))
+    for function, slope, offset in (
+        (real, Fraction(0), ONE),
+        (whole, Fraction(2), Fraction(0)),
+        (whole, Fraction(1, 2), Fraction(0)),
+        (whole, ONE, Fraction(1, 2)),
+        (whole, Fraction(-1), Fraction(1, 2)),
+    ):
+        with pytest.raises(ValueError, match="no change of variables"):
+            graph.moved(function, slope, offset)
+    half = graph.rational(Fraction(1, 2))
+    assert graph.moved(half, Fraction(2), ONE) == half
