@@ -32,7 +32,7 @@ h1{font-size:1.4rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}
 table{border-collapse:collapse;margin:.6rem 0}caption{text-align:left;font-weight:600}
 th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0;
 border-bottom:1px solid var(--line)}
-td{white-space:pre-line}td:last-child{overflow-wrap:anywhere}
+td{white-space:pre-line;overflow-wrap:break-word}
 th{font-weight:600;white-space:nowrap}
 pre{background:var(--soft);padding:.8rem;overflow-x:auto;font:14px/1.45 ui-monospace,monospace}
 code{font-family:ui-monospace,monospace;overflow-wrap:anywhere}

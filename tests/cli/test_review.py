@@ -119,6 +119,15 @@ def test_the_profile_says_why_it_is_above_the_pair_of_a_verdict(tmp_path: Path) 
     assert "the verdict stopped" not in said(single)[1]
 
 
+def test_numbers_in_tables_stay_whole_on_a_telephone() -> None:
+    """With `anywhere` a table would rather break numbers than be wider than the screen."""
+    shown = page(Description("h", "l", Tone.PLAIN, (("δ", "[0.1, 0.2]"),)), (), (), None, "1")
+    rules = re.findall(r"([^{}]*)\{([^{}]*)\}", shown.partition("<style>")[2])
+    cells = [body for selector, body in rules if re.search(r"\b(td|th|table)\b", selector)]
+    assert any("overflow-wrap:break-word" in body for body in cells)
+    assert not any("anywhere" in body or "break-all" in body for body in cells)
+
+
 def test_a_report_is_never_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "there.html"
     out.write_text("mine")
