@@ -42,7 +42,7 @@ EXAMPLES = """examples:
   dipapprox test svt4.dpg --junit report.xml        for services that run tests
   dipapprox test svt4.dpg --timeout 60              for each claim
 
-Of a folder, all programs and automata are tested.
+Of a folder, all programs, automata and functions in Python that claim something are tested.
 
 claims:
   # claim: DP at eps = 1/2, eps_prv = 1.24, delta = 0.01, N = 5

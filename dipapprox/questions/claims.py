@@ -14,6 +14,7 @@ others parameters. The words `expected`, `decide` and `prove` in place of `claim
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -44,7 +45,7 @@ from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.argument import spelled_as_keyword
-from dipapprox.questions.claim_lines import claim_lines, report_elsewhere
+from dipapprox.questions.claim_lines import WORDS, claim_lines, report_elsewhere
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import Question, read
@@ -147,7 +148,8 @@ def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
 
     Args:
         path: A program, an automaton, a file of Python (which is read), `module.py:name`; or a
-            folder, whose Python files are left out.
+            folder: of its Python files those with mechanisms that claim something, and nothing of
+            what is hidden.
 
     Returns:
         The claims of each program; none for one without any.
@@ -157,9 +159,13 @@ def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
         SourceError: If a line is no claim but begins like one, or a file of Python fails.
     """
     if path.is_dir():
-        kinds = (DPG, DIP, DIPA)
-        files = sorted(file for kind in kinds for file in path.rglob(f"*.{kind}"))
-        return {file: read_claims(read_text(file), str(file)) for file in files}
+        kinds = (DPG, DIP, DIPA, PYTHON)
+        known = sorted(file for kind in kinds for file in path.rglob(f"*.{kind}"))
+        files = [file for file in known if not _is_hidden(file.relative_to(path))]
+        each = [
+            claims_in(file) for file in files if language_of(file) != PYTHON or has_claims(file)
+        ]
+        return {program: asked for found in each for program, asked in found.items()}
     if language_of(path) != PYTHON:
         return {path: read_claims(read_text(path), str(path))}
     file, name = parts_of_python(path)
@@ -175,6 +181,29 @@ def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
         place: read_claims(_dedented(mechanism), f"{place}, docstring", docstring=True)
         for place, mechanism in named.items()
     }
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def has_claims(file: Path) -> bool:
+    """Whether a mechanism in a file of Python claims something: files without are not read on."""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    if _CLAIMING.search(text) is None:
+        return False
+    try:
+        functions = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)]
+    except (SyntaxError, ValueError):
+        return False
+    return any(
+        _CLAIMING.search(ast.get_docstring(each) or "") is not None
+        for each in functions
+        if any("mechanism" in ast.dump(decorator) for decorator in each.decorator_list)
+    )
+
+
+_CLAIMING = re.compile(rf"^[ \t]*(?:{'|'.join(WORDS)}):", re.MULTILINE)
 
 
 def _dedented(mechanism: object) -> str:

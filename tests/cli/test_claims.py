@@ -83,6 +83,50 @@ def test_pytest_collects_programs(program: Path) -> None:
     assert "FAILED noisy.dpg::DP at eps = 1, eps_prv = 1/2, delta = 0" in done.stdout
 
 
+MODULE = """
+import missing  # which no test needs: the file is read
+
+from typing import Annotated
+
+from dipapprox import Quantity, Weight, laplace, mechanism
+
+
+@mechanism(adjacent="linf 1")
+def above(q: Annotated[Quantity, "in 0..2"], eps: Weight) -> Annotated[bool, "in bool"]:
+    \"\"\"Is it?
+
+    claim: DP at eps = 1, delta = 0
+    claim: DP for all eps at budget = 1/2
+    \"\"\"
+    return laplace(q, 1 / eps) > 1
+"""
+OTHERS = {
+    "other.py": "# @mechanism\nTEXT = 'claim: DP at eps = 1, delta = 0'\nraise SystemExit\n",
+    "quiet.py": MODULE.replace("claim:", "promise"),
+    ".hidden/copy.py": MODULE,
+}
+
+
+def test_claims_in_docstrings_of_a_folder(tmp_path: Path) -> None:
+    """By `dipapprox test` and by pytest, which collects them beside what it finds itself."""
+    (tmp_path / ".hidden").mkdir()
+    for name, text in {"gates.py": MODULE, **OTHERS}.items():
+        (tmp_path / name).write_text(text)
+    status, fields = run_json("test", str(tmp_path))
+    assert (status, fields["holds"], fields["false"]) == (1, 1, 1)
+    words = ("-p", "dipapprox.pytest_plugin", "-p", "no:cacheprovider", "-q", ".")
+    done = subprocess.run(
+        (sys.executable, "-m", "pytest", *words),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        check=False,
+    )
+    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "FAILED gates.py::above: DP for all eps at budget = 1/2" in done.stdout
+
+
 def test_the_action_runs_what_its_inputs_say(program: Path, tmp_path: Path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     step = action["runs"]["steps"][-1]
