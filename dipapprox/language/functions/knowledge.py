@@ -41,6 +41,13 @@ class Knowledge:
         self._signs: dict[ast.Expression, dict[ast.Expression | Fraction, frozenset[str]]] = {}
         self._facts: list[tuple[Condition, bool]] = []
 
+    def copy(self) -> Knowledge:
+        """Return the same, of which nothing is learned with it."""
+        found = Knowledge(self.domains)
+        found._known, found._signs = dict(self._known), dict(self._signs)
+        found._facts = list(self._facts)
+        return found
+
     def possible(self, quantity: Quantity) -> tuple[Value, ...] | None:
         """Return the values that a quantity may have on the path; None if not finitely many."""
         return None if quantity.compute is None else self._values(quantity.compute, quantity.cells)
@@ -75,12 +82,13 @@ class Knowledge:
         left, right, meant = _sides(condition.node)
         if not meant:
             return
-        known = self._signs.setdefault(left, {})
+        known = self._signs.get(left, {})
         before = known.get(right, _ANY)
-        now = known[right] = before & meant if holds else before - meant
+        now = before & meant if holds else before - meant
+        self._signs[left] = {**known, right: now}
         if not isinstance(right, Fraction):
             mirrored = frozenset("".join(now).translate(_MIRRORED))
-            self._signs.setdefault(right, {})[left] = mirrored
+            self._signs[right] = {**self._signs.get(right, {}), left: mirrored}
 
     def learn_forced(self, condition: Condition, holds: bool) -> None:
         """Note what all values that are left say."""

@@ -170,9 +170,10 @@ class Module:
 
 @dataclass(eq=False, slots=True)
 class Stream:
-    """Values that are read once."""
+    """Values that are read once; `age`: see `Machine`."""
 
     values: Iterator[Any]
+    age: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,10 @@ class Broke(Exception):
 
 class Continued(Exception):
     """`continue`."""
+
+
+class Undone(Exception):
+    """A branch reads on in a stream that was there before: that cannot be undone."""
 
 
 class Raised(Exception):
@@ -303,6 +308,10 @@ class Machine:
         endless: Whether there are iterators without end.
         handled: Exceptions that are being handled, for `raise` alone.
         last: Where the function that ended last returned.
+        tries: How many `try` statements the path is in.
+        branches: Of an `if` that is being decided in the mechanism itself: the ways that return.
+        kept: What is changed since a branch began, as it was before; None outside branches.
+        age: How many branches have begun.
     """
 
     draws = False
@@ -322,6 +331,10 @@ class Machine:
         self.active: dict[ast.AST, int] = {}
         self.handled: list[Raised] = []
         self.last: ast.AST | None = None
+        self.kept: dict[int, tuple[Any, Any, Any]] | None = None
+        self.age = 0
+        self.tries = 0
+        self.branches: dict[bool, Callable[[], None]] = {}
 
     @property
     def here(self) -> Span | None:
@@ -378,7 +391,24 @@ class Machine:
                 "lists, attributes and defaults that it changes belong inside it",
                 "error",
             )
+        self.keep(thing)
         return thing
+
+    def keep(self, thing: Any) -> None:
+        """Note what is going to be changed, for the other branch: see `undo`."""
+        if self.kept is not None and id(thing) not in self.kept:
+            if isinstance(thing, Stream):
+                if thing.age < self.age:
+                    raise Undone
+                return
+            content = thing.values if isinstance(thing, Object) else thing
+            self.kept[id(thing)] = thing, content, content.copy()
+
+    def undo(self) -> None:
+        """Make all as it was when the branch began."""
+        for _, content, before in (self.kept or {}).values():
+            content.clear()
+            (content.extend if type(content) is list else content.update)(before)
 
     def refusal(self, message: str, hint: str = "", kind: str = "type error") -> SourceError:
         """Return the error that ends the evaluation here: no function can catch it."""

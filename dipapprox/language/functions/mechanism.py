@@ -38,7 +38,7 @@ from dipapprox.language.functions import places
 from dipapprox.language.functions.expressions import Unread
 from dipapprox.language.functions.files import Files, LiveScope, reached
 from dipapprox.language.functions.machine import Function, Machine
-from dipapprox.language.functions.paths import End, explore, with_defaults
+from dipapprox.language.functions.paths import explore
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.signature import (
     Head,
@@ -48,6 +48,7 @@ from dipapprox.language.functions.signature import (
     texts_in,
 )
 from dipapprox.language.functions.symbols import refusal
+from dipapprox.language.functions.trees import End, with_defaults
 from dipapprox.language.printer import print_program
 from dipapprox.language.symbols import DELTA, needs_delta
 from dipapprox.language.values import exact_rational
@@ -117,19 +118,21 @@ class Read:
         names, texts = names_in(declarations), texts_in(declarations)
         outside = reached([function])
 
-        def follow(run: PathRun) -> End:
+        def call(run: PathRun) -> Any:
             run.node = function.node
             placed, named = head.arguments(run, declarations)
-            found = run.call(function, *placed, **named)
-            run.node = run.last
-            return end_of(found, declarations.outputs, head.several, run.here)
+            return run.call(function, *placed, **named)
+
+        def finish(run: PathRun, value: Any) -> End:
+            return end_of(value, declarations.outputs, head.several, run.here)
 
         finite = {
             v.name: frozenset(value for value in v.domain if isinstance(value, str))
             for v in declarations.outputs
             if not isinstance(v.domain, AllReals)
         }
-        course = explore(self._files.load, outside, follow, span, domains, names, texts, finite)
+        begin = partial(PathRun, self._files.load, outside, domains, names, texts)
+        course = explore(begin, call, finish, span, finite)
         body = with_defaults(course, finite)
         declared = closed_declarations(declarations, head.program)
         program = ast.Program(declared, body, span=span)

@@ -90,7 +90,7 @@ def perform(machine: Machine, function: Function, given: dict[str, Any]) -> Any:
     if not isinstance(found, Iterator):
         return found
     machine.endless = machine.endless or function.name in ("itertools.count", "itertools.cycle")
-    return Stream(_guarded(machine, found))
+    return Stream(_guarded(machine, found), machine.age)
 
 
 def _guarded(machine: Machine, values: Iterator[Any]) -> Iterator[Any]:

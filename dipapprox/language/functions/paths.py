@@ -6,300 +6,155 @@ ways of the next path  ->  the function is evaluated; what its first ways led to
 the last fork whose other way     its record, folded from the end to that fork
 was not followed                  (`trees.joined` where both ways are known)
 
-Paths joined to a program: what all executions of a function did, as statements.
-
-A `Course` is what happens from some point on: steps, then an end. A step is a statement, or a
-`Side`: a condition under which another course is taken, which ends the program. Where the two ways
-of a fork differ only in constants that they return, they are one course after an `if` that assigns
-these:
-
-    if c then …; out <- 1; exit end            if c then out <- 1 else out <- 0 end
-    …; out <- 0                          ⇒     …
-
-so that a vector of n comparisons is n statements, not 2^n.
+Where an `if` of the mechanism itself has a branch that returns, that branch is followed at once, on
+all of its paths, and undone; then the path goes on without it: a loop of n such tests is followed
+once, and not n times.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
-from dipapprox.language import ast
-from dipapprox.language.core import Value
 from dipapprox.language.functions.files import failed
-from dipapprox.language.functions.machine import Raised
-from dipapprox.language.functions.run import Event, Fork, Names, PathRun, running_as
-from dipapprox.language.functions.symbols import negated, refusal
+from dipapprox.language.functions.machine import Broke, Continued, Raised, Returned, Undone
+from dipapprox.language.functions.run import Event, Fork, PathRun, running_as
+from dipapprox.language.functions.symbols import Condition, refusal
+from dipapprox.language.functions.trees import Course, End, Names, course_of, joined
 from dipapprox.source import Span
-
-End = Mapping[ast.Target, ast.Expression] | None
-"""What the outputs are that are not assigned yet; None where no input leads."""
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """if condition then course; exit end."""
-
-    condition: ast.Expression
-    course: Course
-
-
-@dataclass(slots=True)
-class Course:
-    """What happens from some point on.
-
-    Attributes:
-        steps: The last one first.
-        size: How many statements it is.
-    """
-
-    steps: list[ast.Statement | Side]
-    end: End
-    size: int
-
-    def begin_with(self, step: ast.Statement | Side) -> None:
-        """Put a step before all others."""
-        self.steps.append(step)
-        self.size += 1 + (step.course.size if isinstance(step, Side) else 0)
-
-
-def course_of(end: End) -> Course:
-    """Return the course that ends at once."""
-    return Course([], end, len(end or ()))
-
-
-def joined(
-    condition: ast.Expression, yes: Course, no: Course, finite: Mapping[str, Names]
-) -> Course:
-    """Return the course of a fork; the two are used up.
-
-    Args:
-        condition: Of the fork.
-        yes: What happens if it holds.
-        no: What happens if not.
-        finite: The outputs with finitely many values, and which of these are names.
-    """
-    pairs: dict[ast.Target, set[tuple[ast.Expression, ast.Expression]]] = {}
-    if _compare(yes, no, pairs):
-        differing = {place: seen for place, seen in pairs.items() if any(a != b for a, b in seen)}
-        at_once = bool(differing) and not yes.steps  # two ends need no joining
-        if not at_once and all(_is_assignable(p, seen, finite) for p, seen in differing.items()):
-            if differing:
-                _take_out(yes, differing.keys())
-                yes.begin_with(_assignment(condition, differing))
-            return yes
-    if yes.size <= no.size:
-        no.begin_with(Side(condition, yes))
-        return no
-    yes.begin_with(Side(negated(condition), no))
-    return yes
-
-
-def with_defaults(course: Course, finite: Mapping[str, Names]) -> ast.Block:
-    """Return the statements of a whole program, with what outputs mostly are at their head.
-
-    Where no input leads, no output may be assigned: then there is no such head.
-    """
-    ends = list(_ends(course))
-    found: list[ast.Statement] = []
-    if len(ends) > 1 and None not in ends:
-        values: dict[ast.Target, Counter[ast.Expression]] = defaultdict(Counter)
-        for end in ends:
-            for place, value in (end or {}).items():
-                values[place][value] += 1
-        for place, seen in values.items():
-            ((value, count),) = seen.most_common(1)
-            constant = place.name in finite and _is_constant(value, finite[place.name])
-            if constant and count > 1 and seen.total() == len(ends):
-                found.append(ast.Assign((place,), value, span=value.span))
-                _leave_out(course, place, value)
-    return (*found, *block_of(course))
-
-
-def _ends(course: Course) -> Iterator[End]:
-    yield course.end
-    for step in course.steps:
-        if isinstance(step, Side):
-            yield from _ends(step.course)
-
-
-def _leave_out(course: Course, place: ast.Target, value: ast.Expression) -> None:
-    """Leave an output out of the ends where it has its default."""
-    if course.end is not None and course.end.get(place) == value:
-        course.end = {other: each for other, each in course.end.items() if other != place}
-    for step in course.steps:
-        if isinstance(step, Side):
-            _leave_out(step.course, place, value)
-
-
-def block_of(course: Course) -> ast.Block:
-    """Return the statements of a course; its sides exit."""
-    found: list[ast.Statement] = []
-    for step in reversed(course.steps):
-        if isinstance(step, Side):
-            span = step.condition.span
-            body = (*block_of(step.course), ast.Exit(span=span))
-            branch = ast.Branch(step.condition, body, span=span)
-            found.append(ast.If((branch,), (), span=span))
-        else:
-            found.append(step)
-    for place, value in (course.end or {}).items():
-        found.append(ast.Assign((place,), value, span=value.span))
-    return tuple(found)
-
-
-def _compare(
-    yes: Course, no: Course, pairs: dict[ast.Target, set[tuple[ast.Expression, ast.Expression]]]
-) -> bool:
-    """Whether two courses are alike but for what they return; collect that, wherever they end."""
-    if yes.size != no.size or len(yes.steps) != len(no.steps):
-        return False
-    if yes.end is None or no.end is None or yes.end.keys() != no.end.keys():
-        return False
-    for place, value in yes.end.items():
-        pairs.setdefault(place, set()).add((value, no.end[place]))
-    for one, other in zip(yes.steps, no.steps, strict=True):
-        match one, other:
-            case Side(), Side():
-                if one.condition != other.condition:
-                    return False
-                if not _compare(one.course, other.course, pairs):
-                    return False
-            case _:
-                if one != other:
-                    return False
-    return True
-
-
-def _is_assignable(
-    place: ast.Target,
-    pairs: set[tuple[ast.Expression, ast.Expression]],
-    finite: Mapping[str, Names],
-) -> bool:
-    """Whether an output is one constant all over one way, and one all over the other."""
-    if len(pairs) != 1 or place.name not in finite:
-        return False
-    ((one, other),) = pairs
-    names = finite[place.name]
-    return _is_constant(one, names) and _is_constant(other, names)
-
-
-def _is_constant(node: ast.Expression, names: Names) -> bool:
-    match node:
-        case ast.Number() | ast.Truth():
-            return True
-        case ast.Name(name):
-            return name in names
-        case ast.Negative(operand):
-            return _is_constant(operand, names)
-        case ast.Product(operands):
-            return all(_is_constant(each, names) for each in operands)
-        case _:
-            return False
-
-
-def _assignment(
-    condition: ast.Expression,
-    differing: Mapping[ast.Target, set[tuple[ast.Expression, ast.Expression]]],
-) -> ast.If:
-    yes: list[ast.Statement] = []
-    no: list[ast.Statement] = []
-    for place, pairs in differing.items():
-        ((one, other),) = pairs
-        yes.append(ast.Assign((place,), one, span=one.span))
-        no.append(ast.Assign((place,), other, span=other.span))
-    branch = ast.Branch(condition, tuple(yes), span=condition.span)
-    return ast.If((branch,), tuple(no), span=condition.span)
-
-
-def _take_out(course: Course, places: Collection[ast.Target]) -> int:
-    """Leave the assignments of some outputs out of all ends; return how many there were."""
-    end = course.end or {}
-    left = {place: value for place, value in end.items() if place not in places}
-    fewer = len(end) - len(left)
-    fewer += sum(_take_out(each.course, places) for each in course.steps if isinstance(each, Side))
-    course.end = left
-    course.size -= fewer
-    return fewer
-
 
 MOST_PATHS = 4096
 
-Follow = Callable[[PathRun], End]
-"""Evaluates the function on a path, and says what it returned."""
-
 
 def explore(
-    load: Callable[..., Any],
-    outside: frozenset[int],
-    follow: Follow,
+    begin: Callable[[], PathRun],
+    call: Callable[[PathRun], Any],
+    finish: Callable[[PathRun, Any], End],
     span: Span | None,
-    domains: Mapping[str, tuple[Value, ...]],
-    names: Names,
-    texts: Names,
     finite: Mapping[str, Names],
 ) -> Course:
     """Follow every path of a function.
 
     Args:
-        load: As for `Machine`.
-        outside: As for `Machine`.
-        follow: What evaluates it.
+        begin: Makes a run.
+        call: Evaluates the function on a path.
+        finish: Says what outputs are, given what the function returns.
         span: Of its definition.
-        domains: The values of the input cells that have finitely many.
-        names: Taken by declarations.
-        texts: The named values among them.
         finite: The outputs with finitely many values, and which of these are names.
     """
-    kinds: dict[str, str] = {}
-    ways: list[bool] = []
-    expected: list[Event] = []
-    waiting: list[Course] = []
-    count = 0
+    whole = set[Span | None]()
     while True:
-        count += 1
-        if count > MOST_PATHS:
-            hint = "dipapprox.where(condition, a, b) chooses a value without a path of its own"
-            raise refusal("limit", f"the function has more than {MOST_PATHS} paths", hint, span)
-        run = PathRun(load, outside, list(ways), expected, domains, names, texts, kinds)
-        course = course_of(_end_of(follow, run))
-        events, ways = run.events, run.ways
-        while events:
-            event = events.pop()
-            if not isinstance(event, Fork):
-                course.begin_with(event)
-            elif event.alone:
-                nowhere = course_of(None)
-                yes, no = (course, nowhere) if event.holds else (nowhere, course)
-                course = joined(event.condition, yes, no, finite)
-            elif event.holds:
-                waiting.append(course)
-                ways[-1] = False
-                expected = [*events, Fork(event.condition, False, False)]
-                break
+        run = begin()
+        followed = _Exploration(run, finish, span, finite, whole)
+        try:
+            with running_as(run):
+                return followed.follow(partial(call, run))
+        except Undone:
+            continue
+
+
+class _Exploration:
+    """The paths of one run.
+
+    Attributes:
+        whole: Where branches are not followed at once: they cannot be undone.
+    """
+
+    def __init__(
+        self,
+        run: PathRun,
+        finish: Callable[[PathRun, Any], End],
+        span: Span | None,
+        finite: Mapping[str, Names],
+        whole: set[Span | None],
+    ) -> None:
+        self.run, self.finish, self.span, self.finite, self.whole = run, finish, span, finite, whole
+        self.count = 0
+        run.split = self.split
+
+    def follow(self, attempt: Callable[[], Any]) -> Course:
+        """Follow all paths from where the run is, to their ends; it is there again then."""
+        run, state = self.run, self.run.state()
+        ways: list[bool] = []
+        expected: list[Event] = []
+        waiting: list[Course] = []
+        while True:
+            run.restart(state, ways, expected)
+            course = course_of(self._end(attempt))
+            events, ways = run.events[state.events :], run.ways
+            while events:
+                event = events.pop()
+                if not isinstance(event, Fork):
+                    course.begin_with(event)
+                    continue
+                other = event.other
+                if other is None and event.holds:
+                    waiting.append(course)
+                    ways[-1] = False
+                    expected = [*events, Fork(event.condition, False)]
+                    break
+                if other is None:
+                    ways.pop()
+                    other = waiting.pop()
+                yes, no = (course, other) if event.holds else (other, course)
+                course = joined(event.condition, yes, no, self.finite)
             else:
-                ways.pop()
-                course = joined(event.condition, waiting.pop(), course, finite)
-        else:
-            return course
+                run.restore(state)
+                return course
 
+    def split(
+        self, condition: Condition, branches: Mapping[bool, Callable[[], None]]
+    ) -> Fork | None:
+        """Follow a branch that returns, if there is one; return the fork without it."""
+        run = self.run
+        if not branches or (place := run.here) in self.whole:
+            return None
+        (holds, block), *_ = branches.items()
+        state = run.state()
+        run.kept, run.age = {}, run.age + 1
+        run.learn(condition, holds)
 
-def _end_of(follow: Follow, run: PathRun) -> End:
-    try:
-        with running_as(run):
-            return follow(run)
-    except Raised as error:
-        raise failed(error, _path_text(run)) from None
-    except SourceError as error:
-        hint = _path_text(run)
-        raise SourceError(replace(d, hint=d.hint or hint) for d in error.diagnostics) from None
-    except RecursionError:
-        message = "too many calls inside each other: a recursion without end?"
-        raise refusal("limit", message, "", run.here) from None
+        def attempt() -> Any:
+            try:
+                block()
+            except Returned as returned:
+                run.last = returned.node
+                return returned.value
+            except (Broke, Continued):
+                pass
+            raise Undone
+
+        try:
+            course = self.follow(attempt)
+        except Undone:
+            self.whole.add(place)
+            raise
+        run.restore(state)
+        return Fork(condition.node, not holds, course)
+
+    def _end(self, attempt: Callable[[], Any]) -> End:
+        run = self.run
+        self.count += 1
+        if self.count > MOST_PATHS:
+            message = f"the function has more than {MOST_PATHS} paths"
+            hint = "dipapprox.where(condition, a, b) chooses a value without a path of its own"
+            raise refusal("limit", message, hint, self.span)
+        try:
+            value = attempt()
+            run.node = run.last
+            return self.finish(run, value)
+        except Raised as error:
+            raise failed(error, _path_text(run)) from None
+        except SourceError as error:
+            hint = _path_text(run)
+            raise SourceError(replace(d, hint=d.hint or hint) for d in error.diagnostics) from None
+        except RecursionError:
+            message = "too many calls inside each other: a recursion without end?"
+            raise refusal("limit", message, "", run.here) from None
 
 
 def _path_text(run: PathRun) -> str:

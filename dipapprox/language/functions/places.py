@@ -168,3 +168,14 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
             yield name
         case _:
             return
+
+
+def returns(body: list[ast.stmt]) -> bool:
+    """Whether what follows statements is never reached: they return, or raise, at their end."""
+    match body:
+        case [*_, ast.Return() | ast.Raise()]:
+            return True
+        case [*_, ast.If(body=yes, orelse=no)]:
+            return returns(yes) and returns(no)
+        case _:
+            return False

@@ -31,6 +31,7 @@ from dipapprox.language.functions.symbols import (
     exact,
     truth,
 )
+from dipapprox.language.functions.trees import Course, Names, course_of
 from dipapprox.language.functions.words import hint_for
 from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
 from dipapprox.language.symbols import (
@@ -68,22 +69,32 @@ class Fork:
     """A condition was decided.
 
     Attributes:
-        alone: Whether no input of the domains leads the other way.
+        other: What happens if it is decided the other way, where that is known: nothing, if no
+            input of the domains leads there.
     """
 
     condition: ast.Expression
     holds: bool
-    alone: bool
+    other: Course | None = None
 
 
 Event = ast.Statement | Fork
 
-Names = frozenset[str]
-"""Of declarations, or named values."""
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a run is at some place of its path, to go on there again; `events`: how many."""
+
+    events: int
+    values: Mapping[str, Any]
 
 
 class PathRun(Machine):
-    """One path of a function."""
+    """One path of a function.
+
+    Attributes:
+        split: Follows branches that return: (condition, branches); see `paths`.
+    """
 
     draws = True
 
@@ -91,36 +102,60 @@ class PathRun(Machine):
         self,
         load: Callable[..., Any],
         outside: frozenset[int],
-        ways: list[bool],
-        expected: list[Event],
         domains: Mapping[str, tuple[Value, ...]],
         names: Names,
         texts: Names,
-        kinds: dict[str, str],
     ) -> None:
         """Make a run.
 
         Args:
             load: As for `Machine`.
             outside: As for `Machine`.
-            ways: Which way to take at the first forks.
-            expected: What these ways led to before.
             domains: The values of the input cells that have finitely many.
             names: Taken by declarations.
             texts: The named values among them.
-            kinds: What variables of earlier runs hold; those of this run are added.
         """
         super().__init__(load, outside)
-        self.ways = ways
-        self.expected = expected
+        self.ways: list[bool] = []
+        self.expected: list[Event] = []
         self.events: list[Event] = []
-        self._forks = Counter[Span | None]()
+        self.split: Callable[..., Fork | None] = lambda *_: None
+        self._first = 0
         self._taken = 0
+        self._decided = 0
+        self._forks = Counter[Span | None]()
         self.knowledge = Knowledge(domains)
         self._used = set(names)
         self._counts = Counter[tuple[str, str]]()
         self._texts = texts
-        self._kinds = kinds
+        self._kinds: dict[str, str] = {}
+
+    # --- going on from a place again
+
+    def state(self) -> State:
+        """Return what the run is now."""
+        copied = {name: getattr(self, name).copy() for name in _COPIED}
+        return State(len(self.events), copied | {name: getattr(self, name) for name in _HELD})
+
+    def restore(self, state: State) -> None:
+        """Make the run what it was."""
+        self.undo()
+        del self.events[state.events :]
+        for name, value in state.values.items():
+            setattr(self, name, value.copy() if name in _COPIED else value)
+
+    def restart(self, state: State, ways: list[bool], expected: list[Event]) -> None:
+        """Begin a path at a place.
+
+        Args:
+            state: Of the run there.
+            ways: Which way to take at the first forks.
+            expected: What these ways led to before.
+        """
+        self.restore(state)
+        self.kept = None if self.kept is None else {}
+        self.ways, self.expected = list(ways), expected
+        self._taken, self._first = 0, state.events
 
     # --- what quantities ask
 
@@ -139,6 +174,7 @@ class PathRun(Machine):
 
     def decide(self, condition: Condition) -> bool:
         """Say whether a condition holds on the path."""
+        branches, self.branches = self.branches, {}
         if condition.known is not None:
             return bool(condition.known)
         known = self.knowledge.implied(condition.node)
@@ -146,28 +182,39 @@ class PathRun(Machine):
             return known
         forced = self.knowledge.forced(condition)
         if forced is not None:
-            self.record(Fork(condition.node, forced, True))
+            self.record(Fork(condition.node, forced, course_of(None)))
             self.knowledge.learn_forced(condition, forced)
             return forced
-        if self._taken < len(self.ways):
-            holds = self.ways[self._taken]
-        else:
-            holds = True
-            self.ways.append(holds)
-        self._taken += 1
         self._check_forks()
-        self.record(Fork(condition.node, holds, False))
-        self.knowledge.learn(condition, holds)
+        place = len(self.events) - self._first
+        again = self.expected[place] if place < len(self.expected) else None
+        if not isinstance(again, Fork):
+            again = self.split(condition, branches)
+        if again is not None and again.other is not None:
+            self.record(again)
+            self.knowledge.learn(condition, again.holds)
+            return again.holds
+        if self._taken == len(self.ways):
+            self.ways.append(True)
+        holds = self.ways[self._taken]
+        self._taken += 1
+        self.learn(condition, holds)
         return holds
+
+    def learn(self, condition: Condition, holds: bool) -> None:
+        """Take a way."""
+        self.record(Fork(condition.node, holds))
+        self.knowledge.learn(condition, holds)
 
     def _check_forks(self) -> None:
         """Count a fork, and refuse paths that go on and on."""
+        self._decided += 1
         self._forks[place := self.here] += 1
         if self._forks[place] > MOST_TURNS and self.unbounded:
             message = f"this is decided more than {MOST_TURNS} times on one path"
             bound = "a loop needs a bound that is known: for i in range(N)"
             raise self.limit(f"{message}: a loop without end?", bound)
-        if self._taken > MOST_FORKS:
+        if self._decided > MOST_FORKS:
             message = f"more than {MOST_FORKS} conditions are decided on one path"
             raise self.limit(message, "where(condition, a, b) decides nothing")
 
@@ -283,10 +330,10 @@ class PathRun(Machine):
 
     def record(self, event: Event) -> None:
         """Note a statement of the program, or a fork."""
-        place = len(self.events)
+        place = len(self.events) - self._first
         if place < len(self.expected) and self.expected[place] != event:
             raise AssertionError("a path went another way when it was followed again")
-        if place >= MOST_STEPS:
+        if len(self.events) >= MOST_STEPS:
             raise self.limit(f"more than {MOST_STEPS} draws and conditions on one path")
         self.events.append(event)
 
@@ -305,6 +352,10 @@ def cell_name(place: ast.Target) -> str:
             return f"{name}[{index}]"
         case _:
             return place.name
+
+
+_COPIED = ("knowledge", "_used", "_counts", "_forks")
+_HELD = ("ways", "expected", "_first", "_taken", "_decided", "left", "kept", "node")
 
 
 def running() -> PathRun:

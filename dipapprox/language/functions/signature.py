@@ -29,7 +29,6 @@ from dipapprox.language.functions.machine import (
     kind_of,
     plain,
 )
-from dipapprox.language.functions.paths import End
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.symbols import (
     Condition,
@@ -39,6 +38,7 @@ from dipapprox.language.functions.symbols import (
     number_node,
     refusal,
 )
+from dipapprox.language.functions.trees import End
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, EPSILON
 from dipapprox.language.traversal import with_names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dipapprox.language.functions import library, objects, places
@@ -103,8 +104,19 @@ def _delete(machine: Machine, node: ast.Delete, scope: Scope) -> None:
 
 @rule(ast.If)
 def _if(machine: Machine, node: ast.If, scope: Scope) -> None:
-    holds = machine.evaluate(node.test, scope, truth)
-    _block(machine, node.body if holds else node.orelse, scope)
+    ways = {True: node.body, False: node.orelse}
+
+    def decide(machine: Machine, value: Any) -> bool:
+        if machine.depth == 1 and not machine.tries and hasattr(node, "text"):
+            for way, body in ways.items():
+                if places.returns(body):
+                    machine.branches[way] = partial(_block, machine, body, scope)
+        try:
+            return truth(machine, value)
+        finally:
+            machine.branches = {}
+
+    _block(machine, ways[machine.evaluate(node.test, scope, decide)], scope)
 
 
 @rule(ast.For)
@@ -245,6 +257,14 @@ def _raise(machine: Machine, node: ast.Raise, scope: Scope) -> None:
 
 @rule(ast.Try)
 def _try(machine: Machine, node: ast.Try, scope: Scope) -> None:
+    before, machine.tries = machine.tries, machine.tries + 1
+    try:
+        _attempt(machine, node, scope)
+    finally:
+        machine.tries = before
+
+
+def _attempt(machine: Machine, node: ast.Try, scope: Scope) -> None:
     try:
         try:
             _block(machine, node.body, scope)

@@ -507,7 +507,9 @@ def test_domains_are_what_programs_have() -> None:
         made("return 'noo'", result='Annotated[str, "in {no, yes}"]').program()
     with pytest.raises(SourceError, match=r"f.py:\d+:5: .*returned as the str"):
         made("return 'a'", result='Annotated[Quantity, "in real"]').program()
-    with pytest.raises(SourceError, match=r"f.py: declarations of f:2:20: type error: a real output has no"):
+    with pytest.raises(
+        SourceError, match=r"declarations of f:2:20: type error: a real output has no"
+    ):
         made("return laplace(q, 1)", result='Annotated[Quantity, "in real 0..1"]').program()
 
 

@@ -8,6 +8,7 @@ from textwrap import indent
 import pytest
 
 from dipapprox.errors import SourceError
+from dipapprox.language.functions import machine
 from dipapprox.language.functions.mechanism import read_mechanism
 from tests.language.functions.beside import differences
 
@@ -129,6 +130,29 @@ NATURAL = [
 ]
 
 
+RETURNING = [
+    "v = [0]\nfor x in q:\n    if laplace(x, 1) > 1:\n        v.append(x)\n        v[0] += 5\n"
+    "        return sum(v)\n    v.append(1)\nreturn sum(v)",
+    "it = iter([1, 2, 3])\nfor x in q:\n    if laplace(x, 1) > 0:\n        return next(it)\n"
+    "return next(it)",
+    "n = 0\nfor x in q:\n    if laplace(x, 1) > 0:\n        if laplace(k, 1) > 1: break\n"
+    "        n += 1\n        return n\n    n += 10\nreturn n",
+    "b = Box(k)\nfor x in q:\n    if laplace(x, 1) > x:\n        b.grow(x)\n"
+    "        return b.v if k > x else b.n\n    else:\n        b.grow(2)\nreturn b.v",
+    "n = 1\ndef more(by):\n    nonlocal n\n    n += by\n    return n\nfor x in q:\n"
+    "    if laplace(x, 1) > 0:\n        pass\n    else:\n        return more(2)\n    more(x)\n"
+    "return n",
+    "d, s = {0: 1}, {0}\nif laplace(k, 1) > 0:\n    d[1], d[0] = k, 7\n    s.add(5)\n"
+    "    if k > 1:\n        del d[0]\n        return len(d) + len(s)\n    return sum(d.values())\n"
+    "return sum(d.values()) + len(s)",
+    "try:\n    if laplace(k, 1) > 0:\n        raise ValueError(3)\n    n = 1\n"
+    "except ValueError as error:\n    n = error.args[0]\nfinally:\n    k = k + 1\nreturn n + k",
+    "try:\n    if laplace(k, 1) > 0:\n        return k\nfinally:\n    q[0] = 9\nreturn q[0]",
+    "n = 0\nfor x in q:\n    if laplace(x, 1) > 0:\n        try:\n            n = 6 // k\n"
+    "        except ZeroDivisionError as error:\n            n = -1\n        return n\nreturn n",
+]
+
+
 OUTSIDE = [
     "return statistics.mean([1, 3]) + k",
     "return len(bytes(int(k)))",
@@ -154,6 +178,22 @@ def file_with(body: str) -> str:
 @pytest.mark.parametrize("body", NATURAL)
 def test_what_people_write_does_what_python_does(body: str) -> None:
     assert not list(differences(file_with(body)))
+
+
+@pytest.mark.parametrize("body", RETURNING)
+def test_a_branch_that_returns_changes_nothing_for_the_other(body: str) -> None:
+    assert not list(differences(file_with(body)))
+
+
+def test_a_loop_of_tests_that_return_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = []
+    monkeypatch.setattr(machine.Machine, "step", lambda machine: steps.append(machine))
+    body = "for _ in range({}):\n    if laplace(k, 1) > 0:\n        return 1\nreturn 0"
+    for turns in (20, 40):
+        read_mechanism(Path("f.py"), file_with(body.format(turns)), "f").text()
+        steps.append(None)
+    first = steps.index(None)
+    assert first < len(steps) < 3 * first
 
 
 @pytest.mark.parametrize("body", OUTSIDE)

@@ -1,0 +1,216 @@
+"""Paths joined to a program: what all executions of a function did, as statements.
+
+A `Course` is what happens from some point on: steps, then an end. A step is a statement, or a
+`Side`: a condition under which another course is taken, which ends the program. Where the two ways
+of a fork differ only in constants that they return, they are one course after an `if` that assigns
+these:
+
+    if c then …; out <- 1; exit end            if c then out <- 1 else out <- 0 end
+    …; out <- 0                          ⇒     …
+
+so that a vector of n comparisons is n statements, not 2^n.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language import ast
+from dipapprox.language.functions.symbols import negated
+
+End = Mapping[ast.Target, ast.Expression] | None
+"""What the outputs are that are not assigned yet; None where no input leads."""
+
+Names = frozenset[str]
+"""Named values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """if condition then course; exit end."""
+
+    condition: ast.Expression
+    course: Course
+
+
+@dataclass(slots=True)
+class Course:
+    """What happens from some point on.
+
+    Attributes:
+        steps: The last one first.
+        size: How many statements it is.
+    """
+
+    steps: list[ast.Statement | Side]
+    end: End
+    size: int
+
+    def begin_with(self, step: ast.Statement | Side) -> None:
+        """Put a step before all others."""
+        self.steps.append(step)
+        self.size += 1 + (step.course.size if isinstance(step, Side) else 0)
+
+
+def course_of(end: End) -> Course:
+    """Return the course that ends at once."""
+    return Course([], end, len(end or ()))
+
+
+def joined(
+    condition: ast.Expression, yes: Course, no: Course, finite: Mapping[str, Names]
+) -> Course:
+    """Return the course of a fork; the two are used up.
+
+    Args:
+        condition: Of the fork.
+        yes: What happens if it holds.
+        no: What happens if not.
+        finite: The outputs with finitely many values, and which of these are names.
+    """
+    pairs: dict[ast.Target, set[tuple[ast.Expression, ast.Expression]]] = {}
+    if _compare(yes, no, pairs):
+        differing = {place: seen for place, seen in pairs.items() if any(a != b for a, b in seen)}
+        at_once = bool(differing) and not yes.steps  # two ends need no joining
+        if not at_once and all(_is_assignable(p, seen, finite) for p, seen in differing.items()):
+            if differing:
+                _take_out(yes, differing.keys())
+                yes.begin_with(_assignment(condition, differing))
+            return yes
+    if yes.size <= no.size:
+        no.begin_with(Side(condition, yes))
+        return no
+    yes.begin_with(Side(negated(condition), no))
+    return yes
+
+
+def with_defaults(course: Course, finite: Mapping[str, Names]) -> ast.Block:
+    """Return the statements of a whole program, with what outputs mostly are at their head.
+
+    Where no input leads, no output may be assigned: then there is no such head.
+    """
+    ends = list(_ends(course))
+    found: list[ast.Statement] = []
+    defaults: dict[ast.Target, ast.Expression] = {}
+    if len(ends) > 1 and None not in ends:
+        values: dict[ast.Target, Counter[ast.Expression]] = defaultdict(Counter)
+        for end in ends:
+            for place, value in (end or {}).items():
+                values[place][value] += 1
+        for place, seen in values.items():
+            ((value, count),) = seen.most_common(1)
+            constant = place.name in finite and _is_constant(value, finite[place.name])
+            if constant and count > 1 and seen.total() == len(ends):
+                found.append(ast.Assign((place,), value, span=value.span))
+                defaults[place] = value
+    _leave_out(course, defaults)
+    return (*found, *block_of(course))
+
+
+def _ends(course: Course) -> Iterator[End]:
+    yield course.end
+    for step in course.steps:
+        if isinstance(step, Side):
+            yield from _ends(step.course)
+
+
+def _leave_out(course: Course, defaults: Mapping[ast.Target, ast.Expression]) -> None:
+    """Leave outputs out of the ends where they have their defaults."""
+    if course.end is not None:
+        course.end = {p: value for p, value in course.end.items() if defaults.get(p) != value}
+    for step in course.steps:
+        if isinstance(step, Side):
+            _leave_out(step.course, defaults)
+
+
+def block_of(course: Course) -> ast.Block:
+    """Return the statements of a course; its sides exit."""
+    found: list[ast.Statement] = []
+    for step in reversed(course.steps):
+        if isinstance(step, Side):
+            span = step.condition.span
+            body = (*block_of(step.course), ast.Exit(span=span))
+            branch = ast.Branch(step.condition, body, span=span)
+            found.append(ast.If((branch,), (), span=span))
+        else:
+            found.append(step)
+    for place, value in (course.end or {}).items():
+        found.append(ast.Assign((place,), value, span=value.span))
+    return tuple(found)
+
+
+def _compare(
+    yes: Course, no: Course, pairs: dict[ast.Target, set[tuple[ast.Expression, ast.Expression]]]
+) -> bool:
+    """Whether two courses are alike but for what they return; collect that, wherever they end."""
+    if yes.size != no.size or len(yes.steps) != len(no.steps):
+        return False
+    if yes.end is None or no.end is None or yes.end.keys() != no.end.keys():
+        return False
+    for place, value in yes.end.items():
+        pairs.setdefault(place, set()).add((value, no.end[place]))
+    for one, other in zip(yes.steps, no.steps, strict=True):
+        match one, other:
+            case Side(), Side():
+                if one.condition != other.condition:
+                    return False
+                if not _compare(one.course, other.course, pairs):
+                    return False
+            case _:
+                if one != other:
+                    return False
+    return True
+
+
+def _is_assignable(
+    place: ast.Target,
+    pairs: set[tuple[ast.Expression, ast.Expression]],
+    finite: Mapping[str, Names],
+) -> bool:
+    """Whether an output is one constant all over one way, and one all over the other."""
+    if len(pairs) != 1 or place.name not in finite:
+        return False
+    ((one, other),) = pairs
+    names = finite[place.name]
+    return _is_constant(one, names) and _is_constant(other, names)
+
+
+def _is_constant(node: ast.Expression, names: Names) -> bool:
+    match node:
+        case ast.Number() | ast.Truth():
+            return True
+        case ast.Name(name):
+            return name in names
+        case ast.Negative(operand):
+            return _is_constant(operand, names)
+        case ast.Product(operands):
+            return all(_is_constant(each, names) for each in operands)
+        case _:
+            return False
+
+
+def _assignment(
+    condition: ast.Expression,
+    differing: Mapping[ast.Target, set[tuple[ast.Expression, ast.Expression]]],
+) -> ast.If:
+    yes: list[ast.Statement] = []
+    no: list[ast.Statement] = []
+    for place, pairs in differing.items():
+        ((one, other),) = pairs
+        yes.append(ast.Assign((place,), one, span=one.span))
+        no.append(ast.Assign((place,), other, span=other.span))
+    branch = ast.Branch(condition, tuple(yes), span=condition.span)
+    return ast.If((branch,), tuple(no), span=condition.span)
+
+
+def _take_out(course: Course, places: Collection[ast.Target]) -> int:
+    """Leave the assignments of some outputs out of all ends; return how many there were."""
+    end = course.end or {}
+    left = {place: value for place, value in end.items() if place not in places}
+    fewer = len(end) - len(left)
+    fewer += sum(_take_out(each.course, places) for each in course.steps if isinstance(each, Side))
+    course.end = left
+    course.size -= fewer
+    return fewer
