@@ -19,6 +19,7 @@ which modules import those before them:
     finite verdicts     excesses, rules, closed
     compositions        parts, compositions
     every eps           likelier, rounds, paths, regions, quiet, potential, runs, rays, chances
+    budgets of claims   served
     services            services, couplings, traces
     the whole           claims, replay
 

@@ -37,10 +37,10 @@ def asking(ask: Callable[[], None], most: int = _ENDLESS) -> Iterator[None]:
 
 
 @contextmanager
-def budget() -> Iterator[None]:
+def budget(most: int = MOST_WORK) -> Iterator[None]:
     """Let the block spend as much as a step may, and ask whom the block around it asks."""
     around = _account.get()
-    with asking((lambda: None) if around is None else around[1], MOST_WORK):
+    with asking((lambda: None) if around is None else around[1], most):
         yield
 
 

@@ -82,7 +82,8 @@ class Private:
         eps: The machine's: one, or an interval. Then eps_prv and delta are formulas in eps. None
             of a pipeline, which has none of its own.
         pairs: The listed pairs; None for all adjacent ones.
-        count: How many they are; or how many sets have all of them, if they are `in_sets`.
+        count: How many they are; or how many sets have all of them, if they are `in_sets`; 0 if
+            nobody went through them.
     """
 
     eps: Fraction | Epsilons | None
@@ -96,8 +97,9 @@ class Private:
         if self.eps is None:
             return f"whatever the pipeline runs, it is {_privacy(self)}"
         which = "adjacent" if self.pairs is None else "listed"
-        if self.in_sets:
-            pairs = f"all {which} pairs (u, u'), bounded on {self.count} sets of them,"
+        if self.in_sets or not self.count:
+            pairs = f"all {which} pairs (u, u')"
+            pairs += f", bounded on {self.count} sets of them," if self.count else ""
         else:
             pairs = f"each of the {self.count} {which} ordered pairs (u, u')"
         return (

@@ -42,6 +42,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "sign": ("closed.sign", ("eps", "factors")),
     "every exact pair": ("closed.every_pair", _CLAIM),
     "every pair throughout": ("closed.every_pair", (*_CLAIM, "cuts")),
+    "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
     "smaller eps": ("shrinking.smaller_eps", ("eps", *_CLAIM, "point")),
     "representatives": ("sets.representatives", ("parts",)),
     "every real pair": ("sets.every_real_pair", (*_CLAIM, "parts")),

@@ -11,9 +11,11 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.verdict import Answer, Replayed, Verdict
 from dipapprox.proof_steps.verdicts import (
+    BY_BUDGET,
     IN_CLOSED_FORM,
     IN_PARTS,
     Goal,
@@ -63,8 +65,8 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
     start = perf_counter()
     failed: NotProved = Refused("there is nothing to try")
     enclosures = True
-    for bits in attempts(goal):
-        if bits not in (IN_CLOSED_FORM, IN_PARTS) and not enclosures:
+    for bits in attempts(goal, count_selected(program, selection)):
+        if bits > 0 and not enclosures:
             continue
         if bits == IN_CLOSED_FORM and program.real_outputs and goal.witness is None:
             continue  # there are no such steps
@@ -73,8 +75,8 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
                 proof = written(program, goal, selection, bits)
                 replay(proof.machine, proof.claim, proof.steps)
         except (NoCertificate, NotProved) as obstacle:
-            if bits == IN_PARTS:
-                continue  # its parts tell nothing; others say why
+            if bits in (IN_PARTS, BY_BUDGET):
+                continue  # they tell nothing; others say why
             if not isinstance(obstacle, Refused | Refuted):
                 raise
             failed = obstacle

@@ -6,7 +6,11 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.budget import budget as work
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.kernel.served import all_numbers
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import Json
@@ -18,6 +22,9 @@ ORDERS = tuple(product((True, False), (False, True)))
 
 MOST_ENTRIES = 20_000
 """Of vectors, where a proof or a walk is looked for that nobody has asked for."""
+
+_MOST_WORK = 5_000_000
+"""Of a search that nobody has asked for: some seconds."""
 
 _MOST_KNOWN = Fraction(30)
 """A budget up to which one is looked for where none is known."""
@@ -40,6 +47,30 @@ def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
         except NoCertificate as none:
             missing = none
     raise missing
+
+
+def served_step(machine: Json, budget: Fraction) -> dict[str, Json]:
+    """Return a step, but for the claim, that a budget of all numbers between the inputs serves.
+
+    Args:
+        machine: Of finite verdicts.
+        budget: What may be needed.
+
+    Raises:
+        NoCertificate: If none is found with little work.
+    """
+    read = read_machine(machine)
+    missing = "inputs are no numbers"
+    for whole in (False, True):
+        try:
+            with work(_MOST_WORK):
+                step = potential_step(all_numbers(read, whole), budget, Limits())
+        except (NoCertificate, NotProved) as obstacle:
+            missing = str(obstacle)
+        else:
+            assert isinstance(step, dict)
+            return {"rule": "served", "from": [], "whole": whole, "nodes": step["nodes"]}
+    raise NoCertificate(missing)
 
 
 def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fraction | None:

@@ -6,7 +6,7 @@ stands before the steps that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -24,13 +24,15 @@ from dipapprox.kernel.proofs import Proof, pairs_of
 from dipapprox.kernel.signs import Epsilons, Sign, Signs
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
+from dipapprox.proof_steps.serving import served_step
 from dipapprox.proof_steps.sets import has_real_inputs, single_pairs
 from dipapprox.proof_steps.shrinking import steps_by_shrinking
 from dipapprox.proof_steps.signs import Finder, epsilons_json
-from dipapprox.proof_steps.verdicts import WrittenProof
+from dipapprox.proof_steps.verdicts import MANY_PAIRS, WrittenProof
 
 _MOST_CUTS = 400
 """Of an interval, where excesses change their signs."""
@@ -79,7 +81,7 @@ def written_throughout(
         LimitReached: If a limit is reached.
     """
     machine = machine_json(program)
-    if program.real_outputs:
+    if program.real_outputs and goal.broken is not None:
         raise NoCertificate("outputs are real numbers")
     pairs: Json = None
     inputs: Json = None
@@ -95,13 +97,14 @@ def written_throughout(
         "pairs": pairs,
     }
     if goal.broken is None:
-        try:
-            steps = _kept(machine, claim, inputs, goal.epsilons, limits)
-        except NoCertificate:
-            if pairs is not None or not has_real_inputs(read_machine(machine)):
-                raise
-            steps = steps_by_shrinking(program, claim, goal.epsilons, limits)
-        yield WrittenProof(machine, claim, tuple(steps))
+        many = (count_selected(program, selection) or 0) > MANY_PAIRS
+        ways = [
+            lambda: _served(machine, claim, goal.epsilons, limits),
+            lambda: _kept(machine, claim, inputs, goal.epsilons, limits),
+        ][:: 1 if many or program.real_outputs else -1]
+        if pairs is None and has_real_inputs(read_machine(machine)):
+            ways.append(lambda: steps_by_shrinking(program, claim, goal.epsilons, limits))
+        yield from _first_written(machine, claim, ways)
         return
     before, premises = _meaning(machine, claim, inputs, goal.epsilons, limits)
     place = len(before)
@@ -114,6 +117,52 @@ def written_throughout(
             **stated,
         }
         yield WrittenProof(machine, claim, (*before, run, violation, somewhere))
+
+
+def _first_written(
+    machine: Json, claim: dict[str, Json], ways: Iterable[Callable[[], list[Json] | None]]
+) -> Iterator[WrittenProof]:
+    """Yield the proofs that can be written, in turn; if there are none, say why.
+
+    Raises:
+        NoCertificate: What the last way says.
+    """
+    missing: NoCertificate | None = None
+    for way in ways:
+        try:
+            steps = way()
+        except NoCertificate as none:
+            missing = none
+        else:
+            if steps is not None:
+                yield WrittenProof(machine, claim, tuple(steps))
+    if missing is not None:
+        raise missing
+
+
+def _served(
+    machine: Json, claim: dict[str, Json], epsilons: Epsilons, limits: Limits
+) -> list[Json] | None:
+    """Steps to a claim that a budget keeps, if one is found: a multiple of eps, or a constant."""
+    finder = Finder(epsilons, limits)
+    try:
+        eps_prv, delta = (formula_of(read_weight(claim[k]), finder) for k in ("eps_prv", "delta"))
+        match eps_prv.numerator.terms, eps_prv.denominator:
+            case (((0, 1), most),), ():
+                budget = Fraction(most)
+            case (((0, 0), most),), () if epsilons.upper is not None:
+                budget = Fraction(most) / epsilons.upper
+            case _:
+                return None
+        spare = eps_prv + Ratio(Sum.of([((Fraction(0), 1), -budget)]))
+        if not all(finder.tell(each.numerator, positive=False) for each in (spare, delta)):
+            return None
+        step = served_step(machine, budget)
+    except (NoCertificate, NotProved):
+        return None
+    stated = {name: claim[name] for name in ("eps", "eps_prv", "delta")}
+    signs: list[Json] = [-number - 1 for number in range(len(finder.used))]
+    return [*finder.used.values(), {**step, **stated, "from": signs}]
 
 
 def _kept(

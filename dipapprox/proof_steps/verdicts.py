@@ -6,7 +6,7 @@ how the claim follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -25,6 +25,7 @@ from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.published import cuts_for, intervals
+from dipapprox.proof_steps.serving import served_step
 from dipapprox.proof_steps.sets import parts_for, single_pairs
 
 LEAST_BITS = 24
@@ -38,6 +39,12 @@ IN_CLOSED_FORM = 0
 
 IN_PARTS = -1
 """Stands for bits where the parts of a program are looked at, each alone."""
+
+BY_BUDGET = -2
+"""Stands for bits where a budget serves all numbers between the inputs."""
+
+MANY_PAIRS = 1_000
+"""Of a program that a budget is looked for first, if nothing else is known to be less work."""
 
 MANY_OUTPUTS = 2048
 """Of a program whose parts are tried first."""
@@ -84,8 +91,18 @@ def goal_of(verdict: Verdict) -> Goal:
     return Goal(claim, witness, gap, outputs, exactly)
 
 
-def attempts(goal: Goal) -> Iterator[int]:
-    """Yield the bits to ask for: those that seem to be enough, then others."""
+def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
+    """Yield the bits to ask for: those that seem to be enough, then others.
+
+    Args:
+        goal: What is to be proved.
+        pairs: How many there are; None if nobody counts them.
+    """
+    attained = goal.gap is None or goal.gap <= 0
+    by_budget = [BY_BUDGET] if goal.witness is None else []
+    if attained and (pairs or 0) > MANY_PAIRS:
+        yield from by_budget
+        by_budget = []
     if goal.outputs > MANY_OUTPUTS:
         yield IN_PARTS
     bits = LEAST_BITS
@@ -94,12 +111,13 @@ def attempts(goal: Goal) -> Iterator[int]:
         spare = 4 + goal.outputs.bit_length() // 2 + 2 * int(goal.claim.growth.rate)
         bits = max(_FEWEST_BITS, (1 / goal.gap).__ceil__().bit_length() + spare)
     first: list[int] = []
-    if goal.gap is None or goal.gap <= 0:
+    if attained:
         # The bound is attained, or nearly: if closed forms decided, enclosures did not tell.
         first = [IN_CLOSED_FORM] if goal.exactly else [bits, IN_CLOSED_FORM]
     yield from dict.fromkeys([*first, bits, *(k * bits for k in _FINER), IN_CLOSED_FORM])
     if goal.outputs <= MANY_OUTPUTS:
         yield IN_PARTS
+    yield from by_budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +163,12 @@ def written(
         inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
     verdict = Answer.DP if witness is None else Answer.NOT_DP
     said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
-    if bits == IN_PARTS:
+    steps: Sequence[Json]
+    if bits == BY_BUDGET:
+        steps = [{**served_step(machine, claim.eps_prv / claim.eps), "eps": eps, **stated}]
+    elif bits == IN_PARTS:
         broken = None if witness is None else (witness.input, witness.adjacent)
-        steps = list(parts_proof(machine, said, broken))
+        steps = parts_proof(machine, said, broken)
     elif witness is None:
         steps = _kept(program, selection, machine, said, inputs, goal.gap, bits)
     else:
@@ -163,7 +184,7 @@ def _kept(
     inputs: Json,
     gap: Fraction | None,
     bits: int,
-) -> list[Json]:
+) -> Sequence[Json]:
     """Steps to a claim that is kept, for all adjacent pairs or those that it lists."""
     if (count_selected(program, selection) or 0) > MOST_PAIRS:
         raise Refused(f"more than {MOST_PAIRS} pairs")

@@ -15,7 +15,15 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verifier import verify
 from dipapprox.proof_steps import proved
-from dipapprox.proof_steps.verdicts import IN_CLOSED_FORM, LEAST_BITS, Goal, attempts, goal_of
+from dipapprox.proof_steps.verdicts import (
+    BY_BUDGET,
+    IN_CLOSED_FORM,
+    LEAST_BITS,
+    MANY_PAIRS,
+    Goal,
+    attempts,
+    goal_of,
+)
 
 ATTAINED = """
 input q in {0, 1}
@@ -32,7 +40,7 @@ MANY = """
 input q[8] in 0..9
 output o in {a, b}
 adjacent linf 9
-r <- Lap(q[1], 9 / eps)
+r <- Gauss(q[1], 90 / eps)
 if r >= 1 then
     o <- a
 else
@@ -54,6 +62,14 @@ def test_where_closed_forms_decided_they_come_first() -> None:
     assert found.bits == IN_CLOSED_FORM
 
 
+def test_budgets_come_first_where_there_are_many_pairs() -> None:
+    goal = Goal(Claim(ONE, Fraction(0)), None, Fraction(0), 2)
+    assert next(attempts(goal, MANY_PAIRS + 1)) == BY_BUDGET
+    assert [*attempts(goal, MANY_PAIRS)][-1] == BY_BUDGET
+    far = Goal(Claim(ONE, Fraction(1, 2)), None, Fraction(1, 4), 2)
+    assert [*attempts(far, MANY_PAIRS + 1)][-1] == BY_BUDGET
+
+
 @pytest.mark.parametrize("gap", [None, Fraction(0)])
 def test_where_enclosures_decided_they_come_first(gap: Fraction | None) -> None:
     goal = Goal(Claim(ONE, Fraction(0)), None, gap, 2)
@@ -65,14 +81,14 @@ def test_nothing_is_tried_twice() -> None:
         for gap in (None, Fraction(0), Fraction(1, 1000)):
             for outputs in (2, 5000):
                 tried = list(attempts(Goal(Claim(ONE, ONE), None, gap, outputs, exactly)))
-                assert len(tried) == len(set(tried)) == 6
+                assert len(tried) == len(set(tried)) == 7
 
 
 def test_more_pairs_than_the_kernel_goes_through_are_not_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program = parse(MANY)
-    verdict = verify(program, Claim(ONE, Fraction(0)), AllPairs(), Options())
+    verdict = verify(program, Claim(ONE, Fraction(1, 2)), AllPairs(), Options())
     replays: list[object] = []
     monkeypatch.setattr(proved, "replay", lambda *given: replays.append(given))
     with pytest.raises(Refused, match="20000000 pairs"):

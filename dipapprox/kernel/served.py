@@ -1,0 +1,73 @@
+"""Claims that follow from a budget: one of all numbers between those that inputs may be.
+
+Theorem. Let the inputs of a machine be numbers. It is one of `rounds` without a round: its inputs
+are among the numbers from the least to the largest of each domain, the same statements are run, and
+what is seen are its outputs, and that it exits. Its pairs are adjacent there, too. So where a
+budget B serves that machine, every one of these pairs is (B eps, 0)-private at every eps > 0, and
+(eps_prv, delta)-private where B eps <= eps_prv and 0 <= delta.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.kernel.adjacency import Domain, Range
+from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.expressions import formula_of
+from dipapprox.kernel.judgements import Private
+from dipapprox.kernel.machine import Machine, Tree, read_weight
+from dipapprox.kernel.potential import potential
+from dipapprox.kernel.proofs import Proof, Step, claimed, positive
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
+
+
+def served(proof: Proof, step: Step, *known: Sign) -> Private:
+    """A budget serves all numbers between the inputs, at every eps, and so the claim.
+
+    Theorem (`served`, `potential`): it is enough that B eps <= eps_prv, and 0 <= delta.
+
+    Step: "eps": one or an interval, of which "eps_prv" and "delta" are formulas; "whole": whether
+    inputs are integers; "nodes" of a potential. Premises: signs.
+    """
+    eps: Fraction | Epsilons
+    stated: tuple[Tree, Tree]
+    if isinstance(step["eps"], dict):
+        eps = epsilons = read_epsilons(step["eps"])
+        stated = read_weight(step["eps_prv"]), read_weight(step["delta"])
+    else:
+        eps, stated = positive(step["eps"], "eps"), claimed(step)
+        epsilons = Epsilons(eps, eps)
+    adjacent = proof.machine.adjacency.holds
+    if not all(u == v or adjacent(u, v) for u, v in proof.pairs or ()):
+        raise Refuted("listed pairs are not adjacent")
+    machine = all_numbers(proof.machine, step["whole"])
+    budget = potential(machine, {"nodes": step["nodes"], "quiet": []}).budget or Fraction(0)
+    signs = Signs(epsilons, known)
+    eps_prv, delta = (formula_of(each, signs) for each in stated)
+    spare = eps_prv + Ratio(Sum.of([((Fraction(0), 1), -budget)]))
+    if not all(signs.tell(each.numerator, positive=False) for each in (spare, delta)):
+        raise Refuted("a budget is not known to be as small as what is claimed")
+    return Private(eps, stated[0], stated[1], proof.pairs)
+
+
+def all_numbers(machine: Machine, whole: object) -> Rounds:
+    """Return the machine whose inputs are all numbers, or integers, between those of this one."""
+    inputs = {name: _between(domain, whole is True) for name, domain in machine.inputs}
+    outputs = *(name for name, _ in machine.outputs), *machine.reals
+    if machine.adjacency.norm == "pairs" or not isinstance(whole, bool):
+        raise BadProof("pairs that are listed, or 'whole' is neither true nor false")
+    seen = (), outputs, ()
+    return Rounds(inputs, whole, machine.adjacency, machine.body, None, *seen, True, None)
+
+
+def _between(domain: Domain, whole: bool) -> Range:
+    if isinstance(domain, Range):
+        if whole:
+            raise BadProof("real inputs are no integers")
+        return domain
+    numbers = [Fraction(value) for value in domain if not isinstance(value, str)]
+    if len(numbers) < len(domain) or (whole and any(each.denominator > 1 for each in numbers)):
+        raise BadProof("an input that is no number, or no integer")
+    return Range(min(numbers), max(numbers))

@@ -1,0 +1,211 @@
+"""Claims about finite inputs that follow from a budget of all numbers between them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox import Answer, Options
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.replay import replay
+from dipapprox.language.core import Program
+from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import number_json
+from dipapprox.proof_steps.serving import served_step
+
+Json = Any
+
+SPARSE = """
+param N = 2
+input q[N] in {-1, 0, 1}
+output out in 0..N
+adjacent linf 1
+out <- 0
+t <- Lap(0, 2 / eps)
+for i in 1..N do
+    x <- Lap(q[i], 4 / eps)
+    if x >= t then
+        out <- i
+        exit
+    end
+end
+"""
+
+GAP = """
+input q in {0, 1}
+output y in real
+adjacent all
+x <- Lap(q, 2 / eps)
+z <- Lap(0, 1 / eps)
+y <- x + z
+"""
+
+WEIGHTED = """
+input q in {0, 1}
+output o in {0, 1}
+adjacent all
+x <- DLap(q, 2 / eps)
+if x >= 1 then o <- 1 else o <- 0 end
+"""
+
+
+def parsed(text: str, **params: int) -> Program:
+    return dipapprox.parse(text, params)
+
+
+def written(program: Program, eps_prv: str, delta: str = "0", eps: Json = 1) -> list[Json]:
+    """Machine, claim and the step, for eps = 1 or an interval of which B is eps_prv at 1."""
+    machine = machine_json(program)
+    step = served_step(machine, Fraction(eps_prv))
+    numbers = {"eps_prv": number_json(Fraction(eps_prv)), "delta": number_json(Fraction(delta))}
+    if eps != 1:
+        numbers["eps_prv"] = ["*", numbers["eps_prv"], ["eps"]]
+    claim = {"verdict": "DP", "eps": eps, **numbers, "pairs": None}
+    return [machine, claim, {**step, "eps": eps, **numbers}]
+
+
+def says(machine: Json, claim: Json, step: Json) -> str:
+    return str(replay(machine, claim, [step]))
+
+
+def test_a_budget_serves_finite_inputs() -> None:
+    assert says(*written(parsed(SPARSE), "1")).startswith(
+        "for all adjacent pairs (u, u') and every"
+    )
+    assert "e^(3/2)" in says(*written(parsed(SPARSE), "3/2", "1/100"))
+
+
+def test_a_budget_serves_every_eps() -> None:
+    interval = {"from": 0, "to": None}
+    assert "all 0 < eps" in says(*written(parsed(SPARSE), "1", eps=interval))
+
+
+def test_published_numbers_are_seen() -> None:
+    assert says(*written(parsed(GAP), "1/2"))
+    with pytest.raises(NoCertificate):
+        written(parsed(GAP.replace("Lap(q, 2", "Lap(q, 3").replace("y <- x + z", "y <- z")), "-1")
+
+
+def test_integers_are_shifted_by_integers() -> None:
+    machine, claim, step = written(parsed(WEIGHTED), "1/2")
+    assert step["whole"] is True
+    assert says(machine, claim, step)
+    with pytest.raises(NotProved):
+        says(machine, claim, {**step, "whole": False})
+
+
+def test_listed_pairs_are_adjacent_ones() -> None:
+    machine, claim, step = written(parsed(SPARSE), "1")
+    near, far = [[[0, 0], [1, -1]], [[-1, 0], [-1, 0]]], [[[-1, 0], [1, 0]]]
+    assert "for all listed pairs" in says(machine, {**claim, "pairs": near}, step)
+    with pytest.raises(Refuted, match="not adjacent"):
+        says(machine, {**claim, "pairs": far}, step)
+
+
+def _changed(place: int, **changed: Json) -> Callable[[list[Json]], None]:
+    return lambda proof: proof[place].update(changed)
+
+
+def _with_domain(domain: Json) -> Callable[[list[Json]], None]:
+    return lambda proof: proof[0]["inputs"][0].__setitem__(1, domain)
+
+
+def _both(**changed: Json) -> Callable[[list[Json]], None]:
+    return lambda proof: (proof[1].update(changed), proof[2].update(changed))[0]
+
+
+FALSE: dict[str, tuple[Callable[[list[Json]], None], type[NotProved]]] = {
+    "less is claimed than the budget": (_both(eps_prv="99/100"), Refuted),
+    "a smaller eps": (_both(eps=2), Refuted),
+    "another claim": (_changed(1, eps_prv=2), Refuted),
+    "a negative delta": (_both(delta=-1), BadProof),
+    "a wider domain, another adjacency": (
+        lambda proof: proof[0].update(adjacency={"norm": "linf", "radius": 2}),
+        Refuted,
+    ),
+    "all inputs are adjacent": (lambda p: p[0].update(adjacency={"norm": "all"}), Refuted),
+    "named inputs": (_with_domain([0, {"name": "a"}]), BadProof),
+    "integers that are none": (
+        lambda proof: (_with_domain([0, "1/2"])(proof), proof[2].update(whole=True))[0],
+        BadProof,
+    ),
+    "'whole' is no word": (_changed(2, whole=1), BadProof),
+    "listed adjacency": (
+        lambda p: p[0].update(adjacency={"pairs": [[[0, 0], [1, 0]]], "one way": True}),
+        BadProof,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FALSE)
+def test_what_does_not_follow_is_refused(what: str) -> None:
+    proof = copy.deepcopy(written(parsed(SPARSE), "1"))
+    assert says(*proof)
+    change, kind = FALSE[what]
+    change(proof)
+    with pytest.raises(kind):
+        says(*proof)
+
+
+def test_formulas_of_intervals_are_compared_on_all_of_them() -> None:
+    machine, claim, step = written(parsed(SPARSE), "1", eps={"from": 1, "to": 2})
+    for eps_prv in ("3/2", ["*", "1/2", ["eps"]]):
+        own = {"eps_prv": eps_prv}
+        with pytest.raises(Refuted, match="not known to be as small"):
+            says(machine, {**claim, **own}, {**step, **own})
+    for eps_prv, answer in (("2", Answer.DP), ("eps", Answer.DP), ("19/10", Answer.NOT_DP)):
+        found = dipapprox.verify(
+            parsed(GAP.replace("Lap(q, 2", "Lap(q, 1").replace("x + z", "x")),
+            eps="1..2",
+            eps_prv=eps_prv,
+            delta="0",
+            options=Options(proved=answer is Answer.DP),
+        )
+        assert found.answer is answer
+
+
+scales = st.sampled_from(["1/eps", "2/eps", "3/eps"])
+guards = st.sampled_from(["x >= t", "x < t", "x >= t + 1", "t >= 1/2", "2 * x >= t", "x >= q[2]"])
+
+
+@given(first=scales, second=scales, guard=guards, last=guards, family=st.sampled_from("DL"))
+def test_budgets_are_not_below_what_enclosures_say(
+    first: str, second: str, guard: str, last: str, family: str
+) -> None:
+    """The least B that is found serves: the least eps_prv for delta = 0 is not above it."""
+    name = "DLap" if family == "D" else "Lap"
+    if family == "D":
+        assume("1/2" not in guard + last)
+    program = parsed(
+        f"input q[2] in {{-1, 0, 1}}\noutput o in 0..3\nadjacent linf 1\n"
+        f"t <- {name}(q[1], {first})\nx <- {name}(q[2], {second})\no <- 0\n"
+        f"if {guard} then o <- 1 end\nif {last} then o <- o + 2 end\n"
+    )
+    machine = machine_json(program)
+    for budget in (Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(2)):
+        try:
+            served_step(machine, budget)
+        except NoCertificate:
+            continue
+        proof = written(program, str(budget))
+        assert says(*proof)
+        above = budget + Fraction(1, 10**6)
+        found = dipapprox.verify(program, eps=1, eps_prv=above, delta=0)
+        assert found.answer is Answer.DP
+        break
+
+
+def test_programs_of_more_pairs_than_anybody_goes_through_are_proved() -> None:
+    program = parsed(SPARSE, N=10)
+    found = dipapprox.verify(program, eps=1, eps_prv=1, delta=0, options=Options(proved=True))
+    assert found.answer is Answer.DP
+    assert found.replayed is not None
+    assert found.replayed.steps == 1
