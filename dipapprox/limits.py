@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from importlib import import_module
 from math import inf
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import LimitReached, UserError
+
+resource: Any = None
+"""The standard library's module, where there is one: Windows and WebAssembly have none."""
+with suppress(ImportError):
+    resource = import_module("resource")
 
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
 
@@ -44,7 +49,8 @@ class Limits:
     """What a run may use. Immutable; the clock starts when the object is made.
 
     Raises:
-        UserError: If a limit is no number, or is negative.
+        UserError: If a limit is no number, or is negative, or if the system does not tell how much
+            memory is used, and that is limited.
 
     Attributes:
         seconds: Wall-clock time in seconds; None for no limit.
@@ -76,6 +82,8 @@ class Limits:
                 continue
             if type(given) is not int or given < 0:
                 raise UserError(f"{name} must be a whole number >= 0, got {given!r}")
+        if self.memory is not None and resource is None:
+            raise UserError("memory cannot be limited: this system does not tell what is used")
 
     def check(self) -> None:
         """Raise LimitReached if the time or the memory is used up. Cheap: call it in loops."""
@@ -156,8 +164,9 @@ def check_bits(bits: int) -> None:
 
 
 def peak_memory() -> int:
-    """Return this process's peak resident set in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_PER_UNIT // 2**20
+    """Return this process's peak resident set in MiB, where `resource` tells."""
+    used: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used * _BYTES_PER_UNIT // 2**20
 
 
 _ALLOCATIONS = 200_000
@@ -168,10 +177,11 @@ _found: list[tuple[int, int, int]] = []
 """The settings that open blocks have found, of whatever thread: the first come back at the end."""
 
 _turn = RLock()  # a block may end while garbage is collected in the middle of another's turn
-# A child process has no thread that could give the turn back.
-os.register_at_fork(
-    before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release
-)
+if hasattr(os, "register_at_fork"):
+    # A child process has no thread that could give the turn back.
+    os.register_at_fork(
+        before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release
+    )
 
 
 @contextmanager

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 _PR_SET_PDEATHSIG = 1
 """From <sys/prctl.h>."""
@@ -18,7 +19,7 @@ def end_with(parent: int) -> None:
     Args:
         parent: Process that started this one. On Linux its thread that did so has to stay as long.
     """
-    with suppress(AttributeError):
+    if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the call
         os._exit(1)
@@ -30,6 +31,9 @@ def deaf_to_interrupts() -> Iterator[None]:
 
     They inherit the signals that this thread holds back. For this thread Ctrl-C comes at the end.
     """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

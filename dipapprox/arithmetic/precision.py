@@ -76,7 +76,8 @@ class _Own(local):
 
 _turns = _Turns()
 _own = _Own()
-os.register_at_fork(after_in_child=_turns.after_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_turns.after_fork)
 
 
 @contextmanager

@@ -33,10 +33,10 @@ _TO_CONCLUDE = 1.0
 def watching(limits: Limits) -> Iterator[None]:
     """Raise `LimitReached` inside the block when the limits are used up, wherever that is.
 
-    It may be raised again if something swallows it. Only the main thread can be watched; in others
-    the block runs as it is.
+    It may be raised again if something swallows it. Only the main thread can be watched, and only
+    where there are timers; elsewhere the block runs as it is.
     """
-    if current_thread() is not main_thread():
+    if not _can_watch():
         yield
         return
 
@@ -70,5 +70,9 @@ def watching(limits: Limits) -> Iterator[None]:
 
 def stop_watching() -> None:
     """Let what is left of the block run undisturbed: an answer is told whole."""
-    if current_thread() is main_thread():
+    if _can_watch():
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _can_watch() -> bool:
+    return hasattr(signal, "setitimer") and current_thread() is main_thread()

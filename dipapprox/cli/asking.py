@@ -86,7 +86,7 @@ def warn_unused(source: Source) -> None:
 
 def add_file(parser: argparse.ArgumentParser, help: str) -> None:
     """Add FILE."""
-    parser.add_argument("file", type=_file, metavar="FILE", help=help)
+    parser.add_argument("file", type=file, metavar="FILE", help=help)
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
@@ -158,7 +158,8 @@ def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
     return parameters
 
 
-def _file(text: str) -> Path:
+def file(text: str) -> Path:
+    """Read the name of a file, or of a program that comes along."""
     return file_or_bundled(flags.path(text))
 
 

@@ -70,9 +70,9 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         nargs="+",
-        type=flags.path,
+        type=asking.file,
         metavar="FILE",
-        help="programs (.dpg, .dip, module.py:name), or one pipeline (.toml)",
+        help="programs (.dpg, .dip, module.py:name, names of examples), or one pipeline (.toml)",
     )
     add_parameters(parser)
     asking.add_question(parser, Compose)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, resource
 from dipapprox.questions import numbers
 from dipapprox.questions.argument import Argument, spelled_as_flag
 from dipapprox.questions.limiting import LIMITING, read_limits
@@ -92,6 +92,8 @@ def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
     )
 
 
-def default_memory() -> int:
-    """Return a share of the physical memory in MiB."""
+def default_memory() -> int | None:
+    """Return a share of the physical memory in MiB; None where the system does not tell."""
+    if resource is None:
+        return None
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY_SHARE) >> 20

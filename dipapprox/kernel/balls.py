@@ -40,7 +40,8 @@ class _Turns:
 
 
 turns = _Turns()
-os.register_at_fork(after_in_child=turns.after_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=turns.after_fork)
 
 
 @contextmanager

@@ -1,0 +1,135 @@
+"""Everything but sweeps without Unix below (Windows, WebAssembly), and `check` without numpy."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+_RUN = """
+import importlib.abc, io, json, os, signal, sys
+from contextlib import redirect_stdout
+
+missing, attributes, commands = map(json.loads, sys.argv[1:])
+
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+for name in missing:
+    sys.modules.pop(name, None)
+for module, names in ((os, attributes["os"]), (signal, attributes["signal"])):
+    for name in names:
+        delattr(module, name)
+
+from dipapprox.cli.app import main
+
+for words in commands:
+    out = io.StringIO()
+    with redirect_stdout(out):
+        status = main(words)
+    print(json.dumps([status, out.getvalue()]))
+print(json.dumps([name for name in missing if name in sys.modules]))
+"""
+
+UNIX = {
+    "modules": ["resource", "fcntl", "termios", "pwd", "grp", "syslog", "_posixsubprocess"],
+    "os": ["fork", "register_at_fork", "sysconf", "kill", "killpg", "wait", "waitpid"],
+    "signal": ["setitimer", "getitimer", "alarm", "SIGALRM", "SIGKILL", "pthread_sigmask"],
+}
+"""What Windows has not."""
+
+SVT = ("svt_laplace", "--eps", "1/2")
+QUESTIONS = [
+    ["verify", *SVT, "--delta", "0", "--json"],
+    ["verify", *SVT, "--delta", "0", "--eps-prv", "1/100", "--proved", "--json"],
+    ["verify", "svt_gauss", "--eps", "1/2", "--delta", "0.01", "--proved", "--json"],
+    ["profile", "svt_gauss", "--eps", "1/2", "--delta", "0.01", "--json"],
+    ["probability", *SVT, "--input", "0,1", "--json"],
+    ["calibrate", *SVT[:1], "--eps-prv", "1", "--delta", "0", "--width", "1/10", "--json"],
+    ["decide", "svt_laplace", "--proved", "--json"],
+    ["prove", "svt_laplace", "--reals", "--proved", "--json"],
+    ["prove", "svt_laplace", "--for-all", "N", "--json"],
+    ["prove", "programs/automata/svt.dipa", "--json"],
+    ["compose", *SVT, "--times", "3", "--delta", "1e-3", "--json"],
+    ["explain", *SVT[:1], "--json"],
+    ["show", "examples/mechanisms.py:above"],
+    ["test", "examples/mechanisms.py"],
+    ["verify", *SVT, "--delta", "0"],
+]
+
+
+def answers(
+    commands: list[list[str]], missing: dict[str, list[str]]
+) -> list[tuple[int, str | dict[str, object]]]:
+    """What commands say in a process that lacks something: status and output."""
+    attributes = {name: missing.get(name, []) for name in ("os", "signal")}
+    given = (missing["modules"], attributes, commands)
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, *map(json.dumps, given)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    *lines, loaded = map(json.loads, done.stdout.splitlines())
+    assert loaded == []
+    return [(status, _comparable(out)) for status, out in lines]
+
+
+def _comparable(out: str) -> str | dict[str, object]:
+    """An answer without what times say."""
+    if not out.startswith("{"):
+        return re.sub(r"(< 1 ms|[\d.e-]+ s)\b", "…", out)
+    found = json.loads(out)
+    proved = found.pop("proved", None)
+    return {**found, "seconds": None, "proved": proved and proved["steps"]}
+
+
+def test_questions_are_answered_without_unix() -> None:
+    without = answers(QUESTIONS, UNIX)
+    assert [status for status, _ in without[:3]] == [0, 1, 0]
+    assert without[:-1] == answers(QUESTIONS[:-1], {"modules": []})
+
+
+def test_memory_is_not_limited_where_nothing_tells_how_much_is_used() -> None:
+    words = ["verify", *SVT, "--delta", "0", "--max-memory", "1000", "--json"]
+    ((status, out),) = answers([words], UNIX)
+    assert (status, out) == (2, "")
+
+
+@pytest.fixture(scope="module", name="certificates")
+def certificates_(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("certificates")
+    asked = [
+        ["verify", *SVT, "--delta", "0"],
+        ["verify", "svt_gauss", "--eps", "1/2", "--eps-prv", "0.1", "--delta", "0.01"],
+        ["decide", "svt_laplace"],
+        ["prove", "svt_laplace", "--reals"],
+        ["compose", *SVT, "--times", "3", "--eps-prv", "2", "--delta", "1e-3"],
+    ]
+    paths = [str(folder / f"{number}.json") for number, _ in enumerate(asked)]
+    written = zip(asked, paths, strict=True)
+    commands = [[*words, "--certificate", path, "--json"] for words, path in written]
+    statuses = [status for status, _ in answers(commands, {"modules": []})]
+    assert statuses == [0, 1, 0, 0, 0]
+    return paths
+
+
+def test_proofs_are_checked_without_numpy(certificates: list[str]) -> None:
+    """And without all that only the search for proofs needs, or Unix."""
+    search = ["numpy", "scipy", "igraph", "msgspec", "matplotlib"]
+    commands = [["check", path, "--json"] for path in certificates]
+    for missing in (UNIX, {"modules": search}, {**UNIX, "modules": [*UNIX["modules"], *search]}):
+        found = answers(commands, missing)
+        assert [status for status, _ in found] == [0] * len(commands)
+        assert all(isinstance(out, dict) and out["result"] == "confirmed" for _, out in found)
