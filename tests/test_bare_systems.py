@@ -101,6 +101,10 @@ def test_questions_are_answered_without_unix() -> None:
     assert without[:-1] == answers(QUESTIONS[:-1], {"modules": []})
 
 
+def test_a_command_that_needs_more_says_so() -> None:
+    assert answers([["sweep", "grid.toml", "--out", "out.jsonl"]], UNIX) == [(2, "")]
+
+
 def test_memory_is_not_limited_where_nothing_tells_how_much_is_used() -> None:
     words = ["verify", *SVT, "--delta", "0", "--max-memory", "1000", "--json"]
     ((status, out),) = answers([words], UNIX)
