@@ -157,8 +157,7 @@ def _integral(graph: Graph, component: Component) -> Node:
         if merged is not None:
             pending += [(value, each) for each in merged]
             continue
-        for sign, smaller in _split(graph, part):
-            pending.append((value if sign > 0 else graph.times(graph.minus_one, value), smaller))
+        pending += [(graph.times(sign, value), smaller) for sign, smaller in _split(graph, part)]
     return found
 
 
@@ -192,8 +191,8 @@ def _merged(graph: Graph, component: Component) -> list[Component] | None:
     return None
 
 
-def _split(graph: Graph, component: Component) -> list[tuple[int, Component]]:
-    """Split at a sample with the fewest bounds: (1 or -1, component), which add up to it.
+def _split(graph: Graph, component: Component) -> list[tuple[Node, Component]]:
+    """Split at a sample with the fewest bounds: (1 or -1, component), whose products add up to it.
 
     Two bounds on the same side: the tighter of them is the first or the second one. One on each
     side, L(y) <= x <= U(z), G the integral of f_x from the left: the integral over x is
@@ -211,14 +210,14 @@ def _split(graph: Graph, component: Component) -> list[tuple[int, Component]]:
             # Where first <= second the second is loose as an upper bound, the first as a lower one.
             loose = (second, first) if side else (first, second)
             return [
-                (1, part)
+                (graph.one, part)
                 for relation, (terms, _) in zip(("<=", ">"), loose, strict=True)
                 for part in _where(graph, _without(component, terms), difference, relation)
             ]
-    found: list[tuple[int, Component]] = []
+    found: list[tuple[Node, Component]] = []
     lines = [line for bounds in sides[atom] for _, line in bounds]
-    for sign, line in zip((-1, 1), lines, strict=False):
-        factor = _running(graph, function, line, True, before=sign < 0)
+    for sign, line in zip((graph.minus_one, graph.one), lines, strict=False):
+        factor = _running(graph, function, line, True, before=sign != graph.one)
         if factor is None or len(lines) < 2:
             raise Refused("integer samples compared after multiplication")
         rest = _multiplied(graph, component, atom, line.terms[0][0], factor)

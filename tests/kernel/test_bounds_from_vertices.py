@@ -16,9 +16,11 @@ from dipapprox.kernel.judgements import Distributions
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.proofs import Proof, largest_of
 from dipapprox.kernel.rules import distributions
-from dipapprox.kernel.sets import every_real_pair
+from dipapprox.kernel.sets import every_real_pair, representatives
+from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from kernel.ends import lower
+from kernel.small import program_of
 
 Json = Any
 Band = tuple[float, float | None]
@@ -92,6 +94,16 @@ PARTS: dict[str, tuple[Any, int, Json, Json, Any]] = {
         [
             ([(u, v) for u in (0.0, 0.5) for v in (0.0, 1.0)], 0.25, 1),
             ([(u, v) for u in (0.5, 1.0) for v in (0.0, 1.0)], 0.25, 1),
+        ],
+    ),
+    "other halves": (
+        BAND,
+        1,
+        ALL,
+        [["cut", 0, "second", "1/2", None, None]],
+        [
+            ([(u, v) for u in (0.0, 1.0) for v in (0.0, 0.5)], 1, 0.25),
+            ([(u, v) for u in (0.0, 1.0) for v in (0.5, 1.0)], 1, 0.25),
         ],
     ),
     "triangles, of which one is cut": (
@@ -196,3 +208,15 @@ def test_what_has_no_sets_of_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -
     )
     with pytest.raises(BadProof, match="real outputs"):
         every_real_pair(Proof(telling, None), step, found)
+
+
+def test_a_line_of_pairs_is_no_single_pair() -> None:
+    """Its ends have other changes than what lies between; or the same, which is not enough."""
+    line = ["cut", 0, "second", 0, None, ["cut", 0, "second", 1, None, None]]
+    text = "input q in real 0..1\noutput y in real\nadjacent all\ny <- Gauss(q, 1)"
+    shifted = read_machine(machine_json(program_of(text)))
+    found = representatives(Proof(shifted, None), {"parts": [["ends", 0, None, None]]})
+    assert {v - u for (u,), (v,) in found.pairs} == {-1, 1}  # type: ignore[operator]
+    for of, part in ((shifted, line), (machine(LEVEL, 2, NEAR, False), ENDS[0])):
+        with pytest.raises(Refuted, match="more pairs than one"):
+            representatives(Proof(of, None), {"parts": [part]})

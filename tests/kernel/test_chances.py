@@ -34,7 +34,7 @@ def conditions(source: random.Random, samples: int, integers: bool) -> Condition
         terms = [0] * samples
         count = source.choice([1, 2, 2, 2, 2, 3])
         for place in source.sample(range(samples), min(count, samples)):
-            terms[place] = source.choice([-1, 1] if integers else [-2, -1, 1, 3])
+            terms[place] = source.choice([-1, -1, 1, 1, 2] if integers else [-2, -1, 1, 3])
         if found and source.random() < 0.3:
             sign = source.choice([-1, 1])
             terms = [sign * a for a in source.choice(found)[0]]
@@ -86,7 +86,7 @@ def test_integers_are_counted(samples: int) -> None:
         if found is not None:
             expected = share([axis.reshape(shape) for shape in shapes], weights, asked)
             assert abs(found - expected) < 1e-7, (means, asked)
-    assert counts[False] > 30
+    assert counts[False] > 15
 
 
 @pytest.mark.parametrize("samples", [2, 3, 4])
