@@ -17,8 +17,12 @@ from dipapprox import Program
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel import parts
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.machine import Machine
+from dipapprox.kernel.judgements import Change
+from dipapprox.kernel.machine import Machine, read_machine
+from dipapprox.kernel.parts import Parts
+from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rules import distributions
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
 from kernel.forgeries import outcome, single_changes
@@ -358,3 +362,80 @@ def test_ways_in_which_parts_change_are_counted() -> None:
     said = claim("DP", HALF, 0.9)
     found = replay(PLAIN, said, parts_proof(PLAIN, said, None))
     assert "bounded on 4 sets of them" in str(found)
+
+
+PATTERNS: list[tuple[list[int], bool]] = [([0, 0, 1], False), ([0, 1, 0], True), ([0, 0], False)]
+"""Kinds of parts, and whether they read one input."""
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[str(norm) for norm, _ in NORMS])
+@pytest.mark.parametrize(("pattern", "shared"), PATTERNS)
+def test_ways_are_those_of_all_pairs(
+    pattern: list[int], shared: bool, norm: Json, adjacent: Any, seed: int
+) -> None:
+    """Gone through one by one; changes of a part are known in classes."""
+    source = random.Random(seed)
+    rows = [random_rows(source, 3), random_rows(source, 3)]
+    about = Proof(read_machine(machine([rows[k] for k in pattern], norm, shared)), None)
+    ranges = [[3 * k, 3 * k + 3] for k in range(len(pattern))]
+    own = [next(parts.parts_of(about.machine, each)) for each in ranges]
+    values = [((u,), (v,)) for u in range(3) for v in range(3) if u != v]
+    changes: dict[Any, Change] = {}
+    for part in {each.machine for each in own}:
+        classes = {pair: source.randint(0, 1) for pair in values}
+        for kind in (0, 1):
+            pairs = frozenset(pair for pair in values if classes[pair] == kind)
+            change = Change(part, Fraction(1), pairs, None)
+            changes |= {(part, pair): change for pair in pairs}
+    known = {each.machine: [(u,) for u in range(3)] for each in own}
+    found = Parts(about, ranges, Fraction(1), known).ways(changes.values())
+    expected = {frozenset[Any]()}
+    inputs = list(product(range(3), repeat=1 if shared else len(pattern)))
+    for u, v in product(inputs, inputs):
+        if adjacent(u, v):
+            way: Counter[Change] = Counter()
+            for k, part in enumerate(each.machine for each in own):
+                place = 0 if shared else k
+                if u[place] != v[place]:
+                    way[changes[part, ((u[place],), (v[place],))]] += 1
+            expected.add(frozenset(way.items()))
+    assert {frozenset(each.items()) for each in found} == expected
+
+
+@pytest.mark.parametrize("ends", [[-1, 3], [0, 0], [2, 1], [0, 7], [6, 7], [0], [0, 3, 6], None])
+def test_parts_are_statements_of_the_body(ends: Json) -> None:
+    of = read_machine(PLAIN)
+    assert len(of.body) == 6
+    with pytest.raises(BadProof):
+        list(parts.parts_of(of, ends))
+
+
+@pytest.mark.parametrize("gap", [[[0, 3], [4, 6]], [[0, 3], [2, 6]], [[1, 3], [3, 6]], [[0, 3]]])
+def test_parts_follow_each_other_from_the_first_statement_to_the_last(gap: Json) -> None:
+    of = read_machine(PLAIN)
+    with pytest.raises(BadProof, match="follow each other|cover the body"):
+        Parts(Proof(of, None), gap, HALF, {})
+
+
+def test_parts_that_are_alike_but_for_names_are_one_machine() -> None:
+    """Not if they compute which cell they read: such names stay."""
+    kind = random_rows(random.Random(1), 2)
+    of = read_machine(machine([kind, kind], {"norm": "all"}))
+    one, other = (next(parts.parts_of(of, each)) for each in ([0, 3], [3, 6]))
+    assert one.machine == other.machine
+    assert (one.inputs, other.inputs) == ((0,), (1,))
+    looked = [
+        ["set", ["cell", "k"], 1],
+        ["set", ["cell", "out"], ["element", "q", 2, ["cell", "k"]]],
+    ]
+    names: Json = {"inputs": [["q[1]", [0, 1]], ["q[2]", [0, 1]]], "outputs": [["out", [0, 1]]]}
+    computed = {**names, "reals": [], "adjacency": {"norm": "all"}, "body": looked}
+    (part,) = parts.parts_of(read_machine(computed), [0, 2])
+    assert [name for name, _ in part.machine.inputs] == ["q[1]", "q[2]"]
+    assert part.outputs == ("out",)
+    step = {"eps": 1, "inputs": None, "bits": 30, "cuts": []}
+    found = distributions(Proof(part.machine, None), step)
+    unit = 1 << found.places
+    for input, (low, high) in found.bounds.items():
+        assert [list(low), list(high)] == [[unit * (o == (input[0],)) for o in found.outputs]] * 2
