@@ -63,10 +63,10 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
         LimitReached: If a limit is reached.
     """
     start = perf_counter()
-    failed: NotProved = Refused("there is nothing to try")
-    enclosures = True
+    failed: NotProved | NoCertificate | None = None
+    left = {*attempts(goal)}  # what has some hope left
     for bits in attempts(goal, count_selected(program, selection)):
-        if bits > 0 and not enclosures:
+        if bits not in left:
             continue
         if bits == IN_CLOSED_FORM and program.real_outputs and goal.witness is None:
             continue  # there are no such steps
@@ -77,13 +77,20 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
         except (NoCertificate, NotProved) as obstacle:
             if bits in (IN_PARTS, BY_BUDGET):
                 continue  # they tell nothing; others say why
-            if not isinstance(obstacle, Refused | Refuted):
-                raise
-            failed = obstacle
-            if isinstance(obstacle, Refused):
-                enclosures &= bits == IN_CLOSED_FORM  # others would be refused again
-            elif bits == IN_CLOSED_FORM:
-                break  # it is false
+            match obstacle:
+                case Refused() if bits == IN_CLOSED_FORM:
+                    failed = failed or obstacle
+                case Refused():
+                    failed, left = obstacle, left - {*filter(_encloses, left)}
+                case Refuted() if bits != IN_CLOSED_FORM:
+                    failed = obstacle
+                case _:
+                    # It is false, or nothing else can be written.
+                    failed, left = obstacle, left & {BY_BUDGET}
         else:
             return Replayed(len(proof.steps), perf_counter() - start, bits, proof)
-    raise failed
+    raise failed or Refused("there is nothing to try")
+
+
+def _encloses(bits: int) -> bool:
+    return bits > 0
