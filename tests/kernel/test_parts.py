@@ -414,7 +414,7 @@ def test_parts_are_statements_of_the_body(ends: Json) -> None:
 @pytest.mark.parametrize("gap", [[[0, 3], [4, 6]], [[0, 3], [2, 6]], [[1, 3], [3, 6]], [[0, 3]]])
 def test_parts_follow_each_other_from_the_first_statement_to_the_last(gap: Json) -> None:
     of = read_machine(PLAIN)
-    with pytest.raises(BadProof, match="follow each other|cover the body"):
+    with pytest.raises(BadProof, match=r"follow each other|cover the body"):
         Parts(Proof(of, None), gap, HALF, {})
 
 
