@@ -199,6 +199,16 @@ class Exponential(RealFamily):
             body = np.sqrt(squares.max(axis=1)) * rounding.UP
         return panels.mirrored(center, tail[:, 0], body, tail[:, 0])
 
+    def below(self, z: Array) -> Array:
+        """l e^z, or 1 - r e^-z."""
+        tail = double_functions.exponential(-np.abs(z))
+        return np.where(z > 0, 1 - tail * float(self.share(1)), tail * float(self.share(-1)))
+
+    def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
+        """|f'| = f falls on either side."""
+        bound = double_functions.growth(-near) * float(self.steep)
+        return bound, bound
+
     def at_differences(self, z: Array, differences: Array) -> Array:
         """0 next to the mean, where the density is no polynomial's neighbour."""
         shares: Array = self._shares(differences) * (differences != 0)

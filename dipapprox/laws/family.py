@@ -23,6 +23,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.laws.libraries import np
 
 if TYPE_CHECKING:
     from flint import arb
@@ -218,6 +219,20 @@ class RealFamily(Family):
     @abstractmethod
     def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
         """Sample f and the mass beyond, on panels; see `OnPanels`."""
+
+    def below(self, z: Array) -> Array | None:
+        """Return Pr[Z <= z] for an array of doubles, within 2^-46; None if nobody wrote that."""
+        return None
+
+    def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
+        """Return at least f, and at least |f'|, where near <= |z| <= far; f has no jump.
+
+        For want of anything better the largest values anywhere: f' comes back to 0, so half of its
+        variation is at least |f'|.
+        """
+        assert self.curved is not None
+        steep, curved = float(self.steep) * (1 + 2.0**-50), float(self.curved) * (1 + 2.0**-50)
+        return np.full_like(near, steep), np.full_like(near, curved)
 
     @abstractmethod
     def at_differences(self, z: Array, differences: Array) -> Array:

@@ -213,6 +213,17 @@ class Gaussian(RealFamily):
                 modulus(np.where(right, tail, body)[:, :-1]),
             )
 
+    def below(self, z: Array) -> Array:
+        """By Mills' ratio; beyond 40 all is below 2^-990."""
+        density = double_functions.exponential(-0.5 * z * z) * _ROOT
+        tail = density * double_functions.mills_ratio(np.abs(z))
+        return np.where(z > 0, 1 - tail, tail)
+
+    def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
+        """|f'| = |z| f <= φ(1)."""
+        bell = double_functions.growth(-0.5 * near * near) * _ROOT_ABOVE
+        return bell, np.minimum(far * bell, float(self.curved) / 2 * (1 + 2.0**-50))
+
     def at_differences(self, z: Array, differences: Array) -> Array:
         """f(z)."""
         return double_functions.exponential(-0.5 * z * z) * _ROOT

@@ -195,6 +195,18 @@ class Logistic(RealFamily):
                 (np.where(left < 0, 1.0, most) * root).max(axis=1) * rounding.SAFE,
             )
 
+    def below(self, z: Array) -> Array:
+        """See the module."""
+        tail = double_functions.exponential(-np.abs(z))
+        tail = tail / (1 + tail)
+        return np.where(z > 0, 1 - tail, tail)
+
+    def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
+        """|f'| <= f <= e^-|z|."""
+        steep, curved = super().swing(near, far)
+        bound = double_functions.growth(-near)
+        return np.minimum(steep, bound), np.minimum(curved, bound)
+
     def at_differences(self, z: Array, differences: Array) -> Array:
         """f(z)."""
         e = double_functions.exponential(-np.abs(z))

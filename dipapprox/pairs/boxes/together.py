@@ -22,6 +22,7 @@ from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
+from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
 from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.lemmas import (
     CONCAVE,
@@ -39,9 +40,17 @@ from dipapprox.pairs.boxes.lemmas import (
 )
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
+from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
 from dipapprox.pairs.boxes.polygons import clipped, extent
 from dipapprox.pairs.boxes.regions import divided, undivided
-from dipapprox.pairs.boxes.search import BoxSearch, Exact, Found, better, corners, some_pairs
+from dipapprox.pairs.boxes.search import (
+    BoxSearch,
+    Exact,
+    Found,
+    better,
+    corners,
+    some_pairs,
+)
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
@@ -71,6 +80,9 @@ _MOST_INSIDE = 32
 
 _FARTHER = (Fraction(3, 2), Fraction(3))
 """Times the ends of inputs without bounds, where violations of a small δ are looked for."""
+
+_CHEAPER = 8
+"""Times less than others sets cost whose corners are looked at, thousands at once."""
 
 _FAR_BITS = 320
 """For pairs there."""
@@ -138,8 +150,12 @@ class RealPairs:
         self._lemmas = lemmas
         self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
         self._regions = undivided(self._roots, 0)
+        self._groups: list[list[int]] = []
+        self._corners: OneByOne | None = None
         if self._models is not None:
             self._shorten(states, self._models)
+            if not self._free:
+                self._corners = one_by_one(states, eps, self._roots, self._groups)
 
     def _shorten(self, states: FinalStates, models: OutputModels) -> None:
         """Leave out pairs that others stand for, and say why that may be done."""
@@ -150,6 +166,7 @@ class RealPairs:
         places = [k for k, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
         symmetry = CellSymmetry(states)
         groups = exchangeable(symmetry, places) if SYMMETRY in self._lemmas else []
+        self._groups = groups if 0 < len(groups) < len(places) else []
         if moves:
             self._used[TRANSLATIONS] = None
         if 0 < len(groups) < len(places):
@@ -179,6 +196,8 @@ class RealPairs:
     @property
     def name(self) -> str:
         """The words in reports."""
+        if CORNERS in self._used:
+            return " + ".join((self._source.name, CORNERS, *([SYMMETRY] if self._groups else [])))
         forms = () if self._models is None else (self._models.forms,)
         return " + ".join((self._source.name, *forms, *self._used))
 
@@ -244,6 +263,11 @@ class RealPairs:
         if self._models is None:
             some = some_pairs(self._roots, exact, self._limits, enough)
             return Known(some, bits, self._obstacle)
+        if self._corners is not None and factor.lower <= LARGEST_FACTOR:
+            by_corners = CornerSearch(self._corners, exact, factor, self._limits, self._claimed)
+            self._used[CORNERS] = None
+            found = by_corners.run(lambda delta, sets: enough(delta, sets // _CHEAPER))
+            return Known(found, bits, None)
         search = BoxSearch(
             self._regions,
             self._models,

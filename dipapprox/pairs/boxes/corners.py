@@ -1,0 +1,413 @@
+"""The largest delta_{u,u'} where samples are compared one by one: triangles by their corners.
+
+    sets of pairs: for every real input a triangle, a segment or a point for (u_i, u'_i)
+        -> delta at all products of corners, for thousands of sets at once
+        -> an upper bound of each set; hopeless ones are left out, others are cut in halves
+
+**Lemma (corners).** On a set, let κ_i bound half of |∂²P_S/∂u_i²| for all sets S of outputs, for
+the u, and κ'_i for the u' (`thresholds`). For all numbers c_i, c'_i, and λ >= 0 if Σ |u_i - u'_i|
+<= r is asked for, delta is at most the maximum over products of corners of
+
+    delta + Σ κ_i (u_i - c_i)² + E κ'_i (u'_i - c'_i)² - λ (Σ |u_i - u'_i| - r).
+
+Proof. f_S = P_S(u) - E P_S(u') has no mixed derivative in u_i and u'_i: with the squares added it
+is convex in (u_i, u'_i) for fixed other inputs, and so is the largest of all S, delta with the
+squares. With the last term, too, where u_i - u'_i has one sign, as triangles are cut to have. A
+function that is convex in each factor of a product of polygons is largest at corners. Squares are
+>= 0, and so is the last term where pairs are adjacent.
+
+With c in the middle that is O(h²) off. With c at the corner where delta is largest, that corner has
+no squares: if no other one has more, then delta is largest there, without any error, and the pair
+counts with its own enclosure. Instead of delta one h_o = P_o(u) - E P_o(u') may be bounded: where
+all are negative, delta is 0. Where signs tell that S is one of few, only samples count in κ that
+some of their P_S depend on.
+
+Sets where only such S may be best as the lemma of extremes is about (`one_by_one`) are left out:
+sets of extremes are looked at instead.
+
+**Doubles.** Corners are multiples of a unit times powers of 2, and stay exact doubles: cuts add
+halves. The rest is off by `thresholds.error` and a few roundings of numbers of that size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.rounding import Array, above, below
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+from dipapprox.pairs.boxes.bounds import FactorBounds
+from dipapprox.pairs.boxes.cells import PairSet
+from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
+from dipapprox.pairs.boxes.search import Enough, Exact, Found
+from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.maximum import simplest_pair
+from dipapprox.pairs.selections import Pair
+
+CORNERS = "convexity between corners"
+"""The words in reports."""
+
+_MOST_SETS = 400_000
+"""Looked at for one eps_prv."""
+
+LARGEST_FACTOR = 2**16
+"""Of probabilities at u': doubles would tell little of what is left."""
+
+_AT_ONCE = 4_096
+
+_FINEST = 2.0**-36
+"""Units: smaller sets are not cut."""
+
+_SIMILAR = 0.25
+"""Inputs that count for at least so much of the largest are cut along with it."""
+
+_HALVINGS = 24
+"""In looking for a price λ."""
+
+_MOST_TRIED = 16
+"""Single pairs that are enclosed at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sets:
+    """Sets of one kind.
+
+    Attributes:
+        corners: For each real input an array of sets, corners, and x and y, in units.
+        upper: At least the largest delta, by set.
+        bends: κ and E κ', by set, input, and x and y.
+    """
+
+    corners: tuple[Array, ...]
+    upper: Array
+    bends: Array
+
+    def taken(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> _Sets:
+        """Return some of the sets."""
+        corners = tuple(each[places] for each in self.corners)
+        return _Sets(corners, self.upper[places], self.bends[places])
+
+
+class CornerSearch:
+    """A search for the largest delta at one eps_prv; compare `search.BoxSearch`.
+
+    Args:
+        pairs: Which pairs.
+        exact: Encloses the deltas of single pairs.
+        factor: Bounds of e^eps_prv.
+        limits: Asked throughout.
+        claimed: What is at most this need not be known better; None if every digit counts.
+    """
+
+    def __init__(
+        self,
+        pairs: OneByOne,
+        exact: Exact,
+        factor: Factor,
+        limits: Limits,
+        claimed: Fraction | None = None,
+    ) -> None:
+        self._unit, self._thresholds = pairs.unit, pairs.thresholds
+        self._exact, self._limits = exact, limits
+        upper = float("inf") if factor.upper is None else above(factor.upper)
+        self._e = FactorBounds(below(factor.lower), upper).taken
+        self._claimed = -1.0 if claimed is None else below(claimed)
+        self._known: dict[Pair, Enclosure] = {}
+        self._best, self._most = Fraction(0), Fraction(0)
+        self._sets = 0
+        self._roots = pairs.triangles()
+        self._extremes = bool(pairs.extremes)
+        self._tables: dict[tuple[Fixed, Fixed], NDArray[np.bool_]] = {}
+        self._waiting: dict[Kind, list[_Sets]] = {}
+        self.exhausted = False
+
+    def run(self, enough: Enough) -> Found:
+        """Search until the enclosure of the largest delta is good enough, or gets no better.
+
+        Raises:
+            LimitReached: If a limit is reached.
+        """
+        for kind, corners in self._roots.items():
+            count = len(corners[0]) if corners else 1
+            for start in range(0, count, _AT_ONCE):
+                part = tuple(each[start : start + _AT_ONCE] for each in corners)
+                self._look(kind, part, np.ones(count)[start : start + _AT_ONCE])
+        self._roots = {}
+        while self._waiting and not enough(self._enclosure(), self._sets):
+            if self._sets >= _MOST_SETS or not self._step():
+                self.exhausted = True
+                break
+        return self.found()
+
+    def found(self) -> Found:
+        """Return what is known by now."""
+        best, delta = simplest_pair(self._known), self._enclosure()
+        if best is not None:
+            delta = Enclosure(best[1].lower, delta.upper)
+        return Found(delta, None if best is None else best[0], self._left(), self._sets)
+
+    def _enclosure(self) -> Enclosure:
+        """Enclose the largest delta by what is known."""
+        if self._roots:
+            return UNIT
+        upper = max(self._best, self._most)
+        for sets in self._waiting.values():
+            upper = max(upper, *(Fraction(float(each.upper.max())) for each in sets))
+        return Enclosure(self._best, min(upper, Fraction(1)))
+
+    def _left(self) -> PairSet | None:
+        """Return the set of the largest upper bound; None if none is open."""
+        found = [
+            (float(each.upper.max()), kind, each)
+            for kind, sets in self._waiting.items()
+            for each in sets
+        ]
+        if not found:
+            return None
+        _, kind, sets = max(found, key=lambda each: each[0])
+        place, (first, second, budget, *_) = int(np.argmax(sets.upper)), kind
+        polygons = tuple(
+            tuple((Fraction(x) * self._unit, Fraction(y) * self._unit) for x, y in each[place])
+            for each in sets.corners
+        )
+        return PairSet(
+            polygons, first, second, None if budget is None else Fraction(budget) * self._unit
+        )
+
+    def _step(self) -> bool:
+        """Cut the sets of the largest bounds; False if none is left that may be cut."""
+        self._limits.check()
+        waiting, self._waiting = self._waiting, {}
+        least, moved = max(below(self._best), self._claimed), False
+        for kind, parts in waiting.items():
+            sets = _joined(parts)
+            order = np.argsort(-sets.upper)
+            few = order[:_AT_ONCE]
+            few = few[(sets.upper[few] > least) & (_widths(sets)[few].max(axis=1) > _FINEST)]
+            rest = np.ones(len(order), dtype=np.bool_)
+            rest[few] = False
+            if rest.any():
+                self._keep(kind, sets.taken(rest))
+            if len(few):
+                moved = True
+                for part in _halved(sets.taken(few)):
+                    self._look(kind, part.corners, part.upper)
+        return moved
+
+    def _keep(self, kind: Kind, sets: _Sets) -> None:
+        """Keep the sets open that are not hopeless."""
+        kept = sets.taken(sets.upper > below(self._best))
+        if len(kept.upper):
+            self._waiting.setdefault(kind, []).append(kept)
+
+    def _look(self, kind: Kind, corners: tuple[Array, ...], before: Array) -> None:
+        """Bound sets, and keep them where their maximum is not settled."""
+        first, second, budget, extreme, sizes = kind
+        self._sets += len(before)
+        rows, chosen = np.arange(len(before)), np.indices(sizes).reshape(len(sizes), prod(sizes))
+        places = np.zeros((2, len(sizes), len(before), chosen.shape[1]))
+        for axis, (each, own) in enumerate(zip(corners, chosen, strict=True)):
+            places[:, axis] = each[:, own].transpose(2, 0, 1)
+        u, v = self._thresholds[first], self._thresholds[second]
+        h = u.masses(places[0]) - self._e * v.masses(places[1])
+        off = u.error + self._e * v.error + (len(h) + 16) * 2.0**-51 * (1 + self._e)
+        delta = np.maximum(h, 0.0).sum(axis=0)
+        curvatures = u.curvature(places[0]), v.curvature(places[1])
+        bends = np.stack([curvatures[0].half(), self._e * curvatures[1].half()])
+        over = np.abs(places[0] - places[1]).sum(axis=0) - (np.inf if budget is None else budget)
+
+        middle = (places.min(axis=-1) + places.max(axis=-1)) / 2
+        central = _squares(bends, places - middle[..., None])
+        alone, least = (h + central).max(axis=-1) + off, (h - central).min(axis=-1) - off
+        dominated, still = self._told(first, second, least, alone)
+        if still is not None:
+            bends = np.stack(
+                [curvatures[0].half(~still[0]), self._e * curvatures[1].half(~still[1])]
+            )
+            central = _squares(bends, places - middle[..., None])
+        price = np.zeros(len(delta)) if budget is None else _prices(delta + central, over)
+        paid = delta if budget is None else delta - price[:, None] * over
+        slack = off if budget is None else off + 2.0**-50 * np.abs(delta - paid).max(axis=1)
+        best = np.where(over <= 0, paid, -np.inf).argmax(axis=1)
+        peak = paid[rows, best]
+        aside = paid + _squares(bends, places - places[:, :, rows, best][..., None])
+        aside[rows, best] = -np.inf
+        most = aside.max(axis=1)
+        upper = np.minimum((paid + central).max(axis=1), np.maximum(most, peak)) + slack
+        upper = np.minimum(upper, np.maximum(alone, 0.0).sum(axis=0) * (1 + 2.0**-40))
+        hopeless = ~(over <= 0).any(axis=1) | (dominated & (self._extremes and not extreme))
+        upper = np.minimum(np.where(hopeless, -1.0, upper), before)
+
+        # Where the best corner has no squares and pays nothing, and others less than it, for sure.
+        settled = (most + 2 * slack <= peak) & (peak == delta[rows, best])
+        self._try_best(kind, places, np.where(over <= 0, delta, -1.0) + off)
+        settled &= upper > below(self._best)
+        done = self._settle(kind, places[:, :, rows, best], settled, peak + slack)
+        self._keep(kind, _Sets(corners, upper, bends.transpose(2, 1, 0)).taken(~done))
+
+    def _told(
+        self, first: Fixed, second: Fixed, least: Array, most: Array
+    ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.bool_], NDArray[np.bool_]] | None]:
+        """Say what is true of all S that may be best in a set.
+
+        Args:
+            first: The finite inputs of u.
+            second: Of u'.
+            least: Lower bounds of the h_o, by output and set.
+            most: Upper bounds.
+
+        Returns:
+            Whether they are as in the lemma of extremes; by sample and set, which samples P_S does
+            not depend on, at u and at u'; None where nothing is told of sets.
+        """
+        key = first, second
+        if key not in self._tables:
+            u, v = self._thresholds[first], self._thresholds[second]
+            rows = [u.concave & v.concave, *u.still, *v.still]
+            self._tables[key] = np.array([_all_between(each) for each in rows])
+        tables = self._tables[key]
+        if not tables.size:
+            return np.zeros(least.shape[1], dtype=np.bool_), None
+        powers = 2 ** np.arange(len(least))
+        taken = powers @ (least > 0)
+        found = tables[:, taken, powers @ (most > 0) - taken]
+        half = len(self._thresholds[first].still)
+        return found[0], (found[1 : half + 1], found[half + 1 :])
+
+    def _pair(self, kind: Kind, place: Array) -> Pair:
+        """Return the pair of a corner."""
+        sides = []
+        for fixed, own in zip(kind[:2], place.tolist(), strict=True):
+            values = iter([Fraction(each) * self._unit for each in own])
+            sides.append(tuple(next(values) if each is None else each for each in fixed))
+        return sides[0], sides[1]
+
+    def _try(self, pair: Pair) -> Enclosure:
+        """Enclose the delta of a pair, and remember the largest lower bound."""
+        if pair not in self._known:
+            self._known[pair] = self._exact(pair)
+            self._best = max(self._best, self._known[pair].lower)
+        return self._known[pair]
+
+    def _try_best(self, kind: Kind, places: Array, upper: Array) -> None:
+        """Try the pair of the corner where delta seems largest."""
+        row, corner = np.unravel_index(int(upper.argmax()), upper.shape)
+        if upper[row, corner] > below(self._best) or not self._known:
+            self._try(self._pair(kind, places[:, :, row, corner]))
+
+    def _settle(
+        self,
+        kind: Kind,
+        places: Array,
+        settled: NDArray[np.bool_],
+        upper: Array,
+    ) -> NDArray[np.bool_]:
+        """Try the pairs that stand for whole sets, as far as they are few; say for which."""
+        done = np.zeros(len(upper), dtype=np.bool_)
+        tried = 0
+        for row in np.flatnonzero(settled)[np.argsort(-upper[settled], kind="stable")]:
+            if upper[row] <= below(self._best) and tried:
+                break  # hopeless
+            pair = self._pair(kind, places[:, :, row])
+            tried += pair not in self._known
+            if tried > _MOST_TRIED:
+                break
+            self._most = max(self._most, min(self._try(pair).upper, Fraction(float(upper[row]))))
+            done[row] = True
+        return done
+
+
+def _all_between(true: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say for sets S, and sets apart from S, whether something is true of S with any part of these.
+
+    Args:
+        true: Of sets, as binary numbers.
+    """
+    size = len(true)
+    found = np.zeros((size, size), dtype=np.bool_)
+    found[:, :1] = true[:, None]
+    for more in range(1, size):
+        one = more & -more
+        found[:, more] = found[:, more ^ one] & found[np.arange(size) | one, more ^ one]
+    return found
+
+
+def _squares(bends: Array, offsets: Array) -> Array:
+    """Return what is added at corners that lie so far from where the squares are 0."""
+    found: Array = (bends[..., None] * (offsets * offsets)).sum(axis=(0, 1)) * (1 + 2.0**-40)
+    return found
+
+
+def _prices(values: Array, over: Array) -> Array:
+    """Return prices λ that make the largest value - λ over small, about."""
+    free = np.where(over <= 0, values, -np.inf).max(axis=1)
+    least = np.where(over > 0, over, np.inf).min(axis=1)
+    rise = values.max(axis=1) - free
+    high = np.where((rise > 0) & np.isfinite(least) & np.isfinite(rise), rise / least, 0.0)
+    low, rows = np.zeros(len(high)), np.arange(len(high))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        falls = over[rows, (values - middle[:, None] * over).argmax(axis=1)] > 0
+        low, high = np.where(falls, middle, low), np.where(falls, high, middle)
+    return high
+
+
+def _joined(parts: Sequence[_Sets]) -> _Sets:
+    corners = zip(*(each.corners for each in parts), strict=True)
+    return _Sets(
+        tuple(np.concatenate(own) for own in corners),
+        np.concatenate([each.upper for each in parts]),
+        np.concatenate([each.bends for each in parts]),
+    )
+
+
+def _edges(corners: Array) -> list[tuple[int, int]]:
+    return list(combinations(range(corners.shape[1]), 2))
+
+
+def _widths(sets: _Sets) -> Array:
+    """Return the extents of inputs, by set and input, in units."""
+    widths = [(each.max(axis=1) - each.min(axis=1)).max(axis=-1) for each in sets.corners]
+    return np.stack(widths, axis=1) if widths else np.zeros((len(sets.upper), 1))
+
+
+def _halved(sets: _Sets) -> Iterator[_Sets]:
+    """Cut sets across the longest edges of the inputs that matter most."""
+    weights = []
+    for axis, corners in enumerate(sets.corners):
+        own = sets.bends[:, axis] + 2.0**-60
+        sizes = [
+            (own * (corners[:, b] - corners[:, a]) ** 2).sum(axis=-1) for a, b in _edges(corners)
+        ]
+        weights.append(np.stack(sizes, axis=1) if sizes else np.zeros((len(own), 1)))
+    largest = np.stack([each.max(axis=1) for each in weights], axis=1)
+    cut = largest >= _SIMILAR * largest.max(axis=1, keepdims=True)
+    parts = [(sets, cut, [each.argmax(axis=1) for each in weights])]
+    for axis, corners in enumerate(sets.corners):
+        edges = np.array(_edges(corners) or [(0, 0)])
+        grown = []
+        for part, own, chosen in parts:
+            here = own[:, axis] & (corners.shape[1] > 1)
+            if not here.any():
+                grown.append((part, own, chosen))
+                continue
+            if not here.all():
+                grown.append((part.taken(~here), own[~here], [each[~here] for each in chosen]))
+            part, rows = part.taken(here), np.arange(int(here.sum()))
+            ends = edges[chosen[axis][here]].T
+            middle = (part.corners[axis][rows, ends[0]] + part.corners[axis][rows, ends[1]]) / 2
+            for end in ends:
+                moved = part.corners[axis].copy()
+                moved[rows, end] = middle
+                halves = (*part.corners[:axis], moved, *part.corners[axis + 1 :])
+                half = _Sets(halves, part.upper, part.bends)
+                grown.append((half, own[here], [each[here] for each in chosen]))
+        parts = grown
+    return (part for part, _, _ in parts)

@@ -1,0 +1,243 @@
+"""Programs that compare samples one by one: sets of pairs of real inputs where delta is largest.
+
+**Lemma (edges).** Let all that depends on u_i, or on u'_i, be one sample with one cut, and let no
+budget bind. Then delta is largest where (u_i, u'_i) is a corner, or on an edge parallel to no axis.
+Proof. With F strictly increasing, (u_i, u'_i) -> (F(t), F(t')) maps the polygon homeomorphically
+into the plane, edges parallel to axes to segments. For fixed other inputs delta is a convex
+function of (F(t), F(t')), so largest at an extreme point of the image's hull: that lies in the
+image, on its boundary, and not inside a segment.
+
+**Lemma (faces).** Let the outputs depend on u through r numbers that are linear in the real inputs,
+and on u' through r' of them. Then delta takes all its values on faces of dimension r + r' of the
+product of polygons, if no budget binds.
+Proof. The pairs with given values of these numbers are a polytope, cut from the product by r + r'
+equations. A vertex of it lies inside a face of the product that the equations leave no room in: of
+dimension r + r' at most.
+
+**Lemma (extremes).** Let P_S be log-concave, and delta = f_S at a pair. Then delta is as large at a
+pair with the same u, and u' at an extreme point of what it may be: all u'_i but one are u_i, or at
+an end of what the polygon leaves them; without a budget all are at an end. If 1 - P_S is
+log-concave, the same holds with u and u' exchanged.
+Proof. A log-concave function is least on a polytope at an extreme point. Between u'_i = u_i and its
+ends what u' may be is a box with Σ |u_i - u'_i| <= r: at an extreme point as many constraints are
+tight as there are inputs, and at most one of them is the sum. f_S = 1 - E + E (1 - P_S(u')) - (1 -
+P_S(u)) is largest where 1 - P_S(u) is least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+from math import lcm, prod
+
+import numpy as np
+
+from dipapprox.arithmetic.rounding import Array
+from dipapprox.data_classes import dataclass
+from dipapprox.language.core import Value
+from dipapprox.language.domains import AllReals
+from dipapprox.pairs.adjacency import FREE
+from dipapprox.pairs.boxes.cells import PairSet
+from dipapprox.pairs.boxes.lemmas import at_ends, without_permutations
+from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped
+from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
+from dipapprox.semantics.state import FinalStates
+
+_MOST_FIXED = 64
+"""Values of the finite inputs."""
+
+_MOST_CORNERS = 243
+"""Products of corners of one set."""
+
+_MOST_ROOTS = 5_000
+
+_LARGEST = 2**14
+"""Of corners, in units: halved 36 times they are still exact."""
+
+Fixed = tuple[Value | None, ...]
+"""The values of the finite inputs; None for real ones."""
+
+Kind = tuple[Fixed, Fixed, float | None, bool, tuple[int, ...]]
+"""Finite inputs in u and u', the budget in units, whether these are sets of extremes, and how many
+corners there are for each input."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneByOne:
+    """The pairs of such a program.
+
+    Attributes:
+        roots: Sets where delta may be largest.
+        extremes: Those of the lemma of extremes; none if all roots are to be looked at.
+        unit: All corners are small integers in it.
+        thresholds: At all values of finite inputs, for this unit.
+    """
+
+    roots: list[PairSet]
+    extremes: list[PairSet]
+    unit: Fraction
+    thresholds: dict[Fixed, Thresholds]
+
+    def triangles(self) -> dict[Kind, tuple[Array, ...]]:
+        """Return products of triangles, segments and points that hold all pairs, by kind.
+
+        Returns:
+            For each real input an array of sets, corners, and x and y, in units.
+        """
+        return _arranged(self.roots, self.unit, False) | _arranged(self.extremes, self.unit, True)
+
+
+def one_by_one(
+    states: FinalStates, eps: Fraction, roots: Sequence[PairSet], groups: Sequence[Sequence[int]]
+) -> OneByOne | None:
+    """Return the pairs of a program; None if samples are compared with each other.
+
+    Args:
+        states: The final states.
+        eps: Where it runs.
+        roots: Sets that hold all pairs.
+        groups: Of exchangeable real inputs (`lemmas`).
+    """
+    cells, unit = states.program.inputs, _unit_of(roots)
+    fixed = dict.fromkeys(side for each in roots for side in (each.first, each.second))
+    if unit is None or len(fixed) > _MOST_FIXED:
+        return None
+    places = [k for k, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
+    found: dict[Fixed, Thresholds] = {}
+    for values in fixed:
+        input = tuple(FREE if value is None else value for value in values)
+        own = thresholds_of(states, eps, input, places, unit)
+        if own is None:
+            return None
+        found[values] = own
+    axes = range(len(places))
+    alone = [axis for axis in axes if all(each.is_alone(axis) for each in found.values())]
+    whole = len(alone) == len(places) and not any(each.is_bound for each in roots)
+    extremes = [] if whole else _extremes(roots)
+    few = _on_small_faces(
+        _on_edges(roots, alone),
+        lambda each: found[each.first].rank + found[each.second].rank,
+    )
+    if groups:
+        few, extremes = without_permutations(few, groups), without_permutations(extremes, groups)
+    return OneByOne(few, extremes, unit, found)
+
+
+def _arranged(
+    roots: Sequence[PairSet], unit: Fraction, extreme: bool
+) -> dict[Kind, tuple[Array, ...]]:
+    """Cut sets into products of triangles, segments and points, by kind."""
+    found: dict[Kind, list[tuple[Polygon, ...]]] = {}
+    for root in roots:
+        bound = root.is_bound
+        budget = None if not bound or root.budget is None else float(root.budget / unit)
+        for parts in product(*(_triangles(each, bound) for each in root.polygons)):
+            kind = (root.first, root.second, budget, extreme, tuple(map(len, parts)))
+            found.setdefault(kind, []).append(parts)
+    return {
+        kind: tuple(
+            np.array([[[float(x / unit), float(y / unit)] for x, y in each] for each in own])
+            for own in zip(*sets, strict=True)
+        )
+        for kind, sets in found.items()
+    }
+
+
+def _triangles(polygon: Polygon, bound: bool) -> list[Polygon]:
+    """Cut a polygon into triangles; on one side of x = y each, if a budget binds."""
+    sides = [polygon]
+    if bound:
+        sides = [clipped(polygon, 1, -1, FREE), clipped(polygon, -1, 1, FREE)]
+    found = []
+    for side in sides:
+        if len(side) <= 3:
+            found += [side] if side else []
+        else:
+            found += [(side[0], side[k], side[k + 1]) for k in range(1, len(side) - 1)]
+    return list(dict.fromkeys(found))
+
+
+def _unit_of(roots: Sequence[PairSet]) -> Fraction | None:
+    """Return a unit in which all corners are small integers; None if they are not, or too many."""
+    numbers = [each for root in roots for p in root.polygons for corner in p for each in corner]
+    numbers += [root.budget for root in roots if root.budget is not None]
+    unit = Fraction(1, lcm(*(each.denominator for each in numbers)))
+    few = sum(prod(2 * max(len(p) - 2, 1) for p in root.polygons) for root in roots)
+    corners = max((prod(min(len(p), 3) for p in root.polygons) for root in roots), default=1)
+    small = all(abs(each) <= _LARGEST * unit for each in numbers)
+    return unit if small and few <= _MOST_ROOTS and corners <= _MOST_CORNERS else None
+
+
+def _on_edges(roots: Sequence[PairSet], axes: Sequence[int]) -> list[PairSet]:
+    """Return where delta is largest, for inputs as in the lemma of edges.
+
+    Args:
+        roots: Sets without budgets that bind.
+        axes: Of such inputs.
+    """
+    found = []
+    for root in roots:
+        options = [
+            _slanted(each) if axis in axes and not root.is_bound else [each]
+            for axis, each in enumerate(root.polygons)
+        ]
+        found += [PairSet(own, root.first, root.second, root.budget) for own in product(*options)]
+    return found
+
+
+def _on_small_faces(roots: Sequence[PairSet], dimension: Callable[[PairSet], int]) -> list[PairSet]:
+    """Return faces of sets on which delta takes all its values; see the module.
+
+    Args:
+        roots: Sets.
+        dimension: Of the faces of a set that are enough.
+    """
+    found: dict[PairSet, None] = {}
+    for root in roots:
+        most, full = dimension(root), sum(min(len(p), 3) - 1 for p in root.polygons)
+        if root.is_bound or full <= most:
+            found[root] = None
+            continue
+        for own in product(*map(_faces, root.polygons)):
+            if sum(min(len(p), 3) - 1 for p in own) == most:
+                found[PairSet(own, root.first, root.second, root.budget)] = None
+    return list(found)
+
+
+def _faces(polygon: Polygon) -> list[Polygon]:
+    """Return a polygon, its edges and its corners."""
+    edges = [(polygon[k - 1], polygon[k]) for k in range(len(polygon))] if len(polygon) > 2 else []
+    return [polygon, *edges, *((corner,) for corner in polygon if len(polygon) > 1)]
+
+
+def _extremes(roots: Sequence[PairSet]) -> list[PairSet]:
+    """Return the sets of the lemma of extremes."""
+    found: dict[PairSet, None] = {}
+    for root, coordinate in product(roots, (X, Y)):
+        for free in range(len(root.polygons)) if root.is_bound else (None,):
+            options = [
+                (each,) if axis == free else _at_ends(each, coordinate, root.is_bound)
+                for axis, each in enumerate(root.polygons)
+            ]
+            for own in product(*options):
+                found[PairSet(own, root.first, root.second, root.budget)] = None
+    return list(found)
+
+
+def _at_ends(polygon: Polygon, coordinate: int, bound: bool) -> tuple[Polygon, ...]:
+    """Return where a coordinate is at an end for a fixed other one, or equal to it if bound."""
+    ends = at_ends((polygon,), coordinate)
+    if not bound:
+        return ends
+    equal = clipped(clipped(polygon, 1, -1, FREE), -1, 1, FREE)
+    return (*((equal,) if equal else ()), *ends)
+
+
+def _slanted(polygon: Polygon) -> list[Polygon]:
+    edges = [(polygon[k - 1], polygon[k]) for k in range(len(polygon))]
+    slanted = [each for each in edges if each[0][0] != each[1][0] and each[0][1] != each[1][1]]
+    if len(polygon) == 2:
+        slanted = slanted[:1]
+    met = {corner for edge in slanted for corner in edge}
+    return [*slanted, *((corner,) for corner in polygon if corner not in met)]

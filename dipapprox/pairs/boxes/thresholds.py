@@ -1,0 +1,326 @@
+"""Programs that compare single samples with what inputs make of them: independent parts.
+
+    every guard   a sample against a linear form of the inputs
+    -> of every sample Z, in scales, its *cuts*: linear forms t(u); a guard says Z <= t, or Z > t
+    -> cuts of one sample that move alike lie in one order for all inputs: cells between them
+    -> an output is a set of tuples of cells, one of each sample
+
+So Pr[Z in a cell] is a difference of values F(t(u)), and the probability of an output a sum of
+products of these. Numbers are doubles: `error` bounds what they are off, F itself by 2^-46.
+
+**Second derivatives.** Let P_S be the probability of any set S of tuples of cells, f the density of
+each sample, s_k,i the slope in u_i of the cuts of the sample k, and with sums over its cuts
+
+    D_k,i = |s_k,i| Σ f(t),    C_k,i = s_k,i² Σ |f'(t)|,
+
+    |∂²P_S/∂u_i²| <= Σ_k C_k,i + 4 Σ_k<l D_k,i D_l,i.
+
+Proof. Let π_k be the vector of the masses of the cells of k. Then P_S is linear in each, with
+coefficients in [0, 1], as the others are >= 0 and add up to 1: P_S = Σ_c g_c π_k,c. By parts, Σ_c
+g_c π''_k,c = Σ over cuts of (g before - g after) F'' is at most C_k,i. And Σ_c,d g_c,d π'_k,c
+π'_l,d, g in [0, 1], is at most half of Σ |π'_k,c π'_l,d| <= 4 D_k,i D_l,i, as all of these products
+add up to 0; it counts twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.arithmetic.rounding import Array
+from dipapprox.data_classes import dataclass
+from dipapprox.events.instantiate import Instantiator, Outline
+from dipapprox.language.core import Input
+from dipapprox.language.domains import AllReals
+from dipapprox.laws.family import RealFamily
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.semantics.state import FinalStates
+
+_MOST_CELLS = 256
+"""Tuples of cells."""
+
+_MOST_OUTPUTS = 8
+"""Of whose sets it is said which are log-concave."""
+
+_LARGEST = 2.0**40
+"""Of cuts, anywhere: those are so far out that doubles tell little of them."""
+
+_SLACK = 2.0**-40
+"""More than extents of cuts are rounded, relative to their sizes and 1."""
+
+_MASS = 2.0**-46
+"""At most what values of F are off."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cuts:
+    """The cuts of a sample: slope · u + offset, in ascending order."""
+
+    family: RealFamily
+    slope: Array
+    offsets: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curvature:
+    """D_k,i and C_k,i by sample, input and polytope."""
+
+    steep: Array
+    curved: Array
+
+    def half(self, moving: NDArray[np.bool_] | None = None) -> Array:
+        """Bound half of |∂²P_S/∂u_i²|, by input and polytope.
+
+        Args:
+            moving: By sample and polytope, which P_S depends on; None for all.
+        """
+        steep, curved = self.steep, self.curved
+        if moving is not None:
+            steep, curved = steep * moving[:, None], curved * moving[:, None]
+        total = steep.sum(axis=0)
+        # Half of all that, with 2 Σ_k<l D_k D_l = (Σ D_k)² - Σ D_k².
+        mixed = np.maximum(total * total - (steep * steep).sum(axis=0), 0.0)
+        found = curved.sum(axis=0) / 2 + mixed + 2.0**-30 * total * total
+        return np.asarray(found * (1 + 2.0**-30))
+
+
+class Thresholds:
+    """Probabilities of all outputs at many inputs; see the module.
+
+    Args:
+        cuts: Of every sample.
+        owners: Which output each tuple of cells belongs to: an array with an axis for each sample.
+        outputs: How many there are.
+        reach: The largest size of each real input.
+        rank: Of the slopes of all cuts.
+
+    Attributes:
+        rank: Outputs depend on so many numbers made of real inputs.
+        error: At most Σ over outputs of how far probabilities are off.
+    """
+
+    def __init__(
+        self, cuts: Sequence[_Cuts], owners: NDArray[np.intp], outputs: int, reach: Array, rank: int
+    ) -> None:
+        self._cuts = cuts
+        self.rank = rank
+        self._owners = owners
+        self._outputs = outputs
+        # Slopes and offsets are rounded once; then come as many products and sums as inputs.
+        unit = (len(reach) + 3) * 2.0**-52
+        error = (len(cuts) + owners.size) * 2.0**-50
+        for each in cuts:
+            size = float(np.abs(each.slope) @ reach) + np.abs(each.offsets)
+            error += 2 * float((float(each.family.steep) * size * unit + _MASS).sum())
+        self.error = error * (1 + 2.0**-20)
+
+    @cached_property
+    def concave(self) -> NDArray[np.bool_]:
+        """Which sets S of outputs, as binary numbers, have a log-concave P_S, or 1 - P_S.
+
+        P_S is so if S is a product of intervals of cells: then each factor is, by Prékopa's theorem
+        (`lemmas`), as the density is, and cuts are linear in u. Of many outputs nothing is said.
+        """
+        boxes = np.array([_is_box(inside) for inside in self._sets()], dtype=np.bool_)
+        return np.logical_or(boxes, boxes[::-1])
+
+    @cached_property
+    def still(self) -> NDArray[np.bool_]:
+        """Which samples P_S does not depend on: by sample, and S as above."""
+        found = [
+            [bool((inside == inside.take([0], axis)).all()) for inside in self._sets()]
+            for axis in range(len(self._cuts))
+        ]
+        return np.array(found, dtype=np.bool_)
+
+    def _sets(self) -> Iterator[NDArray[np.bool_]]:
+        count = 2**self._outputs if self._outputs <= _MOST_OUTPUTS else 0
+        return ((number >> self._owners & 1).astype(np.bool_) for number in range(count))
+
+    def is_alone(self, axis: int) -> bool:
+        """Whether a real input moves one cut, or none."""
+        return sum(len(each.offsets) for each in self._cuts if each.slope[axis]) <= 1
+
+    def masses(self, inputs: Array) -> Array:
+        """Return about the probabilities of outputs, along a first axis, at inputs along one."""
+        cells: list[Array] = [np.ones(inputs.shape[1:])]
+        for each in self._cuts:
+            moved = _along(inputs, each.slope)
+            below = [each.family.below(moved + offset) for offset in each.offsets]
+            ends = [np.zeros(()), *(own for own in below if own is not None), np.ones(())]
+            own = [after - before for before, after in pairwise(ends)]
+            cells = [whole * part for whole in cells for part in own]
+        found = np.zeros((self._outputs, *inputs.shape[1:]))
+        for owner, cell in zip(self._owners.ravel().tolist(), cells, strict=True):
+            found[owner] += cell
+        return found
+
+    def curvature(self, inputs: Array) -> Curvature:
+        """Bound second derivatives on polytopes.
+
+        Args:
+            inputs: Inputs, polytopes, corners.
+        """
+        steep, curved = [], []
+        for each in self._cuts:
+            moved = _along(inputs, each.slope)
+            lowest, highest = moved.min(axis=1), moved.max(axis=1)
+            own = bend = np.zeros(len(lowest))
+            for offset in each.offsets:
+                low, high = lowest + offset, highest + offset
+                slack = (1 + np.maximum(np.abs(low), np.abs(high))) * _SLACK
+                near = np.maximum(np.maximum(low, -high) - slack, 0.0)
+                density, slope = each.family.swing(near, np.maximum(-low, high) + slack)
+                own, bend = own + density, bend + slope
+            sizes = np.abs(each.slope)[:, None]
+            steep.append(sizes * own)
+            curved.append(sizes * sizes * bend)
+        shape = (len(self._cuts), *inputs.shape[:2])
+        return Curvature(np.array(steep).reshape(shape), np.array(curved).reshape(shape))
+
+
+def _is_box(inside: NDArray[np.bool_]) -> bool:
+    """Whether some cells are a product of intervals."""
+    for axis in range(inside.ndim):
+        others = tuple(k for k in range(inside.ndim) if k != axis)
+        places = np.flatnonzero(inside.any(axis=others))
+        if len(places):
+            inside = inside.take(range(places[0], places[-1] + 1), axis)
+    return bool(inside.all()) or not inside.any()
+
+
+def _along(inputs: Array, slope: Array) -> Array:
+    """Return a linear form of inputs along a first axis."""
+    found = np.zeros(inputs.shape[1:])
+    for values, factor in zip(inputs, slope.tolist(), strict=True):
+        if factor:
+            found = found + factor * values
+    return found
+
+
+def thresholds_of(
+    states: FinalStates, eps: Fraction, input: Input, places: Sequence[int], unit: Fraction
+) -> Thresholds | None:
+    """Return the cuts of a program at some values of its finite inputs.
+
+    Args:
+        states: The final states.
+        eps: Where it runs.
+        input: Values of the finite inputs, any of the real ones.
+        places: Of the real inputs, which have bounds.
+        unit: Real inputs are measured in it.
+
+    Returns:
+        None if some guard compares several samples, or otherwise than the module says.
+    """
+    if states.choices:
+        return None
+    instantiator = Instantiator(states, eps)
+    cells = states.program.inputs
+    names = [cells[place].name for place in places]
+    numbers = {
+        name: value for name, value in instantiator.numbers(input).items() if name not in names
+    }
+    found: dict[int, dict[LinearForm, None]] = {}
+    sides: list[tuple[int, list[tuple[int, LinearForm, bool]]]] = []
+    for outline in instantiator.admitted(input, instantiator.numbers(input)):
+        own = _own_cuts(states, instantiator.scales, outline, numbers)
+        if own is None:
+            return None
+        sides.append((outline.output, own))
+        for number, cut, _ in own:
+            found.setdefault(number, {})[cut] = None
+    order = {number: sorted(own, key=lambda cut: cut.constant) for number, own in found.items()}
+    if any(len({cut.terms for cut in own}) > 1 for own in order.values()):
+        return None
+    owners = _owners(order, sides)
+    if owners is None:
+        return None
+    found_cuts = []
+    for number, ordered in order.items():
+        family = states.samples[number].family
+        if not isinstance(family, RealFamily) or family.curved is None:
+            return None
+        slope = np.array([float(ordered[0].coefficient(name) * unit) for name in names])
+        offsets = np.array([float(cut.constant) for cut in ordered])
+        if family.below(offsets) is None:
+            return None
+        found_cuts.append(_Cuts(family, slope, offsets))
+    reach = np.array([_reach(states, place) / float(unit) for place in places])
+    sizes = [float(np.abs(each.slope) @ reach + np.abs(each.offsets).max()) for each in found_cuts]
+    if max(sizes, default=0.0) > _LARGEST:
+        return None
+    rank = _rank([[cuts[0].coefficient(name) for name in names] for cuts in order.values()])
+    return Thresholds(found_cuts, owners, len(states.outputs), reach, rank)
+
+
+def _rank(rows: list[list[Fraction]]) -> int:
+    """Return the rank of a matrix."""
+    rank = 0
+    for column in range(len(rows[0]) if rows else 0):
+        pivot = next((row for row in rows[rank:] if row[column]), None)
+        if pivot is None:
+            continue
+        rows.remove(pivot)
+        rows.insert(rank, pivot)
+        rank += 1
+        for k in range(rank, len(rows)):
+            factor = rows[k][column] / pivot[column]
+            rows[k] = [a - factor * b for a, b in zip(rows[k], pivot, strict=True)]
+    return rank
+
+
+def _reach(states: FinalStates, place: int) -> float:
+    domain = states.program.inputs[place].domain
+    assert isinstance(domain, AllReals) and domain.bounds is not None
+    low, high = domain.bounds
+    return float(max(abs(low), abs(high))) * (1 + 2.0**-50)
+
+
+def _own_cuts(
+    states: FinalStates,
+    scales: Sequence[Fraction],
+    outline: Outline,
+    numbers: Mapping[Symbol, Fraction],
+) -> list[tuple[int, LinearForm, bool]] | None:
+    """Return of every guard its sample, the cut, and whether the sample lies below it."""
+    found = []
+    for guard in outline.guards:
+        if len(guard.samples()) != 1:
+            return None
+        (local,) = guard.samples()
+        number, weight = outline.samples[local], guard.coefficient(local)
+        rest = guard - LinearForm.symbol(local).scaled(weight)
+        cut = -(rest.scaled(1 / weight) + states.samples[number].mean).scaled(1 / scales[number])
+        found.append((number, cut.at(numbers), weight > 0))
+    return found
+
+
+def _owners(
+    order: Mapping[int, Sequence[LinearForm]],
+    sides: Sequence[tuple[int, Sequence[tuple[int, LinearForm, bool]]]],
+) -> NDArray[np.intp] | None:
+    """Return the output of every tuple of cells; None if they are many."""
+    shape = [len(own) + 1 for own in order.values()]
+    if prod(shape) > _MOST_CELLS:
+        return None
+    owners = np.full(shape, -1, dtype=np.intp)
+    for output, own in sides:
+        parts = [[0, size] for size in shape]
+        for axis, (number, cuts) in enumerate(order.items()):
+            for sample, cut, is_below in own:
+                if sample == number:
+                    place = cuts.index(cut) + 1
+                    low, high = parts[axis]
+                    parts[axis] = [low, min(high, place)] if is_below else [max(low, place), high]
+        part = tuple(slice(low, max(low, high)) for low, high in parts)
+        if (owners[part] >= 0).any():
+            return None
+        owners[part] = output
+    return None if (owners < 0).any() else owners

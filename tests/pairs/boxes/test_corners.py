@@ -1,0 +1,140 @@
+"""Programs that compare samples one by one: the largest delta against doubles, densely sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import expit, ndtr
+
+from dipapprox import parse, profile, verify
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse as read
+from dipapprox.limits import Limits
+from dipapprox.pairs.boxes.thresholds import thresholds_of
+from dipapprox.semantics.execution import execute
+
+Array = NDArray[np.float64]
+
+
+def _laplace(z: Array) -> Array:
+    tail = np.exp(-np.abs(z)) / 2
+    return np.where(z > 0, 1 - tail, tail)
+
+
+_CDF: dict[str, Callable[[Array], Array]] = {"Lap": _laplace, "Gauss": ndtr, "Logistic": expit}
+
+Part = tuple[str, tuple[int, int], int, Fraction]
+"""A family, what q[1] and q[2] are multiplied with, 1 / scale at eps = 1, and a threshold."""
+
+
+def _text(parts: list[Part], high: int, rule: str) -> str:
+    lines = [f"input q[2] in real 0..{high}", f"output out[{len(parts)}] in {{0, 1}}"]
+    lines.append(f"adjacent {rule}")
+    for k, (family, (a, b), inverse, threshold) in enumerate(parts, 1):
+        lines += [
+            f"out[{k}] <- 0",
+            f"x{k} <- {family}({a} * q[1] + {b} * q[2], 1/{inverse}/eps)",
+            f"if x{k} > {threshold} then out[{k}] <- 1 end",
+        ]
+    return "\n".join(lines)
+
+
+def _probabilities(parts: list[Part], eps: float, u: Array) -> Array:
+    cells = np.ones((1, len(u)))
+    for family, weights, inverse, threshold in parts:
+        p = _CDF[family]((float(threshold) - u @ np.array(weights, float)) * inverse * eps)
+        cells = np.concatenate([cells * p, cells * (1 - p)])
+    return cells
+
+
+def _largest(parts: list[Part], high: int, rule: str, eps: float, eps_prv: float) -> float:
+    """Try all pairs of a grid, and move the best ones about."""
+    kind, radius = rule.split()
+    grid = np.linspace(0, high, 17)
+    inputs = np.array(list(product(grid, grid)))
+    growth, generator = np.exp(eps_prv), np.random.default_rng(1)
+
+    def adjacent(d: Array) -> NDArray[np.bool_]:
+        size = np.abs(d).sum(axis=-1) if kind == "l1" else np.abs(d).max(axis=-1)
+        return np.asarray(size <= float(Fraction(radius)) + 1e-12)
+
+    def delta(u: Array, v: Array) -> Array:
+        p, q = (_probabilities(parts, eps, each) for each in (u, v))
+        return np.asarray(np.maximum(p - growth * q, 0).sum(axis=0))
+
+    first, second = np.repeat(inputs, len(inputs), axis=0), np.tile(inputs, (len(inputs), 1))
+    kept = adjacent(first - second)
+    pairs = np.concatenate([first[kept], second[kept]], axis=1)
+    found = delta(pairs[:, :2], pairs[:, 2:])
+    best, pair, step = float(found.max()), pairs[found.argmax()], high / 17
+    for _ in range(120):
+        tried = np.clip(pair + step * generator.uniform(-1, 1, (64, 4)), 0, high)
+        move = step * generator.uniform(-1, 1, (64, 2))
+        tried = np.concatenate([tried, np.clip(pair + np.tile(move, 2), 0, high)])
+        tried = tried[adjacent(tried[:, :2] - tried[:, 2:])]
+        values = delta(tried[:, :2], tried[:, 2:]) if len(tried) else np.zeros(1)
+        if values.max() > best:
+            best, pair = float(values.max()), tried[values.argmax()]
+        else:
+            step *= 0.85
+    return best
+
+
+_APART: list[Part] = [("Lap", (1, 0), 2, Fraction(1)), ("Lap", (0, 1), 2, Fraction(1))]
+_SHARED: list[Part] = [("Lap", (1, -1), 2, Fraction(1)), ("Lap", (1, 0), 2, Fraction(1, 2))]
+_MIXED: list[Part] = [("Gauss", (1, 0), 2, Fraction(1)), ("Logistic", (0, 1), 3, Fraction(3, 4))]
+_ALIKE: list[Part] = [("Lap", (1, 1), 1, Fraction(3, 2)), ("Lap", (1, 1), 1, Fraction(2))]
+
+
+@pytest.mark.parametrize(
+    ("parts", "high", "rule", "eps", "eps_prv"),
+    [
+        (_APART, 2, "linf 1", "19/10", "19/20"),
+        (_SHARED, 2, "linf 1", "19/10", "19/20"),
+        (_MIXED, 2, "linf 1/2", "1", "1/2"),
+        (_APART, 1, "l1 1", "3/5", "3/20"),
+        (_ALIKE, 2, "linf 1/2", "7/5", "3/20"),
+    ],
+    ids=["apart", "shared", "mixed", "budget", "alike"],
+)
+def test_the_largest_delta_is_found(
+    parts: list[Part], high: int, rule: str, eps: str, eps_prv: str
+) -> None:
+    found = profile(parse(_text(parts, high, rule)), eps=eps, eps_prv=eps_prv).delta_enclosure
+    truth = _largest(parts, high, rule, float(Fraction(eps)), float(Fraction(eps_prv)))
+    assert found.width < Fraction(3, 10**6)
+    assert truth <= float(found.upper) + 1e-9
+    assert truth >= float(found.lower) - 1e-3
+
+
+def test_a_claim_about_two_independent_parts_is_decided() -> None:
+    text = _text(_APART, 2, "linf 1")
+    for delta, answer in (("0.8722", "DP"), ("0.8721", "Not_DP")):
+        verdict = verify(parse(text), eps="19/10", eps_prv="19/20", delta=delta)
+        assert verdict.answer.value == answer
+
+
+def test_second_derivatives_are_within_bounds() -> None:
+    parts: list[Part] = [*_SHARED, ("Gauss", (1, 1), 1, Fraction(2))]
+    program = elaborate(read(_text(parts, 2, "linf 1")), {}, "x")
+    states = execute(program, True, Limits())
+    zero = (Fraction(0), Fraction(0))
+    found = thresholds_of(states, Fraction(1), zero, [0, 1], Fraction(1))
+    assert found is not None
+    generator, step = np.random.default_rng(2), 1e-3
+    inputs = generator.uniform(0, 2, (40, 2))
+    bounds = found.curvature(inputs.T[:, :, None]).half()
+    own = _probabilities(parts, 1.0, inputs)
+    assert np.abs(np.sort(found.masses(inputs.T), axis=0) - np.sort(own, axis=0)).max() < 1e-12
+    for axis in (0, 1):
+        move = np.eye(2)[axis] * step
+        sides = [_probabilities(parts, 1.0, inputs + sign * move) for sign in (-1, 1)]
+        second = (sides[0] + sides[1] - 2 * own) / step**2
+        largest = np.maximum(second, 0).sum(axis=0)  # of the best set of outputs
+        assert (largest / 2 <= bounds[axis] + 1e-3).all()
+        assert (bounds[axis] <= 3 * largest.max() + 1).all()
