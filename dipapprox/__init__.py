@@ -1,6 +1,9 @@
 """A rigorous verifier of differential privacy for programs with Gaussian and Laplace noise.
 
-The names are loaded when they are first used: the command line starts with what it needs.
+In: programs, as text, files or functions, and questions about them. Out: answers, proved. The names
+are loaded when they are first used: the command line starts with what it needs. Read `questions`
+first for what can be asked, `semantics` for what a program means, `privacy` for how a claim is
+proved, `kernel` for what a proof rests on.
 """
 
 from importlib import import_module

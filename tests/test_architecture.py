@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -226,3 +227,15 @@ def test_no_condition_of_an_answer_is_an_assertion() -> None:
     for path in FILES:
         for node in read(path).assertions:
             assert narrows(node.test), f"{path}:{node.lineno}: an assertion that may vanish"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.stem == "__init__"], ids=layer_of)
+def test_a_folder_says_what_goes_in_what_comes_out_and_what_to_read_first(path: Path) -> None:
+    said = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split())
+    assert re.search(r"\. In: .+\. Out: .+\. ", said), path
+    first = re.search(r"(?:Read `[^.]*` first|To be read)\b[^.]*\.", said)
+    assert first is not None, path
+    inside = {each.stem for each in (*path.parent.glob("*.py"), *path.parent.glob("*/"))}
+    named = re.findall(r"`(\w+)`", first[0])
+    assert set(named) <= inside, f"{path}: no {sorted(set(named) - inside)}"
+    assert named or path.parent.name == "kernel", "its order is tested in tests/kernel"

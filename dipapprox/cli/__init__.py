@@ -1,0 +1,6 @@
+"""Commands: words in, everything that is printed out.
+
+In: the words of a command line. Out: text or JSON on standard output, messages on standard error,
+files, an exit status. Read `app` first, then `command` and `asking`; each command is a module, such
+as `verify` and `prove`.
+"""

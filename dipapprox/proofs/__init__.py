@@ -1,0 +1,6 @@
+"""The least budget for all real inputs and every ε, and for automata of every length.
+
+In: a program with real inputs, an automaton, a service. Out: bounds of its least budget from both
+sides, with the evidence. Read `prove_real` first, then `cones` for upper and `rays` for lower
+bounds; `budget_answer` is what all answers are.
+"""

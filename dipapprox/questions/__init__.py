@@ -1,0 +1,5 @@
+"""What can be asked, declared once for commands, Python and sweeps.
+
+In: words, keywords or keys of a spec. Out: questions with exact arguments, and their answers. Read
+`question` and `verify` first; `interface` is what Python sees.
+"""

@@ -1,0 +1,6 @@
+"""Programs executed with symbols: final states.
+
+In: a core program, ε and inputs left open. Out: final states: outputs, conditions on inputs, guards
+on samples; of all states disjoint, of total probability 1. Read `execution` first, then
+`configuration`, `state` and `statements`.
+"""
