@@ -66,7 +66,8 @@ _ELSE: dict[str, Any] = {
 def _library() -> dict[str, Function]:
     """Read the prelude: its functions by name; methods are those of a type."""
     tree = ast.parse(Path(__file__).with_name("prelude.py").read_text(encoding="utf-8"))
-    names = {each.name: Word(each.name) for each in tree.body if isinstance(each, ast.ClassDef)}
+    groups = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
+    names = {each: Word(each) for each in groups if each not in _TYPES}
     values = {**names, "missing": Class("missing", "plain", (), {})}
     scope = Scope(frozenset(values), None, values, fixed=True, kind="module")
     found: dict[str, Function] = {}
@@ -166,14 +167,10 @@ class Heap(list[Ranked]):
     """What becomes of a list of the function's, to be written back."""
 
     def __init__(self, machine: Machine, values: Any) -> None:
-        super().__init__(_ranks(machine, machine.change(values)))
+        if type(values) is not list:
+            raise machine.refusal(f"a list must stand here, not {kind_of(values)}")
+        super().__init__(Ranked(machine, each) for each in machine.change(values))
         self.origin = values
-
-
-def _ranks(machine: Machine, values: Any) -> list[Ranked]:
-    if type(values) is not list:
-        raise machine.refusal(f"a list must stand here, not {kind_of(values)}")
-    return [Ranked(machine, each) for each in values]
 
 
 def called(machine: Machine, function: Any) -> Callable[..., Any]:
@@ -276,7 +273,7 @@ TAKEN: dict[str, _Taker] = {
         each.__name__.strip("_"): each
         for each in (
             *(whole, number, truth, key, items, listed, _small, _end, _bound, _keys, _text, _some),
-            *(called, _test, _joining, _ranks, _symbols),
+            *(called, _test, _joining, _symbols),
         )
     },
     "changed": Machine.change,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import builtins
 import heapq
 import itertools
@@ -52,7 +51,7 @@ def ours(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _HOMES: dict[str, Any] = {
     each.__name__: each
-    for each in (list, tuple, dict, set, str, int, Fraction, math, itertools, heapq, bisect)
+    for each in (list, tuple, dict, set, str, int, Fraction, math, itertools, heapq)
 }
 
 
@@ -261,8 +260,23 @@ def _copy__deepcopy(machine: Machine, value: Any) -> Any:
 
 
 @ours
-def _dataclasses__field(machine: Machine, *, default_factory: Any) -> Any:
-    return Field(default_factory)
+def _dataclasses__field(machine: Machine, *, default: Any, default_factory: Any) -> Any:
+    return default if isinstance(default_factory, Class) else Field(default_factory)
+
+
+@ours
+def _hidden__replace(machine: Machine, of: Any, changes: dict[str, Any]) -> Any:
+    if not isinstance(of, Object) or of.kind.kind not in ("data", "named"):
+        raise machine.refusal(f"{kind_of(of)} has no fields to replace")
+    return machine.call(of.kind, **{**of.values, **changes})
+
+
+@ours
+def _collections__namedtuple(machine: Machine, name: Any, fields: Any) -> Any:
+    given = fields.replace(",", " ").split() if type(fields) is str else listed(machine, fields)
+    if type(name) is not str or any(type(each) is not str for each in given):
+        raise machine.refusal("the names of a named tuple and its fields are known texts")
+    return Class(name, "named", (), {}, tuple(given))
 
 
 @ours

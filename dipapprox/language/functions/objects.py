@@ -55,6 +55,10 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
             return library.word(f"{value.name}.{name}")
         case Function() | Class() if name == "__name__":
             return value.name
+        case list() | tuple() | dict() if name == "__getitem__":
+            return Bound(library.word("operator.getitem"), value)
+        case Object() if name == "_replace" and value.kind.kind == "named":
+            return Bound(library.word("dataclasses.replace"), value)
         case Object():
             found = value.kind.found(name)
             if name in value.values and not (found and _kind(found[1]) == "property"):
@@ -82,7 +86,7 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
 
 
 def _refuse_private(machine: Machine, name: str) -> None:
-    if name.startswith("__") and name not in (*SPECIAL, "__name__"):
+    if name.startswith("__") and name not in (*SPECIAL, "__name__", "__getitem__"):
         hint = "call functions and operators by their own signs"
         message = f"'.{name}' tells what is known, or has another name in a class"
         raise machine.refusal(message, hint)

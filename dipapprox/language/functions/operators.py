@@ -109,27 +109,26 @@ def key(machine: Machine, value: Any) -> Any:
         return value
     if type(value) is tuple:
         return tuple(key(machine, each) for each in value)
+    if isinstance(value, Condition):
+        return symbols.truth(value)
     if isinstance(value, Symbolic):
-        message = "has an unhashable type: it is no key, and no element of a set"
-        raise value.refusal(message, "choose takes pairs as well: choose([(q, p), (1 - q, 1 - p)])")
+        return symbols.value(value)
     raise machine.refusal(f"{kind_of(value)} is no key here, and no element of a set")
 
 
 def number(machine: Machine, value: Any) -> Any:
     """Return the known number that a value is: of an input, that on the path."""
-    if isinstance(value, Symbolic):
-        return symbols.value(value)
-    if type(value) not in NUMBERS:
-        raise machine.refusal(f"a number must stand here, not {kind_of(value)}")
-    return value
+    found = symbols.value(value) if isinstance(value, Symbolic) else value
+    if type(found) not in NUMBERS:
+        raise machine.refusal(f"a number must stand here, not {kind_of(found)}")
+    return found
 
 
 def whole(machine: Machine, value: Any) -> int:
     """Return a whole number: of an input, that which it is on the path."""
-    found = symbols.value(value) if isinstance(value, Symbolic) else value
+    found = number(machine, value)
     if type(found) not in WHOLE:
-        shown = found if isinstance(value, Symbolic) else kind_of(value)
-        raise machine.refusal(f"a whole number must stand here, not {shown}")
+        raise machine.refusal(f"a whole number must stand here, not {kind_of(value)}")
     return int(found)
 
 
@@ -281,7 +280,7 @@ _COMPARED = SCALARS | CONTAINERS | {range, Object, Class, Function}
 def compare(machine: Machine, op: ast.cmpop, left: Any, right: Any) -> Any:
     """Return what a comparison says: a truth value, or a condition."""
     if isinstance(op, ast.Is | ast.IsNot):
-        return _is(machine, left, right) == isinstance(op, ast.Is)
+        return is_same(machine, left, right) == isinstance(op, ast.Is)
     if isinstance(op, ast.In | ast.NotIn):
         return is_in(machine, left, right) == isinstance(op, ast.In)
     if isinstance(op, ast.Eq | ast.NotEq):
@@ -365,18 +364,21 @@ def _all_equal(machine: Machine, left: Any, right: Any) -> bool:
     if machine.depth > MOST_CALLS:
         raise machine.limit("these hold each other too deeply to be compared")
     try:
-        return all(map(_is_same, (machine,) * len(left), left, right))
+        return all(map(_is_alike, (machine,) * len(left), left, right))
     finally:
         machine.depth -= 1
 
 
-def _is_same(machine: Machine, one: Any, other: Any) -> bool:
+def _is_alike(machine: Machine, one: Any, other: Any) -> bool:
     return one is other or truth(machine, equal(machine, one, other))
 
 
-def _is(machine: Machine, left: Any, right: Any) -> bool:
+def is_same(machine: Machine, left: Any, right: Any) -> bool:
+    """Whether two values are one object, where Python says so of all that they may be."""
     own = (Class, Function, Object, Module, type(None))
     for one, other in ((left, right), (right, left)):
+        if isinstance(one, Condition) and type(other) is bool:
+            return symbols.truth(one) == other
         if isinstance(one, own) and not isinstance(other, Symbolic | Text | Stream | Bound):
             if plain(one) is not one:
                 break
@@ -394,4 +396,4 @@ def is_in(machine: Machine, sought: Any, where: Any) -> bool:
         if type(sought) is not str:
             raise machine.refusal(f"{kind_of(sought)} is never in a text")
         return sought in where
-    return any(_is_same(machine, each, sought) for each in items(machine, where))
+    return any(_is_alike(machine, each, sought) for each in items(machine, where))

@@ -63,8 +63,21 @@ class builtins:
 
 
 class hidden:
+    def replace(of, changes, /): ...
     def power(base: whole, exponent: whole, modulus: whole, /): ...
     def elements(values, key, /): ...
+    def bisect(a, lo, hi, before, /):
+        if lo < 0:
+            raise ValueError("lo must be non-negative")
+        hi = len(a) if hi is None else hi
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if before(a[middle]):
+                lo = middle + 1
+            else:
+                hi = middle
+        return lo
+
     def extreme(name, better, first, others, key, default, /):
         if others and default is not missing:
             raise TypeError("a default with several arguments")
@@ -223,6 +236,10 @@ class itertools:
 
     def zip_longest(*values: items, fillvalue=None): ...
     def accumulate(iterable: items, func: joining = None, *, initial=None): ...
+    def compress(data, selectors):
+        return (each for each, taken in zip(data, selectors) if taken)
+
+    def filterfalse(function: test, values: items, /): ...
     def takewhile(function: test, values: items, /): ...
     def dropwhile(function: test, values: items, /): ...
     def starmap(function: called, values: streams, /): ...
@@ -255,13 +272,19 @@ class heapq:
 
 
 class bisect:
-    def bisect_left(a: ranks, x: ranked, lo: whole = 0, hi: end = None): ...
-    def bisect_right(a: ranks, x: ranked, lo: whole = 0, hi: end = None): ...
-    def insort_left(a, x, lo=0, hi=None):
-        a.insert(bisect.bisect_left(a, x, lo, hi), x)
+    def bisect_left(a, x, lo: whole = 0, hi: end = None, *, key=None):
+        return hidden.bisect(a, lo, hi, lambda each: (each if key is None else key(each)) < x)
 
-    def insort_right(a, x, lo=0, hi=None):
-        a.insert(bisect.bisect_right(a, x, lo, hi), x)
+    def bisect_right(a, x, lo: whole = 0, hi: end = None, *, key=None):
+        return hidden.bisect(a, lo, hi, lambda each: not x < (each if key is None else key(each)))
+
+    def insort_left(a, x, lo=0, hi=None, *, key=None):
+        mark = x if key is None else key(x)
+        a.insert(bisect.bisect_left(a, mark, lo, hi, key=key), x)
+
+    def insort_right(a, x, lo=0, hi=None, *, key=None):
+        mark = x if key is None else key(x)
+        a.insert(bisect.bisect_right(a, mark, lo, hi, key=key), x)
 
     bisect = bisect_right
     insort = insort_right
@@ -272,8 +295,14 @@ class copy:
     def deepcopy(value, /): ...
 
 
+class collections:
+    def namedtuple(typename, field_names): ...
+
+
 class dataclasses:
-    def field(*, default_factory): ...
+    def field(*, default=missing, default_factory=missing): ...
+    def replace(of, /, **changes):
+        return hidden.replace(of, changes)
 
 
 class fractions:
@@ -317,6 +346,12 @@ class statistics:
         middle = len(data) // 2
         return data[middle] if len(data) % 2 else (data[middle - 1] + data[middle]) / 2
 
+    def median_low(data: some):
+        return sorted(data)[(len(data) - 1) // 2]
+
+    def median_high(data: some):
+        return sorted(data)[len(data) // 2]
+
     def mean(data: some):
         return sum(data) / len(data)
 
@@ -338,3 +373,11 @@ class operator:
     gt = lambda left, right, /: left > right
     ge = lambda left, right, /: left >= right
     eq = lambda left, right, /: left == right
+    ne = lambda left, right, /: left != right
+    neg = lambda value, /: -value
+    getitem = lambda value, place, /: value[place]
+
+    def itemgetter(item, /, *items):
+        if items:
+            return lambda value, /: tuple([value[each] for each in (item, *items)])
+        return lambda value, /: value[item]

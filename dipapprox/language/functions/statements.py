@@ -11,6 +11,7 @@ from typing import Any
 from dipapprox.language.functions import library, objects, places
 from dipapprox.language.functions.expressions import access, assign, bind
 from dipapprox.language.functions.machine import (
+    SCALARS,
     Broke,
     Class,
     Continued,
@@ -23,12 +24,13 @@ from dipapprox.language.functions.machine import (
     Stream,
     Word,
     kind_of,
+    plain,
     rule,
 )
 from dipapprox.language.functions.objects import function_of
-from dipapprox.language.functions.operators import combine, equal, items, listed, truth
+from dipapprox.language.functions.operators import combine, equal, is_same, items, listed, truth
 from dipapprox.language.functions.symbols import Symbolic
-from dipapprox.language.functions.words import of_unknown
+from dipapprox.language.functions.words import INSTEAD, of_unknown
 
 
 def _block(machine: Machine, body: list[ast.stmt], scope: Scope) -> None:
@@ -207,11 +209,10 @@ def _fits(
         case ast.MatchValue(value=value):
             return truth(machine, equal(machine, subject, machine.evaluate(value, scope)))
         case ast.MatchSingleton(value=value):
-            if value is not None and isinstance(subject, Symbolic):
-                message = "a comparison is a condition, and not the object True or False"
-                raise machine.refusal(message)
-            return subject is value
-        case ast.MatchAs(pattern=inner, name=name):
+            symbolic = isinstance(subject, Symbolic)
+            return is_same(machine, subject, value) if symbolic else subject is value
+        case ast.MatchAs(name=name) | ast.MatchStar(name=name):
+            inner = getattr(pattern, "pattern", None)
             if inner is not None and not _fits(machine, inner, subject, scope, found):
                 return False
             if name is not None:
@@ -219,23 +220,55 @@ def _fits(
             return True
         case ast.MatchOr(patterns=patterns):
             return any(_fits(machine, each, subject, scope, found) for each in patterns)
-        case ast.MatchSequence(patterns=patterns) if type(subject) in (list, tuple):
-            if any(isinstance(each, ast.MatchStar) for each in patterns):
-                raise machine.refusal("'*' in a case is not followed")
-            return len(subject) == len(patterns) and all(
-                _fits(machine, each, value, scope, found)
-                for each, value in zip(patterns, subject, strict=True)
+        case ast.MatchSequence(patterns=patterns):
+            return _fits_sequence(machine, patterns, plain(subject), scope, found)
+        case ast.MatchMapping(keys=keys, patterns=patterns, rest=None):
+            return type(subject) is dict and all(
+                (name := machine.evaluate(each, scope)) in subject
+                and _fits(machine, inner, subject[name], scope, found)
+                for each, inner in zip(keys, patterns, strict=True)
             )
-        case ast.MatchSequence() if isinstance(subject, Symbolic) or type(subject) in _APART:
-            return False
         case ast.MatchClass():
-            raise machine.refusal("a case with a class asks for a type: that is not followed")
+            return _fits_class(machine, pattern, subject, scope, found)
         case _:
             raise machine.refusal("such a case is not followed")
 
 
-_APART = (int, bool, str, type(None), dict, set)
-"""Values that are no sequences for `match`."""
+def _fits_sequence(
+    machine: Machine, patterns: list[Any], value: Any, scope: Scope, found: dict[str, Any]
+) -> bool:
+    if type(value) not in (list, tuple):
+        if isinstance(value, Symbolic | Object) or type(value) in (*SCALARS, dict, set):
+            return False
+        raise machine.refusal(f"whether {kind_of(value)} is a sequence is not followed")
+    stars = [place for place, each in enumerate(patterns) if isinstance(each, ast.MatchStar)]
+    if stars and len(value) >= len(patterns) - 1:
+        (star,) = stars
+        end = len(value) - (len(patterns) - star - 1)
+        value = [*value[:star], list(value[star:end]), *value[end:]]
+    return len(value) == len(patterns) and all(
+        _fits(machine, each, cell, scope, found) for each, cell in zip(patterns, value, strict=True)
+    )
+
+
+def _fits_class(
+    machine: Machine, pattern: ast.MatchClass, value: Any, scope: Scope, found: dict[str, Any]
+) -> bool:
+    kind = machine.evaluate(pattern.cls, scope)
+    if not machine.call(library.word("isinstance"), value, kind):
+        return False
+    if not isinstance(kind, Class):  # int(n): the value itself
+        if len(pattern.patterns) > 1 or pattern.kwd_patterns:
+            raise machine.refusal("such a case is not followed")
+        return all(_fits(machine, each, value, scope, found) for each in pattern.patterns)
+    names = [*kind.fields[: len(pattern.patterns)], *pattern.kwd_attrs]
+    patterns = [*pattern.patterns, *pattern.kwd_patterns]
+    if len(names) < len(patterns):
+        raise machine.refusal("such a case is not followed")
+    return all(
+        _fits(machine, each, objects.attribute(machine, value, name), scope, found)
+        for each, name in zip(patterns, names, strict=True)
+    )
 
 
 # --- exceptions -----------------------------------------------------------------------------------
@@ -331,7 +364,8 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
             function.adjacent = decorator
         else:
             machine.node = decorator
-            hint = "call what it does in the function itself"
+            short = name.rpartition(".")[2]
+            hint = INSTEAD.get(short, "call what it does in the function itself")
             raise machine.refusal(f"the decorator '{name}' is not followed", hint)
     bind(machine, node.name, function, scope)
 

@@ -201,16 +201,14 @@ def truth(symbol: Symbolic) -> bool:
     return is_text or truth(compared(symbol.run, Relation.NOT_EQUAL, symbol, 0))
 
 
-def value(symbol: Symbolic) -> Exact:
-    """Return the number that a symbol is on the path: each is one."""
+def value(symbol: Symbolic) -> Any:
+    """Return the number or named value that a symbol is on the path: each is one."""
     if isinstance(symbol, Weight):
         raise symbol.unknown()
     if isinstance(symbol, Condition):
         return int(truth(symbol))
     found = symbol.run.value_of(symbol)
-    if isinstance(found, str):
-        raise symbol.run.refusal(f"'{found}' is no number")
-    return int(found) if found.denominator == 1 else found
+    return found if isinstance(found, str) or found.denominator != 1 else int(found)
 
 
 def as_number(symbol: Symbolic) -> Quantity:

@@ -16,7 +16,7 @@ NO_RULE: dict[type[ast.AST], str] = {
         (ast.Await, ast.AsyncFunctionDef),
         "the mechanism is async: it must return when it is called",
     ),
-    ast.With: "'with' is not followed in a mechanism",
+    ast.With: "'with' is not followed in a mechanism: try: … finally: …",
 }
 """Nodes that no rule knows."""
 
@@ -59,6 +59,12 @@ _INSTEAD = {
     "sign copysign": "compare with 0",
     "float": "numbers are exact: leave float(…) out",
     "Decimal Fraction": "inputs and samples are exact numbers already",
+    "Counter defaultdict OrderedDict": "a dictionary does: d[x] = d.get(x, 0) + 1",
+    "deque": "a list does: v.append(x), v.pop(0)",
+    "lru_cache cache cached_property": "leave it out: what is drawn is drawn again",
+    "suppress": "try: … except …: pass",
+    "type": "isinstance(x, int) of what is known",
+    "groupby tee merge": "lists do: a loop over them",
 }
 INSTEAD = {name: hint for names, hint in _INSTEAD.items() for name in names.split()}
 """What dipapprox has in the place of functions that people write first, by their names."""
@@ -116,7 +122,7 @@ def hint_for(text: str) -> str:
 def unknown(name: str) -> tuple[str, str, str]:
     """Say why something that is imported or built in is not followed: message, hint and kind."""
     module, _, short = name.rpartition(".")
-    hint = INSTEAD.get(short, "")
+    hint = INSTEAD.get(short) or (f"dipapprox.{short} does" if short in OWN else "")
     if any(name == each or name.startswith(f"{each}.") for each in DRAWN):
         draw = hint or "draw with dipapprox: gauss, laplace, choose, …"
         return f"'{name}' is another source of randomness", draw, "error"

@@ -17,7 +17,7 @@ from dipapprox.language.functions import paths
 from tests.language.functions.beside import differences
 
 HEAD = """
-import bisect, copy, heapq, itertools
+import bisect, copy, heapq, itertools, operator, statistics
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -90,6 +90,13 @@ VECTORS = st.sampled_from(
         *("[x + i for i, x in enumerate(q)]", "[x for p in zip(v, w) for x in p]", "v + [m]"),
         *("list(itertools.accumulate(q))", "[x for x, _ in itertools.combinations(v, 2)]"),
         *("heapq.nlargest(2, v)", "sorted(w, key=lambda x: -x)", "[min(v), max(q)]", "(n, m)"),
+        *("[y for x in q if (y := x + n) > 1]", "list(set(q) & {0, k})[:0]", "sorted({*q, k})"),
+        *("list({x: x for x in v}.values())", "sorted(v, key=lambda x: (-x, n))", "w[n:] + v[:k]"),
+        *(
+            "list(map(operator.add, v, w))",
+            "[x for x in itertools.takewhile(bool, v)]",
+            "v[k:0:-1]",
+        ),
         *("copy.copy(v)", "list(itertools.islice(v, 2))", "[x for x in (k, 1) if x]"),
     ]
 )
@@ -116,6 +123,12 @@ NUMBERS = st.recursive(
         st.builds("sum(Pair({}, right={}))".format, inner, inner),
         st.builds("reduce(lambda x, z: 2 * x - z, {}, {})".format, VECTORS, inner),
         st.builds("v.count({})".format, inner),
+        st.builds("d.get({}, {})".format, inner, inner),
+        st.builds("({} in {{0, k}})".format, inner),
+        st.builds("statistics.median_low({})".format, VECTORS),
+        st.builds("max({}, key=lambda x: -x, default={})".format, VECTORS, inner),
+        st.builds("next((x for x in {} if x > {}), n)".format, VECTORS, inner),
+        st.builds("operator.sub(*[{}, n])".format, inner),
     ),
     max_leaves=3,
 )
@@ -135,6 +148,12 @@ SIMPLE = st.one_of(
     st.sampled_from(["w = v", "v = w[:]", "v += w", "w.extend(q)", "v.sort()", "v.reverse()"]),
     st.sampled_from(["w.insert(0, k)", "v.pop()", "del v[0]", "n = v.index(k)", "n = [2][k]"]),
     st.sampled_from(["heapq.heappush(w, n)", "bisect.insort(w, k)", "n = 6 // k", "n = d['y']"]),
+    st.builds("d[{}] = n".format, NUMBERS),
+    st.builds("v[:1] += [{}]".format, NUMBERS),
+    st.builds("assert {}, f'{{n}} is {{k}}'".format, BOOLEANS),
+    st.builds("if {}: return {}".format, BOOLEANS, NUMBERS),
+    st.builds("v = [{} for x in v for n in (x, m)]".format, NUMBERS),
+    st.sampled_from(["d.pop(k, 0)", "n = len(d) + len(v)", "v, w = w, v", "d = {**d, k: n}"]),
     st.sampled_from(["b = max(a, b)", "n = argmax([a, b, 0])", "break", "continue", "pass"]),
 )
 
@@ -180,13 +199,21 @@ def compound(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]
             body,
         ),
         st.builds(
-            lambda x, y: [
-                "match (k, n):",
-                "    case (0, y):",
+            lambda p, x, y: [
+                f"match {p}:",
                 *indented(x),
                 "    case _:",
                 *indented(y),
             ],
+            st.sampled_from(
+                [
+                    "(k, n):\n        case (0, y)",
+                    "v:\n        case [y, *_]",
+                    "Pair(n, k):\n        case Pair(y, right=1 | 2)",
+                    "{'a': k, 'b': n}:\n        case {'b': y, 'a': 1}",
+                    "k > n:\n        case True if n < 2",
+                ]
+            ),
             body,
             body,
         ),

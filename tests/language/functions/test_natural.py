@@ -127,6 +127,36 @@ NATURAL = [
     ("s = sum(q) + 1\nreturn 1 if gauss(0, s) > 0 else 0"),
     ("b = Box(k)\nc = copy.copy(b)\nc.v = 9\nreturn b.v"),
     "return sorted(map(Pair, q))[0].a",
+    # named by what inputs are
+    "return {0: 3, 1: 1, 2: 0, 3: 7}[k]",
+    'return {"low": 5, "high": 6}[w] + (w in {"low"}) + (k in {1, 2})',
+    "d = {}\nfor x in q: d[x] = d.get(x, 0) + 1\nreturn len(d) * 10 + max(d.values())",
+    "s = {x for x in q}\nreturn len(s) + sum(sorted(s))",
+    "try:\n    return {1: 4, 2: 5}[k]\nexcept KeyError as e:\n    return e.args[0] - 1",
+    "d = {on: 1, not on: 2}\nreturn d[True] * 3 + list(d).index(on)",
+    "return choose({k: 1, 3 - k: 0})",
+    'd = dict(zip("ab", q), c=k)\nd.update(e=1)\nreturn d.pop("a") + d["c"] + len(d)',
+    "return max(range(3), key=q.__getitem__) + dict.fromkeys([1, 2], 2)[1]",
+    # cases
+    "match q:\n    case [0, *rest]: return sum(rest)\n    case [*_, 1]: return 7\nreturn 9",
+    "match P(k, 1):\n    case P(0, y): return y\n    case P(x, y=1) if x > 1: return x\nreturn 8",
+    "match (on, k):\n    case (True, 0): return 1\n    case (_, n) if n > 1: return n\nreturn 9",
+    'match {"op": "add", "n": k}:\n    case {"op": "sub"}: return 0\n'
+    '    case {"op": "add", "n": n}: return n + 1',
+    "match N:\n    case bool(): return 1\n    case str(): return 2\n    case int(n): return n",
+    "return 1 if (k > 1) is True else 2 if (k > 0) is not False else 3",
+    # tuples with names
+    'T = collections.namedtuple("T", "a b")\nt = T(k, b=2)._replace(b=q[0])\na, b = t\n'
+    "return a + 3 * b + (t == (a, b))",
+    "b = dataclasses.replace(Pair(k, 1), b=2)\nreturn b.a + b.b + (Pair(1, k) < Pair(1, 2))",
+    "v = [Pair(x, i) for i, x in enumerate(q)]\nreturn max(v).b + min(v, key=lambda p: p.b).a",
+    # modules
+    "return bisect.bisect_left([5, 3, 1], -k, key=lambda x: -x) + bisect.bisect(sorted(q), 1)",
+    "return sum(itertools.compress(q, [1, 0, 1])) + sum(itertools.filterfalse(lambda x: x > 1, q))",
+    "return statistics.median_low(q[:2]) + statistics.median_high(q[:2]) * 3 + statistics.mode(q)",
+    "v = list(enumerate(q))\nat = operator.itemgetter(1, 0)\n"
+    "return max(v, key=operator.itemgetter(1))[0] + at(q)[0]",
+    "v = [3, 1, 2]\nv[1:] += [k]\nv[0], v[1:2] = v[1], [7, 8]\ndel v[-1], v[0]\nreturn sum(v)",
 ]
 
 

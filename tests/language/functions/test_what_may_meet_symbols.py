@@ -307,8 +307,6 @@ OF_TEXTS = {
     "contained": "return 1 if 'lo' in q else 0",
     "negative": "try: return 1 if -q else 0\nexcept TypeError: return 3",
     "absolute": "try: return 1 if abs(q) else 0\nexcept TypeError: return 3",
-    "key": "return {'low': 0, 'high': 1}[q]",
-    "member": "return 1 if q in {'low'} else 0",
     "loud": "return 1 if q == Loud('low') else 0",
     "maximum": "return maximum([q, 1])",
     "mean": "return 1 if laplace(q, 1) > 0 else 0",
