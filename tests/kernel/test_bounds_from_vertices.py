@@ -220,3 +220,13 @@ def test_a_line_of_pairs_is_no_single_pair() -> None:
     for of, part in ((shifted, line), (machine(LEVEL, 2, NEAR, False), ENDS[0])):
         with pytest.raises(Refuted, match="more pairs than one"):
             representatives(Proof(of, None), {"parts": [part]})
+
+
+def test_an_empty_set_has_no_parts() -> None:
+    of = machine(BAND, 1, ALL, False)
+    found = run(of, [Fraction(0), Fraction(1)])
+    step: Json = {"eps_prv": "1/10", "delta": 1}
+    every_real_pair(Proof(of, None), {**step, "parts": [["cut", 0, "first", 2, None, None]]}, found)
+    beyond = [["cut", 0, "first", 2, None, ["cut", 0, "first", 3, None, None]]]
+    with pytest.raises(BadProof, match="an empty set"):
+        every_real_pair(Proof(of, None), {**step, "parts": beyond}, found)
