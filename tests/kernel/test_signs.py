@@ -197,6 +197,10 @@ def sign_step(low: Any, high: Any, *factors: Any) -> Any:
         sign_step(0, 2, one_factor(EPS - ONE, [2, 8, 64])),
         sign_step(0, None, one_factor(EPS + constant(-1), [None, 8, 64])),
         sign_step("1/4", "1/2", one_factor(EPS - constant(Fraction(1, 4)), ["1/2", 2, 64])),
+        # Slopes that are 0 in the middle, or at one end, and nowhere else.
+        sign_step(1, 3, one_factor(ONE - product([EPS - constant(2)] * 2).scaled(4), [3, 1, 64])),
+        sign_step(1, 3, one_factor(product([EPS - ONE] * 2) - constant(HALF), [3, 1, 64])),
+        sign_step(1, 3, one_factor(product([EPS - constant(3)] * 2) - constant(HALF), [3, 1, 64])),
         # An odd factor without pieces, and no factors.
         sign_step(0, 1, one_factor(exp(1))),
         sign_step(0, 1, one_factor(exp(1), exponent=3)),
@@ -225,6 +229,7 @@ def test_signs_at_the_ends_are_weak_where_they_are_zero() -> None:
         (sign_step(1, 2, one_factor(constant(2) - EPS)), False),
         (sign_step("1/2", 1, one_factor(constant(2) - EPS, [1, 1, 64])), True),
         (sign_step(0, None, one_factor(exp(1) - ONE, [None, 1, 64])), True),
+        (sign_step(2, None, one_factor(EPS - ONE, [None, 1, 64])), True),
         (sign_step(0, None, one_factor(EPS - ONE, exponent=2)), False),
         (sign_step(2, 3, one_factor(EPS - ONE, [3, 1, 64], exponent=2)), True),
         (sign_step(1, 1, one_factor(EPS - ONE, exponent=2)), False),
