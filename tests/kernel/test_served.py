@@ -88,6 +88,11 @@ def test_a_budget_serves_every_eps() -> None:
     assert "all 0 < eps" in says(*written(parsed(SPARSE), "1", eps=interval))
 
 
+def test_what_depends_on_no_input_needs_no_budget() -> None:
+    program = parsed(GAP.replace("y <- x + z", "y <- z"))
+    assert says(*written(program, "0"))
+
+
 def test_published_numbers_are_seen() -> None:
     assert says(*written(parsed(GAP), "1/2"))
     with pytest.raises(NoCertificate):
@@ -135,6 +140,17 @@ FALSE: dict[str, tuple[Callable[[list[Json]], None], type[NotProved]]] = {
     "named inputs": (_with_domain([0, {"name": "a"}]), BadProof),
     "integers that are none": (
         lambda proof: (_with_domain([0, "1/2"])(proof), proof[2].update(whole=True))[0],
+        BadProof,
+    ),
+    "real inputs that are integers": (
+        lambda proof: (
+            _with_domain({"low": -1, "high": 1})(proof),
+            proof[2].update(whole=True),
+        )[0],
+        BadProof,
+    ),
+    "what exits is seen by nobody": (
+        lambda proof: proof[2]["nodes"][0].update(cases=[None] * 3),
         BadProof,
     ),
     "'whole' is no word": (_changed(2, whole=1), BadProof),
