@@ -45,6 +45,7 @@ from dipapprox.language.functions.signature import (
     closed_declarations,
     end_of,
     names_in,
+    place_of,
     texts_in,
 )
 from dipapprox.language.functions.symbols import refusal
@@ -126,14 +127,13 @@ class Read:
         def finish(run: PathRun, value: Any) -> End:
             return end_of(value, declarations.outputs, head.several, run.here)
 
-        finite = {
-            v.name: frozenset(value for value in v.domain if isinstance(value, str))
-            for v in declarations.outputs
-            if not isinstance(v.domain, AllReals)
-        }
+        cells = [
+            (place_of(c), None if isinstance(c.domain, AllReals) else texts & frozenset(c.domain))
+            for c in cells_of(declarations.outputs)
+        ]
         begin = partial(PathRun, self._files.load, outside, domains, names, texts)
-        course = explore(begin, call, finish, span, finite)
-        body = with_defaults(course, finite)
+        course = explore(begin, call, finish, span, cells)
+        body = with_defaults(course, cells)
         declared = closed_declarations(declarations, head.program)
         program = ast.Program(declared, body, span=span)
         shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())

@@ -24,7 +24,7 @@ from dipapprox.language.functions.files import failed
 from dipapprox.language.functions.machine import Broke, Continued, Raised, Returned, Undone
 from dipapprox.language.functions.run import Event, Fork, PathRun, running_as
 from dipapprox.language.functions.symbols import Condition, refusal
-from dipapprox.language.functions.trees import Course, End, Names, course_of, joined
+from dipapprox.language.functions.trees import Cells, Course, End, course_of, joined
 from dipapprox.source import Span
 
 MOST_PATHS = 4096
@@ -35,7 +35,7 @@ def explore(
     call: Callable[[PathRun], Any],
     finish: Callable[[PathRun, Any], End],
     span: Span | None,
-    finite: Mapping[str, Names],
+    cells: Cells,
 ) -> Course:
     """Follow every path of a function.
 
@@ -44,12 +44,12 @@ def explore(
         call: Evaluates the function on a path.
         finish: Says what outputs are, given what the function returns.
         span: Of its definition.
-        finite: The outputs with finitely many values, and which of these are names.
+        cells: The output cells.
     """
     whole = set[Span | None]()
     while True:
         run = begin()
-        followed = _Exploration(run, finish, span, finite, whole)
+        followed = _Exploration(run, finish, span, cells, whole)
         try:
             with running_as(run):
                 return followed.follow(partial(call, run))
@@ -69,10 +69,10 @@ class _Exploration:
         run: PathRun,
         finish: Callable[[PathRun, Any], End],
         span: Span | None,
-        finite: Mapping[str, Names],
+        cells: Cells,
         whole: set[Span | None],
     ) -> None:
-        self.run, self.finish, self.span, self.finite, self.whole = run, finish, span, finite, whole
+        self.run, self.finish, self.span, self.cells, self.whole = run, finish, span, cells, whole
         self.count = 0
         run.split = self.split
 
@@ -101,7 +101,7 @@ class _Exploration:
                     ways.pop()
                     other = waiting.pop()
                 yes, no = (course, other) if event.holds else (other, course)
-                course = joined(event.condition, yes, no, self.finite)
+                course = joined(event.condition, yes, no, self.cells)
             else:
                 run.restore(state)
                 return course

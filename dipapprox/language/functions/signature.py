@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast as python
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -224,10 +224,15 @@ def _spaced(text: str) -> str:
     return text if text.lstrip().startswith("[") else f" {text}"
 
 
+def place_of(cell: Cell) -> ast.Target:
+    """Return a cell as it is written."""
+    if cell.index is None:
+        return ast.Name(cell.variable)
+    return ast.Index(cell.variable, ast.Number(Fraction(cell.index)))
+
+
 def _input(run: PathRun, cell: Cell) -> Quantity | Condition:
-    place: ast.Target = ast.Name(cell.variable)
-    if cell.index is not None:
-        place = ast.Index(cell.variable, ast.Number(Fraction(cell.index)))
+    place = place_of(cell)
     if isinstance(cell.domain, AllReals):
         return run.random(place)
     if set(cell.domain) <= {"true", "false"}:
@@ -281,27 +286,27 @@ def end_of(
         names = ", ".join(v.name for v in outputs)
         message = f"the function must return a tuple ({names}), got {_shown(returned)}"
         raise refusal("type error", message, "", span)
-    end: dict[ast.Target, ast.Expression] = {}
+    found: list[ast.Expression] = []
     for variable, part in zip(outputs, parts, strict=True):
-        for place, value in _places(variable, part, span):
-            end[place] = _returned(value, variable, span)
-    return end
+        known: dict[Any, ast.Expression] = {}  # many cells hold the same
+        for value in _cells(variable, part, span):
+            key = (type(value), value) if type(value) in SCALARS else id(value)
+            if key not in known:
+                known[key] = _returned(value, variable, span)
+            found.append(known[key])
+    return dict(enumerate(found))
 
 
-def _places(
-    variable: Variable, part: object, span: Span | None
-) -> Iterator[tuple[ast.Target, object]]:
+def _cells(variable: Variable, part: Any, span: Span | None) -> Sequence[object]:
     if variable.size is None:
-        yield ast.Name(variable.name, span=span), part
-        return
-    if type(part) not in (list, tuple, range) or not isinstance(part, Sequence):
+        return (part,)
+    if type(part) not in (list, tuple, range):
         message = f"'{variable.name}' must be a list of {variable.size}, got {_shown(part)}"
         raise refusal("type error", message, "", span)
     if len(part) != variable.size:
         message = f"'{variable.name}' must have {variable.size} elements, got {len(part)}"
         raise refusal("value error", message, "", span)
-    for i, value in enumerate(part, start=1):
-        yield ast.Index(variable.name, ast.Number(Fraction(i)), span=span), value
+    return part  # type: ignore[no-any-return]  # one of these
 
 
 def _returned(value: object, variable: Variable, span: Span | None) -> ast.Expression:

@@ -14,17 +14,25 @@ so that a vector of n comparisons is n statements, not 2^n.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.language import ast
 from dipapprox.language.functions.symbols import negated
 
-End = Mapping[ast.Target, ast.Expression] | None
-"""What the outputs are that are not assigned yet; None where no input leads."""
+End = Mapping[int, ast.Expression] | None
+"""What output cells are that are not assigned yet, by position; None where no input leads."""
 
 Names = frozenset[str]
 """Named values."""
+
+
+Cells = Sequence[tuple[ast.Target, Names | None]]
+"""Output cells; those with finitely many values have the names among these."""
+
+
+def _assigned(place: ast.Target, value: ast.Expression) -> ast.Assign:
+    return ast.Assign((replace(place, span=value.span),), value, span=value.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +67,23 @@ def course_of(end: End) -> Course:
     return Course([], end, len(end or ()))
 
 
-def joined(
-    condition: ast.Expression, yes: Course, no: Course, finite: Mapping[str, Names]
-) -> Course:
+def joined(condition: ast.Expression, yes: Course, no: Course, cells: Cells) -> Course:
     """Return the course of a fork; the two are used up.
 
     Args:
         condition: Of the fork.
         yes: What happens if it holds.
         no: What happens if not.
-        finite: The outputs with finitely many values, and which of these are names.
+        cells: The output cells.
     """
-    pairs: dict[ast.Target, set[tuple[ast.Expression, ast.Expression]]] = {}
+    pairs: dict[int, set[tuple[ast.Expression, ast.Expression]]] = {}
     if _compare(yes, no, pairs):
         differing = {place: seen for place, seen in pairs.items() if any(a != b for a, b in seen)}
         at_once = bool(differing) and not yes.steps  # two ends need no joining
-        if not at_once and all(_is_assignable(p, seen, finite) for p, seen in differing.items()):
+        if not at_once and all(_is_assignable(p, seen, cells) for p, seen in differing.items()):
             if differing:
                 _take_out(yes, differing.keys())
-                yes.begin_with(_assignment(condition, differing))
+                yes.begin_with(_assignment(condition, differing, cells))
             return yes
     if yes.size <= no.size:
         no.begin_with(Side(condition, yes))
@@ -86,27 +92,27 @@ def joined(
     return yes
 
 
-def with_defaults(course: Course, finite: Mapping[str, Names]) -> ast.Block:
+def with_defaults(course: Course, cells: Cells) -> ast.Block:
     """Return the statements of a whole program, with what outputs mostly are at their head.
 
     Where no input leads, no output may be assigned: then there is no such head.
     """
     ends = list(_ends(course))
     found: list[ast.Statement] = []
-    defaults: dict[ast.Target, ast.Expression] = {}
+    defaults: dict[int, ast.Expression] = {}
     if len(ends) > 1 and None not in ends:
-        values: dict[ast.Target, Counter[ast.Expression]] = defaultdict(Counter)
+        values: dict[int, Counter[ast.Expression]] = defaultdict(Counter)
         for end in ends:
             for place, value in (end or {}).items():
                 values[place][value] += 1
         for place, seen in values.items():
             ((value, count),) = seen.most_common(1)
-            constant = place.name in finite and _is_constant(value, finite[place.name])
+            constant = _is_constant(value, cells[place][1])
             if constant and count > 1 and seen.total() == len(ends):
-                found.append(ast.Assign((place,), value, span=value.span))
+                found.append(_assigned(cells[place][0], value))
                 defaults[place] = value
     _leave_out(course, defaults)
-    return (*found, *block_of(course))
+    return (*found, *block_of(course, cells))
 
 
 def _ends(course: Course) -> Iterator[End]:
@@ -116,7 +122,7 @@ def _ends(course: Course) -> Iterator[End]:
             yield from _ends(step.course)
 
 
-def _leave_out(course: Course, defaults: Mapping[ast.Target, ast.Expression]) -> None:
+def _leave_out(course: Course, defaults: Mapping[int, ast.Expression]) -> None:
     """Leave outputs out of the ends where they have their defaults."""
     if course.end is not None:
         course.end = {p: value for p, value in course.end.items() if defaults.get(p) != value}
@@ -125,24 +131,24 @@ def _leave_out(course: Course, defaults: Mapping[ast.Target, ast.Expression]) ->
             _leave_out(step.course, defaults)
 
 
-def block_of(course: Course) -> ast.Block:
+def block_of(course: Course, cells: Cells) -> ast.Block:
     """Return the statements of a course; its sides exit."""
     found: list[ast.Statement] = []
     for step in reversed(course.steps):
         if isinstance(step, Side):
             span = step.condition.span
-            body = (*block_of(step.course), ast.Exit(span=span))
+            body = (*block_of(step.course, cells), ast.Exit(span=span))
             branch = ast.Branch(step.condition, body, span=span)
             found.append(ast.If((branch,), (), span=span))
         else:
             found.append(step)
     for place, value in (course.end or {}).items():
-        found.append(ast.Assign((place,), value, span=value.span))
+        found.append(_assigned(cells[place][0], value))
     return tuple(found)
 
 
 def _compare(
-    yes: Course, no: Course, pairs: dict[ast.Target, set[tuple[ast.Expression, ast.Expression]]]
+    yes: Course, no: Course, pairs: dict[int, set[tuple[ast.Expression, ast.Expression]]]
 ) -> bool:
     """Whether two courses are alike but for what they return; collect that, wherever they end."""
     if yes.size != no.size or len(yes.steps) != len(no.steps):
@@ -165,24 +171,26 @@ def _compare(
 
 
 def _is_assignable(
-    place: ast.Target,
+    place: int,
     pairs: set[tuple[ast.Expression, ast.Expression]],
-    finite: Mapping[str, Names],
+    cells: Cells,
 ) -> bool:
     """Whether an output is one constant all over one way, and one all over the other."""
-    if len(pairs) != 1 or place.name not in finite:
+    if len(pairs) != 1:
         return False
     ((one, other),) = pairs
-    names = finite[place.name]
+    names = cells[place][1]
     return _is_constant(one, names) and _is_constant(other, names)
 
 
-def _is_constant(node: ast.Expression, names: Names) -> bool:
+def _is_constant(node: ast.Expression, names: Names | None) -> bool:
     match node:
+        case _ if names is None:
+            return False
         case ast.Number() | ast.Truth():
             return True
         case ast.Name(name):
-            return name in names
+            return names is not None and name in names
         case ast.Negative(operand):
             return _is_constant(operand, names)
         case ast.Product(operands):
@@ -193,19 +201,20 @@ def _is_constant(node: ast.Expression, names: Names) -> bool:
 
 def _assignment(
     condition: ast.Expression,
-    differing: Mapping[ast.Target, set[tuple[ast.Expression, ast.Expression]]],
+    differing: Mapping[int, set[tuple[ast.Expression, ast.Expression]]],
+    cells: Cells,
 ) -> ast.If:
     yes: list[ast.Statement] = []
     no: list[ast.Statement] = []
     for place, pairs in differing.items():
         ((one, other),) = pairs
-        yes.append(ast.Assign((place,), one, span=one.span))
-        no.append(ast.Assign((place,), other, span=other.span))
+        yes.append(_assigned(cells[place][0], one))
+        no.append(_assigned(cells[place][0], other))
     branch = ast.Branch(condition, tuple(yes), span=condition.span)
     return ast.If((branch,), tuple(no), span=condition.span)
 
 
-def _take_out(course: Course, places: Collection[ast.Target]) -> int:
+def _take_out(course: Course, places: Collection[int]) -> int:
     """Leave the assignments of some outputs out of all ends; return how many there were."""
     end = course.end or {}
     left = {place: value for place, value in end.items() if place not in places}
