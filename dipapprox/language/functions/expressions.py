@@ -74,7 +74,7 @@ def bind(machine: Machine, name: str, value: Any, scope: Scope) -> None:
     if holder is None or holder.fixed:
         hint = "only what a mechanism returns is published; nothing else may leave it"
         raise machine.refusal(f"the mechanism assigns '{name}' outside itself", hint, "error")
-    machine.keep(holder.values)
+    machine.keep(holder)
     holder.values[name] = value
 
 
@@ -192,7 +192,7 @@ def _delete_item(machine: Machine, where: Any, at: Any) -> None:
 def _unbind(machine: Machine, name: str, scope: Scope) -> None:
     if scope.holder(name) is not scope or name not in scope.values or scope.fixed:
         raise machine.refusal(f"'{name}' has no value here", kind="name error")
-    machine.keep(scope.values)
+    machine.keep(scope)
     del scope.values[name]
 
 

@@ -43,6 +43,9 @@ from dipapprox.language.functions.operators import (
 from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import INSTEAD, REFUSED, unknown
 
+MISSING = Class("missing", "plain", (), {})
+"""What the prelude takes for an argument that is not given."""
+
 _TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)}
 """Those whose methods the prelude defines."""
 
@@ -68,7 +71,7 @@ def _library() -> dict[str, Function]:
     tree = ast.parse(Path(__file__).with_name("prelude.py").read_text(encoding="utf-8"))
     groups = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
     names = {each: Word(each) for each in groups if each not in _TYPES}
-    values = {**names, "missing": Class("missing", "plain", (), {})}
+    values = {**names, "missing": MISSING}
     scope = Scope(frozenset(values), None, values, fixed=True, kind="module")
     found: dict[str, Function] = {}
 

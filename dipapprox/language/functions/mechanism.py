@@ -79,72 +79,53 @@ class Executed:
 _CALLED = '@dipapprox.mechanism(adjacent="linf 1")'
 
 
-class Read:
-    """A function as it is read: what mechanisms in files and in running programs share."""
+Read = tuple[Function, Files, str]
+"""A function of a file, the files that it needs, and the rule which inputs are neighbours."""
 
-    def __init__(self, function: Function, files: Files, adjacent: str) -> None:
-        """Hold a function of a file, and the rule which inputs are neighbours."""
-        self.function = function
-        self._files = files
-        self._adjacent = adjacent
 
-    def execute(self, parameters: Mapping[str, Fraction]) -> Executed:
-        """Evaluate the function along every path.
+def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
+    """Evaluate a function along every path; `parameters` replace defaults."""
+    function, files, adjacent = read
+    span = places.span_of(function.node)
+    head = Head(Machine(files.load), function, adjacent, parameters)
+    for name in head.needed - parameters.keys():
+        hint = "the privacy parameter is called eps"
+        if name.lower() not in _NAMES_OF_EPS:
+            hint = f'an input is written {name}: Annotated[Quantity, "in {{0, 1}}"]; a parameter '
+            hint += f"is set with {name}=VALUE"
+        message = f"'{name}' is no input, and has no value as a parameter"
+        raise refusal("type error", message, hint, span)
+    check_declarations(head.program)
+    declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
+    inputs = cells_of(declarations.inputs)
+    domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
+    names, texts = names_in(declarations), texts_in(declarations)
+    cells = [
+        (place_of(c), None if isinstance(c.domain, AllReals) else texts & frozenset(c.domain))
+        for c in cells_of(declarations.outputs)
+    ]
 
-        Args:
-            parameters: Values that replace defaults.
+    def call(run: PathRun) -> Any:
+        run.node = function.node
+        placed, named = head.arguments(run, declarations)
+        return run.call(function, *placed, **named)
 
-        Raises:
-            SourceError: If the function is no program, at the line where it leaves the language.
-            UserError: If it has no such parameter.
-        """
-        function = self.function
-        span = places.span_of(function.node)
-        asking = Machine(self._files.load)
-        head = Head(asking, function, self._adjacent, parameters)
-        for name in head.needed - parameters.keys():
-            raise refusal(
-                "type error",
-                f"'{name}' is no input, and has no value as a parameter",
-                "the privacy parameter is called eps"
-                if name.lower() in _NAMES_OF_EPS
-                else f'an input is written {name}: Annotated[Quantity, "in {{0, 1}}"]; a parameter '
-                f"is set with {name}=VALUE",
-                span,
-            )
-        check_declarations(head.program)
-        declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
-        inputs = cells_of(declarations.inputs)
-        domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
-        names, texts = names_in(declarations), texts_in(declarations)
-        outside = reached([function])
+    def finish(run: PathRun, value: Any) -> End:
+        return end_of(value, declarations.outputs, head.several, run.here)
 
-        def call(run: PathRun) -> Any:
-            run.node = function.node
-            placed, named = head.arguments(run, declarations)
-            return run.call(function, *placed, **named)
-
-        def finish(run: PathRun, value: Any) -> End:
-            return end_of(value, declarations.outputs, head.several, run.here)
-
-        cells = [
-            (place_of(c), None if isinstance(c.domain, AllReals) else texts & frozenset(c.domain))
-            for c in cells_of(declarations.outputs)
-        ]
-        begin = partial(PathRun, self._files.load, outside, domains, names, texts)
-        course = explore(begin, call, finish, span, cells)
-        body = with_defaults(course, cells)
-        declared = closed_declarations(declarations, head.program)
-        program = ast.Program(declared, body, span=span)
-        shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())
-        return Executed(f"{function.name}({shown})" if shown else function.name, program)
+    begin = partial(PathRun, files.load, reached([function]), domains, names, texts)
+    course = explore(begin, call, finish, span, cells)
+    declared = closed_declarations(declarations, head.program)
+    program = ast.Program(declared, with_defaults(course, cells), span=span)
+    shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())
+    return Executed(f"{function.name}({shown})" if shown else function.name, program)
 
 
 class Mechanism(Generic[Arguments, Returned]):
     """A Python function that is a program of the language; made by `mechanism`, or of a file."""
 
-    def __init__(self, name: str, doc: str | None, read: Callable[[], Read]) -> None:
-        """Hold a function; `read` reads it when it is asked about."""
+    def __init__(self, name: str, doc: str | None, read: Read | Callable[[], Read]) -> None:
+        """Hold a function, or what reads it when it is asked about."""
         self.name = name
         self.__name__ = name
         self.__doc__ = doc
@@ -176,34 +157,24 @@ class Mechanism(Generic[Arguments, Returned]):
         return elaborate(executed.program, {}, executed.name, irrational=True)
 
     def program_for(self, delta: Fraction) -> core.Program:
-        """Return the program for the default parameters, and with `delta` that of a claim.
-
-        Raises:
-            SourceError: As for `program`.
-            UserError: As for `program`.
-        """
+        """Return the program for the default parameters, and with `delta` that of a claim."""
         executed = self.execute({})
         claimed = {DELTA: delta} if needs_delta(executed.program) else {}
         return elaborate(executed.program, claimed, executed.name, irrational=True)
 
     def text(self, **parameters: int | Fraction | Decimal | str) -> str:
-        """Return the same as the text of a `.dpg` file.
-
-        Raises:
-            SourceError: As for `program`.
-            UserError: As for `program`.
-        """
+        """Return the same as the text of a `.dpg` file."""
         exact = {name: exact_rational(value, name) for name, value in parameters.items()}
         return self.execute(exact).text
 
     def execute(self, parameters: Mapping[str, Fraction]) -> Executed:
-        """Evaluate the function along every path; see `Read.execute`.
+        """Evaluate the function along every path; `parameters` replace defaults.
 
         Raises:
-            SourceError: As for `program`.
-            UserError: As for `program`.
+            SourceError: If the function is no program, at the line where it leaves the language.
+            UserError: If it has no such parameter.
         """
-        return self._read().execute(parameters)
+        return _execute(self._read() if callable(self._read) else self._read, parameters)
 
 
 def mechanism(
@@ -244,14 +215,9 @@ _NAMES_OF_EPS = ("epsilon", "e", "epsilon0", "eps0", "ε", "privacy_budget")
 
 
 def _read_live(function: FunctionType, adjacent: str) -> Read:
-    """Read a function of a running program: its text, and the names that it finds.
-
-    Raises:
-        UserError: If its text is not known.
-        SourceError: If a default is not read.
-    """
+    """Read a function of a running program: its text, and the names that it finds."""
     files = Files(Path(function.__code__.co_filename).parent)
-    return Read(LiveScope(function).read, files, adjacent)
+    return LiveScope(function).read, files, adjacent
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -272,18 +238,14 @@ def mechanisms_in(path: Path, text: str) -> dict[str, Mechanism[Any, Any]]:
         if isinstance(value, Unread) and value.mechanism:
             raise value.error
         if isinstance(value, Function) and value.adjacent is not None:
-            rule = _adjacency(asking, value)
             doc = python.get_docstring(value.node, clean=False)
-            found[name] = Mechanism(name, doc, partial(Read, value, files, rule))
+            read = value, files, _adjacency(asking, value)
+            found[name] = Mechanism(name, doc, read)
     return found
 
 
 def _adjacency(machine: Machine, function: Function) -> str:
-    """Return the rule that the decorator of a function gives.
-
-    Raises:
-        SourceError: If it gives none.
-    """
+    """Return the rule that the decorator of a function gives."""
     node = function.adjacent
     named = node.keywords if isinstance(node, python.Call) and not node.args else []
     rules = [machine.evaluate(each.value, function.scope) for each in named]

@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 from dipapprox.language.functions import noise
-from dipapprox.language.functions.library import Heap, Ranked
+from dipapprox.language.functions.library import MISSING, Heap, Ranked
 from dipapprox.language.functions.machine import (
     CONTAINERS,
     SCALARS,
@@ -25,6 +25,7 @@ from dipapprox.language.functions.machine import (
     Stream,
     Text,
     Word,
+    fields_of,
     kind_of,
     plain,
 )
@@ -202,7 +203,7 @@ def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
 
 def _object_init(machine: Machine, made: Any, *given: Any) -> Any:
     if made.kind.kind == "error":
-        made.values["args"] = given
+        machine.change(made).values["args"] = given
     elif given:
         raise machine.refusal("object.__init__ takes no arguments")
 
@@ -212,70 +213,77 @@ OURS["object.__init__"] = _object_init
 
 @ours
 def _copy__copy(machine: Machine, value: Any) -> Any:
-    if type(value) in (list, dict, set):
-        return value.copy()
-    if isinstance(value, Object) and value.kind.kind in ("plain", "data"):
-        return Object(value.kind, dict(value.values))
-    return value if type(value) is tuple else _unchanging(machine, value)
-
-
-def _unchanging(machine: Machine, value: Any) -> Any:
-    immutable = isinstance(value, Symbolic | Class | Function | Word | range)
-    member = isinstance(value, Object) and value.kind.kind == "enum"
-    if immutable or member or type(value) in SCALARS:
-        return value
-    raise machine.refusal(f"{kind_of(value)} is not copied here")
+    return value if type(value) is tuple else _again(machine, value, lambda cell: cell, {})
 
 
 @ours
 def _copy__deepcopy(machine: Machine, value: Any) -> Any:
     seen: dict[int, Any] = {}
+    depth = 0
 
-    def again(each: Any, depth: int) -> Any:
+    def again(each: Any) -> Any:
+        nonlocal depth
         machine.step()
-        if depth > 50:
-            raise machine.limit("this is too deep to be copied")
         if id(each) in seen:
             return seen[id(each)]
-        made: Any
-        if type(each) is list:
-            made = seen[id(each)] = []
-            made.extend(again(cell, depth + 1) for cell in each)
-        elif type(each) is dict:
-            made = seen[id(each)] = {}
-            made.update((name, again(cell, depth + 1)) for name, cell in each.items())
-        elif type(each) is tuple:
-            made = tuple(again(cell, depth + 1) for cell in each)
-        elif type(each) is set:
-            made = set(each)
-        elif isinstance(each, Object) and each.kind.kind in ("plain", "data", "named"):
-            made = seen[id(each)] = Object(each.kind, {})
-            made.values.update((name, again(v, depth + 1)) for name, v in each.values.items())
-        else:
-            made = _unchanging(machine, each)
-        seen[id(each)] = made
+        depth += 1
+        if depth > 50:
+            raise machine.limit("this is too deep to be copied")
+        made = seen[id(each)] = _again(machine, each, again, seen)
+        depth -= 1
         return made
 
-    return again(value, 0)
+    return again(value)
+
+
+def _again(machine: Machine, value: Any, cell: Callable[[Any], Any], seen: dict[int, Any]) -> Any:
+    """Return a value again, of cells that are made again; what changes is noted before them."""
+    made: Any
+    if type(value) is list:
+        made = seen[id(value)] = []
+        made.extend(cell(each) for each in value)
+    elif type(value) is dict:
+        made = seen[id(value)] = {}
+        made.update((name, cell(each)) for name, each in value.items())
+    elif type(value) is set:
+        made = set(value)
+    elif type(value) is tuple:
+        made = tuple(map(cell, value))
+    elif isinstance(value, Object) and value.kind.kind in ("plain", "data", "named"):
+        made = seen[id(value)] = Object(value.kind, {})
+        made.values.update((name, cell(each)) for name, each in value.values.items())
+    elif (
+        isinstance(value, Symbolic | Class | Function | Word | range)
+        or (isinstance(value, Object) and value.kind.kind == "enum")
+        or type(value) in SCALARS
+    ):
+        made = value
+    else:
+        raise machine.refusal(f"{kind_of(value)} is not copied here")
+    return made
 
 
 @ours
 def _dataclasses__field(machine: Machine, *, default: Any, default_factory: Any) -> Any:
-    return default if isinstance(default_factory, Class) else Field(default_factory)
+    if (default is MISSING) == (default_factory is MISSING):
+        raise machine.refusal("a field has one default here, or a factory of it")
+    return default if default_factory is MISSING else Field(default_factory)
 
 
 @ours
 def _hidden__replace(machine: Machine, of: Any, changes: dict[str, Any]) -> Any:
     if not isinstance(of, Object) or of.kind.kind not in ("data", "named"):
         raise machine.refusal(f"{kind_of(of)} has no fields to replace")
-    return machine.call(of.kind, **{**of.values, **changes})
+    fields = dict(zip(of.kind.fields, fields_of(of), strict=True))
+    return machine.call(of.kind, **{**fields, **changes})
 
 
 @ours
 def _collections__namedtuple(machine: Machine, name: Any, fields: Any) -> Any:
     given = fields.replace(",", " ").split() if type(fields) is str else listed(machine, fields)
-    if type(name) is not str or any(type(each) is not str for each in given):
-        raise machine.refusal("the names of a named tuple and its fields are known texts")
+    names = [each for each in (name, *given) if type(each) is str and each.isidentifier()]
+    if len({*names[1:]}) < len(given) or any(each.startswith("_") for each in names[1:]):
+        raise machine.refusal("a named tuple and its fields have names that are known")
     return Class(name, "named", (), {}, tuple(given))
 
 

@@ -258,7 +258,8 @@ def _fits_class(
     if not machine.call(library.word("isinstance"), value, kind):
         return False
     if not isinstance(kind, Class):  # int(n): the value itself
-        if len(pattern.patterns) > 1 or pattern.kwd_patterns:
+        several = len(pattern.patterns) > 1 or pattern.kwd_patterns
+        if several or (pattern.patterns and kind.name == "fractions.Fraction"):
             raise machine.refusal("such a case is not followed")
         return all(_fits(machine, each, value, scope, found) for each in pattern.patterns)
     names = [*kind.fields[: len(pattern.patterns)], *pattern.kwd_attrs]

@@ -150,6 +150,10 @@ NATURAL = [
     "return a + 3 * b + (t == (a, b))",
     "b = dataclasses.replace(Pair(k, 1), b=2)\nreturn b.a + b.b + (Pair(1, k) < Pair(1, 2))",
     "v = [Pair(x, i) for i, x in enumerate(q)]\nreturn max(v).b + min(v, key=lambda p: p.b).a",
+    "@dataclass\nclass C:\n    v: int = 1\n@dataclass\nclass A:\n"
+    "    c: C = dataclasses.field(default_factory=C)\n    n: int = dataclasses.field(default=2)\n"
+    "a, b = A(), A(n=k)\na.c.v += k\na.more = 3\nd = dataclasses.replace(a, n=4)\n"
+    "return a.c.v * 9 + b.c.v + a.n + b.n + d.n + d.c.v",
     # modules
     "return bisect.bisect_left([5, 3, 1], -k, key=lambda x: -x) + bisect.bisect(sorted(q), 1)",
     "return sum(itertools.compress(q, [1, 0, 1])) + sum(itertools.filterfalse(lambda x: x > 1, q))",
@@ -175,6 +179,11 @@ RETURNING = [
     "d, s = {0: 1}, {0}\nif laplace(k, 1) > 0:\n    d[1], d[0] = k, 7\n    s.add(5)\n"
     "    if k > 1:\n        del d[0]\n        return len(d) + len(s)\n    return sum(d.values())\n"
     "return sum(d.values()) + len(s)",
+    "d = {5: 1, 0: 0, 1: 0, 2: 0}\ndel d[5]\nfor b in d:\n    if laplace(b, 1) > k:\n"
+    "        d[7] = 1\n        return sum(d.values()) + b\n    d[b] = q.count(b)\n"
+    "return d[0] + 4 * d[1] + 16 * d[2]",
+    "d = {0: 0, 1: 0, 2: 0}\nfor b in d:\n    if laplace(b, 1) > k:\n        d[b] += 5\n"
+    "        return sum(d.values())\n    d[b] += q[0]\nreturn d[0] + 4 * d[1] + 16 * d[2]",
     "try:\n    if laplace(k, 1) > 0:\n        raise ValueError(3)\n    n = 1\n"
     "except ValueError as error:\n    n = error.args[0]\nfinally:\n    k = k + 1\nreturn n + k",
     "try:\n    if laplace(k, 1) > 0:\n        return k\nfinally:\n    q[0] = 9\nreturn q[0]",
