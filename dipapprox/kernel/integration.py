@@ -13,14 +13,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd
 
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.laws import Law
-from dipapprox.kernel.measures import Atom, Component, Form, Measure, Terms, assume, draw
+from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.measures import Atom, Component, Form, Measure, Terms, assume
 from dipapprox.kernel.nodes import Graph, Node
 
 
@@ -38,21 +37,6 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
         else:
             components.append(left)
     return Measure(scalar, tuple(components))
-
-
-def chance(graph: Graph, laws: Mapping[Atom, Law], forms: Iterable[tuple[Form, bool]]) -> Node:
-    """Return the probability that forms of independent samples are >= 0, or > 0 (True)."""
-    measure = Measure(graph.one)
-    for atom, law in laws.items():
-        measure = draw(measure, atom, graph.density(law))
-    for form, strict in forms:
-        if any(atom not in laws for atom, _ in form.terms):
-            raise NotProved("what is decided depends on more than samples")
-        found = assume(graph, measure, form, ">" if strict else ">=")
-        if not found:
-            return graph.zero
-        (measure,) = found
-    return forget(graph, measure, ()).scalar
 
 
 Bound = tuple[Terms, Form]

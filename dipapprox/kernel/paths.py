@@ -13,13 +13,12 @@ from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Number
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.machine import Block, Tree
+from dipapprox.kernel.machine import Block
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, copied, size_of
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
 
@@ -184,27 +183,12 @@ def _noise(path: Path) -> list[tuple[tuple[str, Fraction], Form]]:
     ]
 
 
-class Follower(Walk[Path]):
-    """Follows the blocks of a machine."""
+class Ways(Walk[Path]):
+    """Goes through blocks along all paths."""
 
-    def __init__(self, machine: Rounds) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._machine = machine
         self._ended: list[Path] = []
-
-    def start(self) -> list[Path]:
-        """Return the paths of the body."""
-        path = Path({}, ())
-        if self._machine.round is None:
-            for name in self._machine.inputs:
-                path.store[name] = path.fresh(Read(name))
-        return self._whole(self._machine.body, path, self._machine.first)
-
-    def round(self, values: Mapping[str, Stored], held: Sequence[str]) -> list[Path]:
-        """Return the paths of a round from a store."""
-        return self._whole(
-            self._machine.round or (), self.unchanged(values, held), self._machine.each
-        )
 
     def unchanged(self, values: Mapping[str, Stored], held: Sequence[str]) -> Path:
         """Return the path on which nothing is done; atoms 0, 1, … are what held cells hold."""
@@ -213,37 +197,15 @@ class Follower(Walk[Path]):
             path.store[cell] = path.fresh(Held(cell))
         return path
 
-    def _whole(self, block: Block, path: Path, published: Sequence[str]) -> list[Path]:
+    def through(self, block: Block, path: Path) -> list[Path]:
+        """Return the paths of a block, those that end behind those that do not."""
         self._ended = []
-        found = self._block(block, [path]) + self._ended
-        for path in found:
-            if not set(published) <= path.store.keys():
-                raise NotProved("what is published has no value")
-            path.said += tuple([path.store[name] for name in published])
-        return found
-
-    def _statement(self, statement: Tree, states: list[Path], where: Where) -> list[Path]:
-        match statement:
-            case "set", target, ("cell", name) if name in self._machine.inputs and (
-                self._machine.round is not None
-            ):
-                for path in states:
-                    self._assign(path, self._name(target, path), path.fresh(Read(name)))
-                return states
-        return super()._statement(statement, states, where)
-
-    def _assign(self, state: Path, name: str, value: Stored) -> None:
-        state.store[name] = value
-        if name in self._machine.whenever:
-            spend(len(state.said) // 64)
-            state.said += (value,)
+        return self._block(block, [path]) + self._ended
 
     def _sample(self, state: Path, noise: Noise, mean: Number | Form, where: Where) -> Form:
         family, size, power = noise
         if power != -1:
             raise Refused("a scale that is no multiple of 1 / eps")
-        if isinstance(FAMILIES[family], IntegerFamily) and not self._machine.whole:
-            raise Refused("integer noise beside inputs that are no integers")
         return state.fresh(Sample(family, form_of(mean), size))
 
     def _guarded(self, state: Path, guards: Sequence[Guard]) -> Path:

@@ -7,24 +7,32 @@
 
 Cells, blocks and adjacency are those of `machine`. An input is any number of a domain {"low": end,
 "high": end}; if `whole`, an integer. Without a round the inputs are cells, and the program ends
-after its body. With one it goes round for ever or to an `exit`, and every `set` of a cell to an
-input reads the next number of that stream. Whoever compares two runs sees what is assigned to the
-cells `whenever`, the cells `first` once the body has ended and `each` once a round has, be it by an
-`exit`, and that the program `exit`s. If not `ends`, runs that `exit` are not seen at all; if they
-are, and there is padding, these values are seen in every round after an `exit`, and not it itself.
-Adjacent are runs whose inputs, all of them one after another, are.
+after its body or at an `exit`, which nobody sees. With one it goes round for ever or to an `exit`,
+and every `set` of a cell to an input reads the next number of that stream. Whoever compares two
+runs sees what is assigned to the cells `whenever`, the cells `first` once the body has ended and
+`each` once a round has, be it by an `exit`, and that the program `exit`s. If not `ends`, runs that
+`exit` are not seen at all; if they are, and there is padding, these values are seen in every round
+after an `exit`, and not it itself. Adjacent are runs whose inputs, all of them one after another,
+are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from dipapprox.kernel.adjacency import Adjacency, Range, Value
-from dipapprox.kernel.errors import BadProof
-from dipapprox.kernel.machine import Block, read_adjacency, read_block, read_cell, read_value
+from dipapprox.kernel.adjacency import Adjacency, Number, Range, Value
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.machine import Block, Tree, read_adjacency, read_block, read_cell, read_value
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Path, Read, Ways
 from dipapprox.kernel.reading import as_list, as_name, as_record
+from dipapprox.kernel.states import Stored
+from dipapprox.kernel.walk import Noise, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +118,53 @@ def read_rounds(json: object) -> Rounds:
             raise BadProof("runs that end are not seen, and what they are followed by is")
         padding = tuple(map(read_value, as_list(cells["padding"], "padding")))
     return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends, padding)
+
+
+class Follower(Ways):
+    """Follows the blocks of a machine."""
+
+    def __init__(self, machine: Rounds) -> None:
+        super().__init__()
+        self._machine = machine
+
+    def start(self) -> list[Path]:
+        """Return the paths of the body."""
+        path = Path({}, ())
+        if self._machine.round is None:
+            for name in self._machine.inputs:
+                path.store[name] = path.fresh(Read(name))
+        return self._whole(self._machine.body, path, self._machine.first)
+
+    def round(self, values: Mapping[str, Stored], held: Sequence[str]) -> list[Path]:
+        """Return the paths of a round from a store."""
+        start = self.unchanged(values, held)
+        return self._whole(self._machine.round or (), start, self._machine.each)
+
+    def _whole(self, block: Block, path: Path, published: Sequence[str]) -> list[Path]:
+        found = self.through(block, path)
+        for path in found:
+            if not set(published) <= path.store.keys():
+                raise NotProved("what is published has no value")
+            path.said += tuple([path.store[name] for name in published])
+        return found
+
+    def _statement(self, statement: Tree, states: list[Path], where: Where) -> list[Path]:
+        match statement:
+            case "set", target, ("cell", name) if name in self._machine.inputs and (
+                self._machine.round is not None
+            ):
+                for path in states:
+                    self._assign(path, self._name(target, path), path.fresh(Read(name)))
+                return states
+        return super()._statement(statement, states, where)
+
+    def _assign(self, state: Path, name: str, value: Stored) -> None:
+        state.store[name] = value
+        if name in self._machine.whenever:
+            spend(len(state.said) // 64)
+            state.said += (value,)
+
+    def _sample(self, state: Path, noise: Noise, mean: Number | Form, where: Where) -> Form:
+        if isinstance(FAMILIES[noise[0]], IntegerFamily) and not self._machine.whole:
+            raise Refused("integer noise beside inputs that are no integers")
+        return super()._sample(state, noise, mean, where)

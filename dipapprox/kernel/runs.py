@@ -13,10 +13,10 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample, over
+from dipapprox.kernel.paths import Held, Path, Read, Sample, over
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
 from dipapprox.kernel.regions import ZERO, known_forms
-from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 
@@ -97,7 +97,8 @@ class Runs:
     def word(self, run: Sequence[Turn]) -> Word:
         """Return what a run publishes."""
         said = tuple(value for turn in run for value in turn.path.said)
-        is_told = run[-1].path.ended and self._machine.padding is None
+        machine = self._machine
+        is_told = run[-1].path.ended and machine.round is not None and machine.padding is None
         return (*said, (END,)) if is_told else said
 
     def alike(self, run: Sequence[Turn], parts: Parts) -> Iterator[list[Turn]]:

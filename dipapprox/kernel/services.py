@@ -15,47 +15,26 @@ nothing. The first call brings data, unseen. Two runs are adjacent if one has on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dipapprox.kernel.adjacency import Adjacency, Domain, Range, Value
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, NotProved, Refused
-from dipapprox.kernel.exact import exact_values
-from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import form_of, probabilities
-from dipapprox.kernel.integration import chance
-from dipapprox.kernel.laws import Law
-from dipapprox.kernel.loops import Head, absorbed
+from dipapprox.kernel.adjacency import Domain, Range, Value
+from dipapprox.kernel.errors import BadProof, NotProved
+from dipapprox.kernel.expressions import probabilities
 from dipapprox.kernel.machine import Block, Tree, read_block, read_cell, read_value
-from dipapprox.kernel.measures import HOLDS, Form
-from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Follower, Path, Read, Sample
+from dipapprox.kernel.paths import CERTAIN, Path, Read, Ways
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
-from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.shown import NOTHING, Shown
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.states import Stored, copied
-from dipapprox.kernel.walk import Guard, Where, guards_of
+from dipapprox.kernel.states import copied
+from dipapprox.kernel.walk import Where
 
 MOST_CALLS = 20_000
 """With their arguments."""
 
 Arguments = tuple[Value | None, ...]
 """None stands for any integer of a range."""
-
-NOTHING = ""
-"""What a reply holds that a call does not assign; no value has this name."""
-
-Condition = tuple[str, Value]
-"""A relation, and what something is compared with."""
-
-Said = tuple[Condition, ...]
-
-_End = tuple[Said, tuple[Value, ...]]
-"""What is seen of a call, and what cells hold behind it."""
-
-_NOTHING_READ = Rounds({}, True, Adjacency("all"), (), None, (), (), (), True, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +90,14 @@ def _call(json: object, names: Sequence[str]) -> Call:
     return Call(name, tuple(arguments), record["seen"], body)
 
 
-class Calls(Follower):
+class Calls(Ways):
     """Follows calls, where signs are known."""
 
     def __init__(self, service: Service, signs: Signs) -> None:
-        super().__init__(_NOTHING_READ)
+        super().__init__()
         self._service = service
         self._signs = signs
-        self._graph = Graph()
+        self._shown = Shown(service.replies, signs)
 
     def paths(
         self, call: Call, store: Mapping[str, Value], held: Sequence[str], given: Arguments
@@ -127,8 +106,7 @@ class Calls(Follower):
         start, names = self.unchanged(store, held), [*store, *held]
         for (name, _), value in zip(call.arguments, given, strict=True):
             start.store[name] = start.fresh(Read(name)) if value is None else value
-        self._ended = []
-        found = self._block(call.body, [start]) + self._ended
+        found = self.through(call.body, start)
         for path in found:
             after = path.store
             if call.seen:
@@ -147,71 +125,17 @@ class Calls(Follower):
         neither read nor assigned.
         """
         found, total = [], CERTAIN.scaled(Fraction(-1))
-        shown = [None for _ in self._service.replies] if call.seen else []
-        for (said, after), weight in self.ends(call, store, given, shown, held).items():
-            path = self.unchanged(dict(zip(store, after, strict=True)), held)
-            found.append(replace(path, said=tuple([value for _, value in said]), weight=weight))
+        size = len(self._service.replies) * call.seen
+        begun = dict(store)
+        begun |= {n: v for (n, _), v in zip(call.arguments, given, strict=True) if v is not None}
+        chances = self._shown.chances(call.body, begun, [None] * size, [*store], held)
+        for told, weight in chances.items():
+            path = self.unchanged(dict(zip(store, told[size:], strict=True)), held)
+            found.append(replace(path, said=told[:size], weight=weight))
             total = total + weight
         if not total.numerator.is_zero():
             raise NotProved("a reply is none of its values")
         return found
-
-    def ends(
-        self,
-        call: Call,
-        store: Mapping[str, Value],
-        given: Arguments,
-        shown: Sequence[Condition | None],
-        held: Sequence[str] = (),
-    ) -> dict[tuple[Said, tuple[Value, ...]], Ratio]:
-        """Return with which probabilities replies are as is shown, and cells hold which values.
-
-        If it is None what a reply is, it is told: a value, or of samples those of its domain.
-        """
-        start, sums = self.unchanged(store, held), dict[_End, list[tuple[Ratio, Node]]]()
-        for path in self.paths(call, store, held, given):
-            after = tuple([v for name in store if not isinstance(v := path.store[name], Form)])
-            if len(after) < len(store):
-                raise NotProved("a cell keeps a sample")
-            if any(path.store[name] != start.store[name] for name in held):
-                raise NotProved("a cell that has no value is assigned")
-            parts: list[tuple[Said, tuple[Guard, ...]]] = [((), path.guards)]
-            for value, (_, domain), wanted in zip(
-                path.said, self._service.replies, shown, strict=False
-            ):
-                ways = [wanted] if wanted is not None else _conditions(value, domain)
-                parts = [
-                    ((*said, way), (*guards, *own))
-                    for said, guards in parts
-                    for way in ways
-                    for own in _where(value, *way)
-                ]
-                spend(20 * len(parts))
-            laws = {k: _law(atom) for k, atom in enumerate(path.atoms) if isinstance(atom, Sample)}
-            for said, guards in parts:
-                part = path.weight, chance(self._graph, laws, guards)
-                sums.setdefault((said, after), []).append(part)
-        nodes = {node for own in sums.values() for _, node in own}
-        values = exact_values(self._graph, nodes, self._signs)
-        return {key: sum((w * values[n] for w, n in own), IMPOSSIBLE) for key, own in sums.items()}
-
-    def _loop(self, condition: Tree, body: Block, states: list[Path]) -> list[Path]:
-        def head(path: Path) -> Head[Path]:
-            key = frozenset(path.store.items()), path.atoms, path.guards
-            return key, replace(path, weight=CERTAIN), self._graph.weight(path.weight)
-
-        def turn(path: Path) -> tuple[Iterable[Head[Path]], list[tuple[Path, Node]]]:
-            self._ended = []
-            holds, fails = self._divided(condition, [path])
-            going = map(head, self._block(body, holds))
-            return going, [(end, head(end)[2]) for end in [*fails, *self._ended]]
-
-        before = self._ended
-        left = absorbed(self._graph, map(head, states), turn)
-        values = exact_values(self._graph, [weight for _, weight in left], self._signs)
-        found = [replace(path, weight=values[weight]) for path, weight in left]
-        self._ended = before + [path for path in found if path.ended]
-        return [path for path in found if not path.ended]
 
     def _choose(
         self, state: Path, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
@@ -224,28 +148,3 @@ class Calls(Follower):
                 self._assign(after, self._name(target, state), self._value(tree, state))
                 found.append(after)
         return found
-
-
-def _conditions(value: Stored, domain: Domain) -> list[Condition]:
-    """The values that a reply may have."""
-    if not isinstance(value, Form):
-        return [("=", value)]
-    if isinstance(domain, Range):
-        raise Refused("a reply is a sample that has no bounds")
-    return [("=", each) for each in domain]
-
-
-def _where(value: Stored, relation: str, wanted: Value) -> list[tuple[Guard, ...]]:
-    """The ways in which a value relation another one may hold."""
-    if isinstance(wanted, str) or isinstance(value, str):
-        return [()] if relation == "=" and value == wanted else []
-    form = form_of(value).plus(Form(-Fraction(wanted)))
-    if form.terms:
-        return guards_of(relation, form)
-    return [()] if HOLDS[relation](form.constant, 0) else []
-
-
-def _law(sample: Sample) -> Law:
-    if sample.mean.terms:
-        raise NotProved("a mean that is random")
-    return Law(sample.family, sample.mean.constant, sample.size, -1)

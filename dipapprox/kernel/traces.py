@@ -25,8 +25,9 @@ from dipapprox.kernel.likelier import lost
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE
 from dipapprox.kernel.proofs import positive
-from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
-from dipapprox.kernel.services import NOTHING, Calls, Condition, Said, Service
+from dipapprox.kernel.reading import as_integer, as_list
+from dipapprox.kernel.services import Service
+from dipapprox.kernel.shown import Condition, Shown, read_seen
 from dipapprox.kernel.signs import ALL, Sign, Signs
 
 MOST_STORES = 10_000
@@ -83,9 +84,9 @@ class Runs:
     def __init__(self, service: Service, signs: Signs) -> None:
         self._service = service
         self.signs = signs
-        self._calls = Calls(service, signs)
+        self._shown = Shown(service.replies, signs)
         self._names = [name for name, _ in self._service.cells]
-        self._known: dict[tuple[object, ...], Mapping[tuple[Said, Kept], Ratio]] = {}
+        self._known: dict[tuple[object, ...], Belief] = {}
 
     def adjacent(self, json: object) -> tuple[Belief, Belief]:
         """Return what two adjacent runs come to that go through some events."""
@@ -127,31 +128,23 @@ class Runs:
         arguments = tuple(map(read_value, values))
         if any(v not in domain for v, (_, domain) in zip(arguments, call.arguments, strict=True)):
             raise Refuted("an argument that no call has")
-        shown = []
+        shown = list[Condition]()
         if seen is not None:
             if not call.seen:
                 raise Refuted("replies that nobody sees")
             listed = as_list(seen, "what is seen", len(self._service.replies))
-            shown = list(map(_condition, listed))
+            shown = list(map(read_seen, listed))
         found: dict[Kept, Ratio] = {}
         for store, weight in belief.items():
             spend(100)
             key = number, arguments, store, tuple(shown)
             if key not in self._known:
                 cells = dict(zip(self._names, store, strict=True))
-                self._known[key] = self._calls.ends(call, cells, arguments, shown)
-            for (_, after), chance in self._known[key].items():
+                cells |= zip([name for name, _ in call.arguments], arguments, strict=True)
+                self._known[key] = self._shown.chances(call.body, cells, shown, self._names)
+            for after, chance in self._known[key].items():
                 found[after] = found.get(after, IMPOSSIBLE) + weight * chance
         return {after: weight for after, weight in found.items() if weight.numerator.terms}
-
-
-def _condition(json: object) -> Condition:
-    """Read null for a reply that holds nothing, a value, or {"least": number}, {"most": number}."""
-    if json is None or not isinstance(json, dict) or "name" in json:
-        return "=", NOTHING if json is None else read_value(json)
-    word = "least" if "least" in json else "most"
-    record = as_record(json, "what is seen", (word,))
-    return {"least": ">=", "most": "<="}[word], as_number(record[word], "what is seen")
 
 
 def total_of(belief: Belief) -> Ratio:

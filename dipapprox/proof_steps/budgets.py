@@ -13,18 +13,17 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Read
+from dipapprox.kernel.paths import Read
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.runs import Runs, Turn
 from dipapprox.kernel.states import Stored
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.automata import STATE, machines_of
-from dipapprox.proof_steps.chances import chances_step
 from dipapprox.proof_steps.heads import Way
-from dipapprox.proof_steps.large import large_step
+from dipapprox.proof_steps.large import chances_step, large_step
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, Search
@@ -264,7 +263,7 @@ def _between(
 
     if known.eps is not None:
         lost = None if not bounds.fails and bounds.serves is None else bounds.fails
-        return chances_step(machine, 1, places, is_meant, known.eps, lost), lost
+        return chances_step(machine, places, known.output, known.eps, lost), lost
     values = [known.output.get(name) for name in machine.first]
     numbers = {k: Fraction(v) for k, v in enumerate(values) if isinstance(v, int | Fraction)}
     return large_step(machine, 1, places, is_meant, numbers, limits)

@@ -9,9 +9,9 @@ from math import ceil, floor
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Path, Read, Sample, number_form
+from dipapprox.kernel.paths import Path, Read, Sample, number_form
 from dipapprox.kernel.regions import known_forms
-from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits

@@ -1,8 +1,9 @@
-"""Two inputs between which an output loses much as eps grows: a step of the rule `ray`.
+"""Two inputs between which an output loses much: a step of the rules `ray` and `chances`.
 
-In: a machine with rounds, how many turns are taken, and what is read in them. Of all runs of so
+As eps grows: in, a machine, how many turns are taken, and what is read in them. Of all runs of so
 many turns that publish the same, the one that needs the least noise at the first inputs is the
-one that is possible there; multipliers show what all of them need at the second.
+one that is possible there; multipliers show what all of them need at the second. At one eps, or as
+it vanishes, the kernel finds how likely an output is.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.budget import budget as bounded
+from dipapprox.kernel.chances import chances
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Inputs, Runs, Turn, is_whole
+from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.proof_steps.least_noise import Solved, is_light, never, solved
-from dipapprox.proof_steps.machines import Json
-from dipapprox.proof_steps.rays import MOST_ALIKE, step_fields
+from dipapprox.proof_steps.machines import Json, number_json, value_json
+from dipapprox.proof_steps.rays import MOST_ALIKE, Ray, inputs_json, step_fields
 from dipapprox.proof_steps.whole_runs import (
     Shown,
     Whole,
@@ -90,18 +94,60 @@ def large_step(
         rows, least = _needed(runs, machine, run, shown_at(whole, noise), second, limits)
         if least is not None and (least <= cost or (best is not None and best[1] >= least - cost)):
             continue
-        ray = {
-            name: [(a, b - a) for a, b in zip(values, second[name], strict=True)]
-            for name, values in first.items()
-        }
         pairs = list(zip(found.noise, toward, strict=True))
-        step: Json = {**step_fields("large", paths, ray, pairs), "parts": [], "multipliers": rows}
+        step: Json = {
+            **step_fields("large", paths, _ray(*places), pairs),
+            "parts": [],
+            "multipliers": rows,
+        }
         if least is None:
             return step, None
         best = step, least - cost
     if best is None:
         raise NoCertificate("nothing is lost between the inputs that were found")
     return best
+
+
+def chances_step(
+    machine: Rounds,
+    places: tuple[Numbers, Numbers],
+    output: Mapping[str, Value],
+    eps: Fraction,
+    budget: Fraction | None,
+) -> Json:
+    """Return a step: at this eps no budget serves that is less.
+
+    Args:
+        machine: The machine, without rounds.
+        places: As of `large_step`.
+        output: What is published, by name.
+        eps: Where, or 0 where it vanishes.
+        budget: What is lost; None for more than any number.
+
+    Raises:
+        NoCertificate: If it is not known what is published.
+        NotProved: If the kernel does not follow, or so much is not lost.
+    """
+    if not set(machine.first) <= output.keys():
+        raise NoCertificate("random numbers are published")
+    step: dict[str, Json] = {
+        "rule": "chances",
+        "from": [],
+        "inputs": inputs_json(_ray(*places)),
+        "seen": [value_json(output[name]) for name in machine.first],
+        "budget": None if budget is None else number_json(budget),
+        "eps": number_json(eps),
+    }
+    with bounded():
+        chances(machine, step)
+    return step
+
+
+def _ray(first: Numbers, second: Numbers) -> Ray:
+    return {
+        name: [(a, b - a) for a, b in zip(values, second[name], strict=True)]
+        for name, values in first.items()
+    }
 
 
 def runs_of(

@@ -12,10 +12,10 @@ from itertools import product
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Changes, Follower, Path, between, number_form, over
+from dipapprox.kernel.paths import Changes, Path, between, number_form, over
 from dipapprox.kernel.quiet import Cells, Quiet, reads_of, second_atoms
 from dipapprox.kernel.regions import known_forms, same_atoms
-from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import Head, Heads

@@ -35,6 +35,9 @@ from dipapprox.proof_steps.whole_runs import (
 MOST_ALIKE = 200
 """Runs that publish the same."""
 
+Ray = Mapping[str, Sequence[Pair]]
+"""By input the numbers that are read of it, each with what it grows by."""
+
 _ZERO = Fraction(0)
 
 
@@ -95,19 +98,23 @@ def ray_step(
 def step_fields(
     eps: str,
     paths: Sequence[int],
-    ray: Mapping[str, Sequence[Pair]],
+    ray: Ray,
     noise: Sequence[Pair],
 ) -> dict[str, Json]:
     """Return the fields of a step, but for parts and multipliers."""
-    read: list[Json] = [[name, _pairs_json(own)] for name, own in ray.items()]
     return {
         "rule": "ray",
         "from": [],
         "eps": eps,
         "paths": list(paths),
-        "inputs": read,
+        "inputs": inputs_json(ray),
         "noise": _pairs_json(noise),
     }
+
+
+def inputs_json(ray: Ray) -> Json:
+    """Return the inputs of a step."""
+    return [[name, _pairs_json(own)] for name, own in ray.items()]
 
 
 def _pairs_json(pairs: Sequence[Pair]) -> Json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 
 from dipapprox.kernel.balls import precision
-from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.exact import exact_values
-from dipapprox.kernel.integration import chance
+from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.measures import Form
-from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.measures import Form, Measure, assume, draw
+from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower
 from tests.kernel.graphs import ONE, law
@@ -42,6 +43,19 @@ def conditions(source: random.Random, samples: int, integers: bool) -> Condition
     return found
 
 
+def chance(graph: Graph, laws: list[Law], forms: Iterable[tuple[Form, bool]]) -> Node:
+    """The probability that forms of independent samples are >= 0, or > 0 (True)."""
+    measure = Measure(graph.one)
+    for atom, own in enumerate(laws):
+        measure = draw(measure, atom, graph.density(own))
+    for form, strict in forms:
+        found = assume(graph, measure, form, ">" if strict else ">=")
+        if not found:
+            return graph.zero
+        (measure,) = found
+    return forget(graph, measure, ()).scalar
+
+
 def told(laws: list[Law], asked: Conditions) -> float | None:
     """What the kernel says, in closed form; None if it refuses."""
     graph = Graph()
@@ -50,7 +64,7 @@ def told(laws: list[Law], asked: Conditions) -> float | None:
         for a, b, strict in asked
     ]
     try:
-        scalar = chance(graph, dict(enumerate(laws)), forms)
+        scalar = chance(graph, laws, forms)
         found = exact_values(graph, [scalar], Signs.at(ONE))[scalar]
     except Refused:
         return None
@@ -113,10 +127,6 @@ def test_real_numbers_are_integrated(samples: int) -> None:
     assert counts[False] > 20
 
 
-def test_only_samples_have_chances() -> None:
-    form = Form(Fraction(0), ((0, ONE), (1, ONE)))
-    with pytest.raises(NotProved, match="more than samples"):
-        chance(Graph(), {0: law("Lap")}, [(form, True)])
+def test_what_is_never_so_has_no_chance() -> None:
     graph = Graph()
-    never = Form(Fraction(-1)), False
-    assert chance(graph, {0: law("Lap")}, [never]) == graph.zero
+    assert chance(graph, [law("Lap")], [(Form(Fraction(-1)), False)]) == graph.zero

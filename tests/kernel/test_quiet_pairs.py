@@ -9,9 +9,8 @@ import pytest
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower
 from dipapprox.kernel.quiet import Quiet, read_quiet, second_atoms
-from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 
 READ = ["set", ["cell", "v"], ["cell", "q"]]
 DRAWN = ["draw", ["cell", "r"], "Lap", ["cell", "v"], [4, -1]]

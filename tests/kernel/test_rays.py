@@ -11,7 +11,7 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Options
-from dipapprox.kernel.errors import NotProved, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.automata import machines_of
@@ -358,9 +358,8 @@ def likelier(machine: dict[str, Any], **fields: Any) -> Budgets:
         "rule": "chances",
         "from": [],
         "eps": 0,
-        "paths": [1],
         "inputs": [["q", [[0, 1]]]],
-        "shown": [],
+        "seen": [0],
         "budget": 1,
         **fields,
     }
@@ -402,8 +401,11 @@ def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
         ({"inputs": [["q", [[1, -1]]]]}, "so much likelier"),
         ({"inputs": [["q", [[0, 2]]]]}, "leaves the bounds"),
         ({"inputs": [["q", [[0, "1/2"]]]]}, "so much likelier"),
-        ({"paths": [0]}, "so much likelier"),
-        ({"shown": [[0, 1]]}, "bounds"),
+        ({"seen": [1]}, "so much likelier"),
+        ({"seen": [2]}, "so much likelier"),
+        ({"seen": [None]}, "so much likelier"),
+        ({"seen": [{"most": "-1/2"}]}, "so much likelier"),
+        ({"seen": []}, "what is seen"),
     ],
 )
 def test_forged_chances_are_refuted(fields: dict[str, Any], why: str) -> None:
@@ -416,15 +418,17 @@ def test_what_is_impossible_is_no_quotient() -> None:
         likelier(alone("LapPlus", False), inputs=[["q", [["1/2", "1/2"]]]])
 
 
-def test_chances_of_numbers_are_those_between_bounds() -> None:
+def test_chances_of_numbers_are_those_on_one_side() -> None:
     machine = alone("Lap", False)
     machine["body"] = [machine["body"][0], ["set", ["cell", "out"], ["cell", "x"]]]
-    found = likelier(machine, paths=[0], shown=[[-1, 0]], eps=1, budget="99/100")
-    assert found == Budgets(None, Fraction(99, 100), at_any=False)
+    less = {"seen": [{"most": 0}], "eps": 1, "budget": 1}
+    assert likelier(machine, **less) == Budgets(None, Fraction(1), at_any=False)
+    for fields in ({"budget": "101/100"}, {"seen": [{"least": 0}]}, {"seen": [{"most": "1/2"}]}):
+        with pytest.raises(Refuted):
+            likelier(machine, **{**less, **fields})
+    # One number has the probability 0.
     with pytest.raises(Refuted):
-        likelier(machine, paths=[0], shown=[[-1, 1]], eps=1, budget="99/100")
-    with pytest.raises(Refuted):
-        likelier(machine, paths=[0], shown=[[0, -1]], eps=1, budget="1/100")
+        likelier(machine, **{**less, "seen": [0]})
 
 
 def test_all_runs_that_publish_the_same_count() -> None:
@@ -433,7 +437,45 @@ def test_all_runs_that_publish_the_same_count() -> None:
     above = ["if", [">", ["cell", "x"], 1], [["set", ["cell", "out"], 0]], machine["body"][1][2]]
     machine["body"][1][2] = [above]
     with pytest.raises(Refuted):
-        likelier(machine, paths=[2], budget="1/2")
+        likelier(machine, budget="1/2")
+
+
+def test_chances_are_those_of_programs_that_publish_in_the_end() -> None:
+    turning = {**alone("Lap", False), "round": []}
+    early = alone("Lap", False)
+    early["published"] = {**early["published"], "whenever": ["out"]}
+    unseen = alone("Lap", False)
+    unseen["published"] = {**unseen["published"], "ends": False}
+    for machine in (turning, early, unseen):
+        with pytest.raises(Refused, match="more is seen"):
+            likelier(machine)
+
+
+def test_nobody_sees_that_a_program_without_rounds_exits() -> None:
+    """On one side of the threshold the program exits, but shows the same."""
+    machine = alone("Lap", False)
+    machine["body"] = [
+        ["set", ["cell", "out"], 0],
+        machine["body"][0],
+        ["if", [">", ["cell", "x"], 0], [["exit"]], []],
+    ]
+    with pytest.raises(Refuted, match="so much likelier"):
+        likelier(machine)
+    machine["inputs"][0][1] = {"low": None, "high": None}
+    step = {
+        "rule": "ray",
+        "from": [],
+        "eps": "every",
+        "parts": [],
+        "paths": [0],
+        "inputs": [["q", [[0, 1]]]],
+        "noise": [[-1, 0]],
+    }
+    for rows in ([[[[0, 1]]]], [[[]], [[]]], [[[[0, 1]]], [[[0, 1]]]]):
+        for run in (0, 1):
+            forged = {**step, "paths": [run], "noise": [[2 * run - 1, 0]], "multipliers": rows}
+            with pytest.raises(NotProved):
+                replay(machine, {"verdict": "Not_DP", "budget": 0}, [forged])
 
 
 VANISHING = """
