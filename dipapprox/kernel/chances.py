@@ -8,14 +8,14 @@ from typing import Any
 
 from dipapprox.kernel.adjacency import Range
 from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.likelier import lost
-from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import IMPOSSIBLE, over
+from dipapprox.kernel.paths import IMPOSSIBLE
 from dipapprox.kernel.reading import as_list
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import STEPS, read_inputs
-from dipapprox.kernel.shown import Shown, read_seen
+from dipapprox.kernel.services import Shown, read_seen
 from dipapprox.kernel.signs import ALL, Signs
 
 
@@ -31,7 +31,7 @@ def chances(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         raise Refused("more is seen than what cells show in the end")
     inputs = read_inputs(machine, step["inputs"], large=True)
     listed = as_list(step["seen"], "what is seen", len(machine.first))
-    shown = Shown([(name, Range(None, None)) for name in machine.first], Signs(ALL))
+    shown = Shown([(name, Range(None, None)) for name in machine.first], (), (), Signs(ALL))
     totals = []
     for at in (0, 1):
         place = {STEPS: Form(Fraction(at))}

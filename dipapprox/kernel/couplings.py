@@ -45,15 +45,14 @@ from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.forms import Form, Stored, only
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.paths import IMPOSSIBLE, Beside, Held, Path, Read, Sample, number_form
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_word
 from dipapprox.kernel.services import Arguments, Calls, Service
 from dipapprox.kernel.signs import ALL, Sign, Signs
-from dipapprox.kernel.states import Stored
 
 ZERO = Fraction(0)
 
@@ -101,7 +100,6 @@ class _Couplings:
     def __init__(self, service: Service, signs: Signs, step: Mapping[str, Any]) -> None:
         self._service = service
         self._signs = signs
-        self._calls = Calls(service, signs)
         self._known: dict[tuple[_Store, int, Arguments | None], list[tuple[Path, _Store]]] = {}
         self.budget = as_number(step["budget"], "a budget")
         if self.budget < 0:
@@ -112,6 +110,7 @@ class _Couplings:
         if not all(isinstance(value, int) for value in first):
             raise Refuted("what is held is no integer at first, or no cell")
         self._open = tuple(cells)
+        self._calls = Calls(service, self._held, signs)
         self._asked: list[tuple[int, Arguments, list[tuple[Fraction, ...]]]] = []
         self._exact = set[int]()
         ways = as_list(step["followed"], "calls", len(service.calls))
@@ -161,15 +160,11 @@ class _Couplings:
         """The paths of a call from a store, or of none, each with the store that it leads to."""
         key = store, number, given
         if key not in self._known:
-            values = dict(zip(self._open, store, strict=True))
             call, follow = self._service.calls[number], self._calls.paths
             if number in self._exact:
                 follow = self._calls.exactly
-            paths = (
-                [self._calls.unchanged(values, self._held)]
-                if given is None
-                else follow(call, values, self._held, given)
-            )
+            nothing = [self._calls.nothing_done(store)]
+            paths = nothing if given is None else follow(call, store, given)
             self._known[key] = [(path, self._after(path)) for path in paths]
         return self._known[key]
 

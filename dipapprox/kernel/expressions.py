@@ -12,10 +12,9 @@ from dipapprox.kernel.adjacency import Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.forms import Form, Store, Stored, size_of
 from dipapprox.kernel.machine import Tree
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.states import Store, Stored, size_of
 
 
 def name_of(cell: Tree, store: Store, turn: int) -> str:

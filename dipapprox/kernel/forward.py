@@ -20,15 +20,16 @@ from dipapprox.kernel.adjacency import Input, Number, Value, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.expressions import probabilities
+from dipapprox.kernel.forms import Form, Stored, copied
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Block, Machine, Tree, read_input
-from dipapprox.kernel.measures import Component, Form, Measure, assume, draw
+from dipapprox.kernel.measures import Component, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.reading import as_list, ascending
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.states import State, Stored, canonical, copied, held
+from dipapprox.kernel.states import State, canonical, held
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from math import gcd
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.measures import Atom, Component, Form, Measure, Terms, assume
+from dipapprox.kernel.forms import Atom, Form
+from dipapprox.kernel.measures import Component, Measure, Terms, assume
 from dipapprox.kernel.nodes import Graph, Node
 
 

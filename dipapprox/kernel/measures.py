@@ -20,52 +20,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
-from operator import eq, ge, gt, itemgetter, le, lt, ne
+from operator import itemgetter
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.forms import HOLDS, Atom, Form
 from dipapprox.kernel.nodes import Graph, Node
-
-Atom = int
-"""A sample, by its number in a measure."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """constant + sum of coefficient * sample, coefficients != 0, by ascending sample."""
-
-    constant: Fraction
-    terms: tuple[tuple[Atom, Fraction], ...] = ()
-
-    def plus(self, other: Form) -> Form:
-        """self + other."""
-        if not other.terms:
-            return Form(self.constant + other.constant, self.terms)
-        found = dict(self.terms)
-        for atom, coefficient in other.terms:
-            found[atom] = found.get(atom, Fraction(0)) + coefficient
-        terms = tuple(sorted((atom, c) for atom, c in found.items() if c))
-        return Form(self.constant + other.constant, terms)
-
-    def scaled(self, factor: Fraction) -> Form:
-        """factor * self."""
-        if not factor:
-            return Form(Fraction(0))
-        return Form(factor * self.constant, tuple([(a, factor * c) for a, c in self.terms]))
-
-
-def only(atom: Atom) -> Form:
-    """Return the form that is one sample."""
-    return Form(Fraction(0), ((atom, Fraction(1)),))
-
 
 Terms = tuple[tuple[Atom, int], ...]
 """A form without its constant: primitive integers."""
 
 Inequality = tuple[Terms, Fraction]
 """Such a form, and what it is at most."""
-
-HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 
 
 @dataclass(frozen=True, slots=True)

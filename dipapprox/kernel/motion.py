@@ -42,10 +42,9 @@ from dipapprox.kernel.adjacency import Number, Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.expressions import form_of, number_of
+from dipapprox.kernel.forms import Form, Stored, copied
 from dipapprox.kernel.laws import FAMILIES, RealFamily
 from dipapprox.kernel.machine import Machine, Tree
-from dipapprox.kernel.measures import Form
-from dipapprox.kernel.states import Stored, copied
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
 
 MOST_STARTS = 20_000

@@ -16,10 +16,9 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.forms import Form, Stored, copied, only, over, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block
-from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.states import Stored, copied, size_of
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
 
 CERTAIN, IMPOSSIBLE = Ratio.constant(Fraction(1)), Ratio.constant(Fraction(0))
@@ -75,19 +74,6 @@ class Path:
         spend(len(self.atoms) // 16)
         self.atoms = (*self.atoms, atom)
         return only(len(self.atoms) - 1)
-
-
-def over(form: Form, forms: Sequence[Form] | Mapping[int, Form]) -> Form:
-    """Put forms in the place of atoms."""
-    constant, found = form.constant, dict[int, Fraction]()
-    for atom, coefficient in form.terms:
-        own = forms[atom]
-        if own.terms or own.constant:
-            spend(size_of(own) + size_of(constant) + size_of(coefficient))
-            constant += coefficient * own.constant
-            for other, factor in own.terms:
-                found[other] = found.get(other, 0) + coefficient * factor
-    return Form(constant, tuple(sorted([(atom, c) for atom, c in found.items() if c])))
 
 
 def number_form(value: Stored | None) -> Form:

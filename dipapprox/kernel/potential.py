@@ -52,10 +52,10 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.forms import Form, Stored, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, number_form, over
+from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, number_form
 from dipapprox.kernel.quiet import Cells, Quiet, read_quiet
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
 from dipapprox.kernel.regions import (
@@ -68,7 +68,6 @@ from dipapprox.kernel.regions import (
     with_regions,
 )
 from dipapprox.kernel.rounds import Follower, Rounds
-from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 
 MOST_NODES = 100_000

@@ -15,9 +15,10 @@ from itertools import pairwise
 from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.forward import Cuts, Run
 from dipapprox.kernel.integration import forget
-from dipapprox.kernel.measures import Form, Measure, assume
+from dipapprox.kernel.measures import Measure, assume
 from dipapprox.kernel.nodes import Graph, Node
 
 Label = tuple[Value | None, ...]

@@ -29,9 +29,9 @@ from fractions import Fraction
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.forms import Form, Stored, only, over
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Changes, Held, Path, Read, Sample, number_form, over
+from dipapprox.kernel.paths import Changes, Held, Path, Read, Sample, number_form
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.regions import (
     contradiction,
@@ -39,7 +39,6 @@ from dipapprox.kernel.regions import (
     same_atoms,
 )
 from dipapprox.kernel.rounds import Follower, Rounds
-from dipapprox.kernel.states import Stored
 
 Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
 """Values of cells, and others that are held."""

@@ -48,10 +48,10 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Sample, over
+from dipapprox.kernel.paths import Sample
 from dipapprox.kernel.reading import as_list, as_word
 from dipapprox.kernel.regions import ZERO, combined
 from dipapprox.kernel.rounds import Rounds

@@ -20,11 +20,10 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Atom, Changes, Path, Sample, between
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
-from dipapprox.kernel.states import size_of
 from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)

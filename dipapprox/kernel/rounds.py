@@ -26,12 +26,11 @@ from math import ceil, floor
 from dipapprox.kernel.adjacency import Adjacency, Number, Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree, read_adjacency, read_block, read_cell, read_value
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Ways
 from dipapprox.kernel.reading import as_list, as_name, as_record
-from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Noise, Where
 
 

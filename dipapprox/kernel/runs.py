@@ -11,13 +11,12 @@ from math import lcm
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.forms import Form, Stored, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Held, Path, Read, Sample, over
+from dipapprox.kernel.paths import Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
 from dipapprox.kernel.regions import ZERO, known_forms
 from dipapprox.kernel.rounds import Follower, Rounds
-from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 
 MOST_ROUNDS = 2_000

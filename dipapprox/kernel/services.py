@@ -18,16 +18,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 
-from dipapprox.kernel.adjacency import Domain, Range, Value
-from dipapprox.kernel.errors import BadProof, NotProved
-from dipapprox.kernel.expressions import probabilities
-from dipapprox.kernel.machine import Block, Tree, read_block, read_cell, read_value
-from dipapprox.kernel.paths import CERTAIN, Path, Read, Ways
-from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
-from dipapprox.kernel.shown import NOTHING, Shown
+from dipapprox.kernel.adjacency import Adjacency, Domain, Range, Value
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.expressions import form_of, probabilities
+from dipapprox.kernel.forms import Form, Stored, copied
+from dipapprox.kernel.forward import Ended, Run
+from dipapprox.kernel.machine import Block, Machine, Tree, read_block, read_cell, read_value
+from dipapprox.kernel.measures import Measure
+from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Path, Read, Ways
+from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.states import copied
+from dipapprox.kernel.states import State
 from dipapprox.kernel.walk import Where
 
 MOST_CALLS = 20_000
@@ -35,6 +42,14 @@ MOST_CALLS = 20_000
 
 Arguments = tuple[Value | None, ...]
 """None stands for any integer of a range."""
+
+NOTHING = ""
+"""What a cell shows that is not assigned; no value has this name."""
+
+Condition = tuple[str, Value]
+"""A relation, and what something is compared with."""
+
+_NOTHING_RUN = Machine((), (), (), Adjacency("all"), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +105,104 @@ def _call(json: object, names: Sequence[str]) -> Call:
     return Call(name, tuple(arguments), record["seen"], body)
 
 
+class Shown(Run):
+    """Runs blocks forward, for how likely it is what some cells show in the end.
+
+    Ends of runs are disjoint and leave nothing out (`forward`). Where what is seen is so, of a
+    sample an inequality, is a part of each; all samples are integrated out.
+
+    Args:
+        cells: These cells, and what they may hold.
+        kept: Cells that hold values in the end.
+        unknown: Cells that are neither read nor assigned.
+        signs: Of weights.
+    """
+
+    def __init__(
+        self,
+        cells: Sequence[tuple[str, Domain]],
+        kept: Sequence[str],
+        unknown: Sequence[str],
+        signs: Signs,
+    ) -> None:
+        super().__init__(_NOTHING_RUN, signs, Graph())
+        self._cells, self._kept, self._unknown = cells, kept, unknown
+        self._seen: Sequence[Condition | None] = ()
+
+    def chances(
+        self, block: Block, store: Mapping[str, Value], seen: Sequence[Condition | None]
+    ) -> dict[tuple[Value, ...], Ratio]:
+        """Return how likely it is that the first cells show what is seen; and what is kept.
+
+        If it is None what a cell shows, it is told, first: of samples each value of the domain.
+        """
+        self._ended, self._seen = [], seen
+        self._block((*block, ("exit",)), [State(dict(store), Measure(self.graph.one))])
+        sums: dict[tuple[Value, ...], list[Node]] = {}
+        for end in self._ended:
+            sums.setdefault(end.finite, []).append(end.measure.scalar)
+        values = exact_values(self.graph, chain(*sums.values()), self._signs)
+        return {told: sum((values[n] for n in own), IMPOSSIBLE) for told, own in sums.items()}
+
+    def _end(self, state: State) -> None:
+        store, kept = state.store, list[Value]()
+        for name in self._kept:
+            value = store.get(name)
+            if value is None or isinstance(value, Form):
+                raise NotProved(f"a call leaves nothing in '{name}', or it keeps a sample")
+            kept.append(value)
+        if any(name in store for name in self._unknown):
+            raise NotProved("a cell that has no value is assigned")
+        parts: list[tuple[tuple[Value, ...], Measure]] = [((), state.measure)]
+        for (name, domain), wanted in zip(self._cells, self._seen, strict=False):
+            shown, ways = store.get(name, NOTHING), list[tuple[tuple[Value, ...], Condition]]()
+            if wanted is not None:
+                ways.append(((), wanted))
+            elif not isinstance(shown, Form):
+                ways.append(((shown,), ("=", shown)))
+            elif isinstance(domain, Range):
+                raise Refused("a reply is a sample that has no bounds")
+            else:
+                ways += [((value,), ("=", value)) for value in domain]
+            parts = [
+                ((*told, *own), part)
+                for told, measure in parts
+                for own, condition in ways
+                for part in self._where(measure, shown, *condition)
+            ]
+            spend(20 * len(parts))
+        for told, part in parts:
+            scalar = self._without(part, frozenset()).scalar
+            self._ended.append(Ended((*told, *kept), (), Measure(scalar)))
+
+    def _where(self, measure: Measure, shown: Stored, relation: str, value: Value) -> list[Measure]:
+        """Return the parts of a measure where what is shown is in a relation to a value."""
+        if isinstance(shown, str) or isinstance(value, str):
+            return [measure] if relation == "=" and shown == value else []
+        return self._assume(measure, form_of(shown).plus(Form(-Fraction(value))), relation)
+
+
+def read_seen(json: object) -> Condition:
+    """Read null for what holds nothing, a value, or {"least": number}, {"most": number}."""
+    if json is None or not isinstance(json, dict) or "name" in json:
+        return "=", NOTHING if json is None else read_value(json)
+    word = "least" if "least" in json else "most"
+    record = as_record(json, "what is seen", (word,))
+    return {"least": ">=", "most": "<="}[word], as_number(record[word], "what is seen")
+
+
 class Calls(Ways):
-    """Follows calls, where signs are known."""
+    """Follows calls, where signs are known; the other cells have values, some are `held`."""
 
-    def __init__(self, service: Service, signs: Signs) -> None:
+    def __init__(self, service: Service, held: Sequence[str], signs: Signs) -> None:
         super().__init__()
-        self._service = service
-        self._signs = signs
-        self._shown = Shown(service.replies, signs)
+        self._service, self._held, self._signs = service, held, signs
+        self._open = [name for name, _ in service.cells if name not in held]
+        self._shown = Shown(service.replies, self._open, held, signs)
 
-    def paths(
-        self, call: Call, store: Mapping[str, Value], held: Sequence[str], given: Arguments
-    ) -> list[Path]:
+    def paths(self, call: Call, store: Sequence[Value], given: Arguments) -> list[Path]:
         """Return the paths of a call; atoms 0, 1, … are what cells held, then the arguments."""
-        start, names = self.unchanged(store, held), [*store, *held]
+        start = self.nothing_done(store)
         for (name, _), value in zip(call.arguments, given, strict=True):
             start.store[name] = start.fresh(Read(name)) if value is None else value
         found = self.through(call.body, start)
@@ -111,14 +210,12 @@ class Calls(Ways):
             after = path.store
             if call.seen:
                 path.said = tuple([after.get(name, NOTHING) for name, _ in self._service.replies])
-            if not after.keys() >= set(names):
+            if any(name not in after for name, _ in self._service.cells):
                 raise NotProved("a call leaves nothing in a cell")
-            path.store = {name: after[name] for name in names}
+            path.store = {name: after[name] for name, _ in self._service.cells}
         return found
 
-    def exactly(
-        self, call: Call, store: Mapping[str, Value], held: Sequence[str], given: Arguments
-    ) -> list[Path]:
+    def exactly(self, call: Call, store: Sequence[Value], given: Arguments) -> list[Path]:
         """Return paths without samples, one for all that ends with the same values.
 
         Their weights are probabilities, exactly: samples are integrated out. What is held is
@@ -126,16 +223,19 @@ class Calls(Ways):
         """
         found, total = [], CERTAIN.scaled(Fraction(-1))
         size = len(self._service.replies) * call.seen
-        begun = dict(store)
-        begun |= {n: v for (n, _), v in zip(call.arguments, given, strict=True) if v is not None}
-        chances = self._shown.chances(call.body, begun, [None] * size, [*store], held)
+        pairs = [*zip(self._open, store, strict=True)]
+        pairs += [(n, v) for (n, _), v in zip(call.arguments, given, strict=True) if v is not None]
+        chances = self._shown.chances(call.body, dict(pairs), [None] * size)
         for told, weight in chances.items():
-            path = self.unchanged(dict(zip(store, told[size:], strict=True)), held)
-            found.append(replace(path, said=told[:size], weight=weight))
+            found.append(replace(self.nothing_done(told[size:]), said=told[:size], weight=weight))
             total = total + weight
         if not total.numerator.is_zero():
             raise NotProved("a reply is none of its values")
         return found
+
+    def nothing_done(self, store: Sequence[Value]) -> Path:
+        """Return the path on which nothing is done."""
+        return self.unchanged(dict(zip(self._open, store, strict=True)), self._held)
 
     def _choose(
         self, state: Path, target: Tree, options: Sequence[Tree], proportional: bool, where: Where

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.measures import Atom, Component, Form, Measure
-
-MOST_DIGITS = 1 << 12
-"""Most bits of a number that is computed with."""
-
-MOST_SAMPLES = 5_000
-"""Most samples that a cell holds a sum of."""
-
-Stored = Value | Form
-"""A number, a named value, or a linear form that has samples."""
-
-Store = Mapping[str, Stored]
+from dipapprox.kernel.forms import Atom, Form, Stored
+from dipapprox.kernel.measures import Component, Measure
 
 
 @dataclass(slots=True)
@@ -28,12 +16,6 @@ class State:
 
     store: dict[str, Stored]
     measure: Measure
-
-
-def copied(store: Store) -> dict[str, Stored]:
-    """Return a copy; copies are what takes the most memory."""
-    spend(50 + 4 * len(store))
-    return dict(store)
 
 
 def held(state: State) -> set[Atom]:
@@ -76,17 +58,3 @@ def _renamed(component: Component, order: Mapping[int, int]) -> Component:
     functions = [(order[a], f) for a, f in component.functions]
     bounds = [(tuple(sorted([(order[a], c) for a, c in own])), m) for own, m in component.bounds]
     return Component(tuple(sorted(functions)), tuple(sorted(bounds)))
-
-
-def size_of(value: Stored) -> int:
-    """Return how long a value is, in words of 64 bits."""
-    if isinstance(value, str):
-        return 1
-    if isinstance(value, Form):
-        if len(value.terms) > MOST_SAMPLES:
-            raise Refused(f"a sum of more than {MOST_SAMPLES} samples")
-        return 1 + sum([size_of(coefficient) for _, coefficient in value.terms])
-    bits = value.numerator.bit_length() + value.denominator.bit_length()
-    if bits > MOST_DIGITS:
-        raise Refused("a number that is too long")
-    return 1 + bits // 64

@@ -26,8 +26,7 @@ from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE
 from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list
-from dipapprox.kernel.services import Service
-from dipapprox.kernel.shown import Condition, Shown, read_seen
+from dipapprox.kernel.services import Condition, Service, Shown, read_seen
 from dipapprox.kernel.signs import ALL, Sign, Signs
 
 MOST_STORES = 10_000
@@ -84,8 +83,8 @@ class Runs:
     def __init__(self, service: Service, signs: Signs) -> None:
         self._service = service
         self.signs = signs
-        self._shown = Shown(service.replies, signs)
-        self._names = [name for name, _ in self._service.cells]
+        self._names = [name for name, _ in service.cells]
+        self._shown = Shown(service.replies, self._names, (), signs)
         self._known: dict[tuple[object, ...], Belief] = {}
 
     def adjacent(self, json: object) -> tuple[Belief, Belief]:
@@ -141,7 +140,7 @@ class Runs:
             if key not in self._known:
                 cells = dict(zip(self._names, store, strict=True))
                 cells |= zip([name for name, _ in call.arguments], arguments, strict=True)
-                self._known[key] = self._shown.chances(call.body, cells, shown, self._names)
+                self._known[key] = self._shown.chances(call.body, cells, shown)
             for after, chance in self._known[key].items():
                 found[after] = found.get(after, IMPOSSIBLE) + weight * chance
         return {after: weight for after, weight in found.items() if weight.numerator.terms}

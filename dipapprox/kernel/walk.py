@@ -15,9 +15,8 @@ from dipapprox.kernel.adjacency import Number
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.expressions import form_of, name_of, value_of
+from dipapprox.kernel.forms import HOLDS, Form, Stored, size_of
 from dipapprox.kernel.machine import Block, Tree
-from dipapprox.kernel.measures import HOLDS, Form
-from dipapprox.kernel.states import Stored, size_of
 
 MOST_STATES = 50_000
 """Most states at a time."""

@@ -12,12 +12,11 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.paths import Read
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.runs import Runs, Turn
-from dipapprox.kernel.states import Stored
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed

@@ -8,11 +8,10 @@ from itertools import permutations, product
 from math import ceil, floor
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.paths import Path, Read, Sample, number_form
 from dipapprox.kernel.regions import known_forms
 from dipapprox.kernel.rounds import Follower, Rounds
-from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.liveness import live_at_head

@@ -14,8 +14,8 @@ from fractions import Fraction
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import budget as bounded
 from dipapprox.kernel.chances import chances
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Inputs, Runs, Turn, is_whole
 from dipapprox.language.core import Value

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Sample
 from dipapprox.kernel.runs import STEPS
 from dipapprox.limits import Limits

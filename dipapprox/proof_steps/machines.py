@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.measures import Form
-from dipapprox.kernel.states import Stored
+from dipapprox.kernel.forms import Form, Stored
 from dipapprox.language import core
 from dipapprox.language.domains import AllIntegers, AllReals
 

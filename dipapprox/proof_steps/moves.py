@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from dipapprox.data_classes import dataclass
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Sample
 
 Shift = tuple[int, ...]

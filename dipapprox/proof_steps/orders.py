@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.walk import Guard
 from dipapprox.proof_steps.machines import Json, number_json
 

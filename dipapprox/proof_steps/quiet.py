@@ -11,12 +11,11 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Changes, Path, between, number_form, over
+from dipapprox.kernel.forms import Form, Stored, only, over
+from dipapprox.kernel.paths import Changes, Path, between, number_form
 from dipapprox.kernel.quiet import Cells, Quiet, reads_of, second_atoms
 from dipapprox.kernel.regions import known_forms, same_atoms
 from dipapprox.kernel.rounds import Follower, Rounds
-from dipapprox.kernel.states import Stored
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import Head, Heads
 from dipapprox.proof_steps.machines import Json, number_json, stored_json

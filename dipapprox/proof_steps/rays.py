@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import ceil, lcm
 
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.forms import Form, only
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Pair, Runs, Turn, on_ray
 from dipapprox.limits import Limits

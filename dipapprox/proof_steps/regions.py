@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.paths import Path
 from dipapprox.kernel.regions import known_forms, renamed_forms
 from dipapprox.kernel.walk import Guard

@@ -12,9 +12,9 @@ from fractions import Fraction
 from math import ceil, floor
 
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Path, Read, Sample, between, over
+from dipapprox.kernel.paths import Path, Read, Sample, between
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.orders import form_json

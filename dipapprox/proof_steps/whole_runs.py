@@ -9,8 +9,8 @@ from itertools import pairwise, zip_longest
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Read, Sample, over
+from dipapprox.kernel.forms import Form, only, over
+from dipapprox.kernel.paths import Read, Sample
 from dipapprox.kernel.runs import Inputs, Pair, Turn, flat
 from dipapprox.kernel.walk import Guard
 

@@ -12,8 +12,8 @@ from dipapprox.kernel import services as kernel
 from dipapprox.kernel.adjacency import Value as Kept
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.services import Arguments, Calls
 from dipapprox.language.core import Value
@@ -54,11 +54,10 @@ class Couplings:
         self._signs = signs
         self._loss = loss
         self._exact = exact
-        self._follow = Calls(machine, signs)
         initial = loss.states_of[0]
         names = [cell.name for cell in service.states]
         self._held = [name for name, v in zip(names, initial, strict=True) if v is None]
-        self._open = [name for name in names if name not in self._held]
+        self._follow = Calls(machine, self._held, signs)
         if not all(cell.is_additive for cell in service.states if cell.name in self._held):
             raise NoCertificate("cells that are compared are known by their differences only")
         self._symbols = [0] if loss.any_data else []
@@ -105,8 +104,7 @@ class Couplings:
 
     def _changes(self, store: _Store) -> list[Json]:
         data = [given for number, given in self._asked if number == 0]
-        values = dict(zip(self._open, store, strict=True))
-        stay = [self._follow.unchanged(values, self._held)]
+        stay = [self._follow.nothing_done(store)]
         found: list[Json] = []
         if self._service.change is Change.INSERT:
             for given in data:
@@ -122,11 +120,10 @@ class Couplings:
     def _paths(self, store: _Store, number: int, given: Arguments) -> list[Path]:
         key = store, number, given
         if key not in self._known:
-            values = dict(zip(self._open, store, strict=True))
             call = self._machine.calls[number]
             follow = self._follow.exactly if number in self._exact else self._follow.paths
             try:
-                self._known[key] = follow(call, values, self._held, given)
+                self._known[key] = follow(call, store, given)
             except NotProved as obstacle:
                 if number in self._exact:
                     raise NoCertificate(f"the kernel does not follow a call: {obstacle}") from None

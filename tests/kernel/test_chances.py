@@ -14,9 +14,10 @@ import pytest
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.measures import Form, Measure, assume, draw
+from dipapprox.kernel.measures import Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower

@@ -14,10 +14,10 @@ from dipapprox.kernel.adjacency import Adjacency, Range, adjacent_pairs
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.judgements import Distributions, Judgement, Private
 from dipapprox.kernel.losses import Grid, Losses
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.mechanisms import finite, sampled
 from dipapprox.kernel.paths import between
 from dipapprox.kernel.proofs import growth_bound, largest_of

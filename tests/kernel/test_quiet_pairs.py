@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.quiet import Quiet, read_quiet, second_atoms
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 

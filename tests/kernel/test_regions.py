@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.errors import BadProof, Refuted
-from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Held, Path, Sample, over
+from dipapprox.kernel.forms import Form, over
+from dipapprox.kernel.paths import Held, Path, Sample
 from dipapprox.kernel.regions import (
     combined,
     contradiction,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import require_possible
 from dipapprox.kernel.regions import ZERO

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.forms import HOLDS, Form
 from dipapprox.kernel.integration import forget
-from dipapprox.kernel.measures import HOLDS, Form, Measure, assume, draw
+from dipapprox.kernel.measures import Measure, assume, draw
 from dipapprox.kernel.nodes import Graph
 from kernel.ends import lower
 from tests.kernel.graphs import COARSE, ONE, law

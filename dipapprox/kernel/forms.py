@@ -1,0 +1,91 @@
+"""Linear forms of numbers that are not known, and what cells hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
+
+from dipapprox.kernel.adjacency import Value
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import Refused
+
+MOST_DIGITS = 1 << 12
+"""Most bits of a number that is computed with."""
+
+MOST_SAMPLES = 5_000
+"""Most samples that a cell holds a sum of."""
+
+Atom = int
+"""By number: of a measure a sample, of a path what is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """constant + sum of coefficient * sample, coefficients != 0, by ascending sample."""
+
+    constant: Fraction
+    terms: tuple[tuple[Atom, Fraction], ...] = ()
+
+    def plus(self, other: Form) -> Form:
+        """self + other."""
+        if not other.terms:
+            return Form(self.constant + other.constant, self.terms)
+        found = dict(self.terms)
+        for atom, coefficient in other.terms:
+            found[atom] = found.get(atom, Fraction(0)) + coefficient
+        terms = tuple(sorted((atom, c) for atom, c in found.items() if c))
+        return Form(self.constant + other.constant, terms)
+
+    def scaled(self, factor: Fraction) -> Form:
+        """factor * self."""
+        if not factor:
+            return Form(Fraction(0))
+        return Form(factor * self.constant, tuple([(a, factor * c) for a, c in self.terms]))
+
+
+def only(atom: Atom) -> Form:
+    """Return the form that is one sample."""
+    return Form(Fraction(0), ((atom, Fraction(1)),))
+
+
+Stored = Value | Form
+"""A number, a named value, or a linear form that has samples."""
+
+Store = Mapping[str, Stored]
+
+HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
+
+
+def over(form: Form, forms: Sequence[Form] | Mapping[int, Form]) -> Form:
+    """Put forms in the place of atoms."""
+    constant, found = form.constant, dict[int, Fraction]()
+    for atom, coefficient in form.terms:
+        own = forms[atom]
+        if own.terms or own.constant:
+            spend(size_of(own) + size_of(constant) + size_of(coefficient))
+            constant += coefficient * own.constant
+            for other, factor in own.terms:
+                found[other] = found.get(other, 0) + coefficient * factor
+    return Form(constant, tuple(sorted([(atom, c) for atom, c in found.items() if c])))
+
+
+def copied(store: Store) -> dict[str, Stored]:
+    """Return a copy; copies are what takes the most memory."""
+    spend(50 + 4 * len(store))
+    return dict(store)
+
+
+def size_of(value: Stored) -> int:
+    """Return how long a value is, in words of 64 bits."""
+    if isinstance(value, str):
+        return 1
+    if isinstance(value, Form):
+        if len(value.terms) > MOST_SAMPLES:
+            raise Refused(f"a sum of more than {MOST_SAMPLES} samples")
+        return 1 + sum([size_of(coefficient) for _, coefficient in value.terms])
+    bits = value.numerator.bit_length() + value.denominator.bit_length()
+    if bits > MOST_DIGITS:
+        raise Refused("a number that is too long")
+    return 1 + bits // 64
