@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from dipapprox import Answer, Options, Program, parse, verify
+from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Private, Violated
+from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
 from kernel.small import written
@@ -203,7 +205,12 @@ def test_no_cuts_prove_what_is_false(text: str, eps_prv: Fraction, delta: float)
     ids=["laplace", "twice", "moved", "moved back", "shared", "clamped", "largest"],
 )
 def test_pure_budgets_are_attained(text: str, price: Fraction) -> None:
-    assert isinstance(replay(*proof_of(text, number(price), 0)), Private)
+    machine, *rest = proof_of(text, number(price), 0)
+    found = replay(machine, *rest)
+    assert isinstance(found, Private)
+    read = read_machine(machine)
+    count = len(list(adjacent_pairs(read.adjacency, read.domains)))
+    assert f"each of the {count} adjacent" in str(found)
     with pytest.raises(Refuted):
         replay(*proof_of(text, number(price - Fraction(1, 10**9)), 0))
 
