@@ -439,3 +439,24 @@ def test_parts_that_are_alike_but_for_names_are_one_machine() -> None:
     unit = 1 << found.places
     for input, (low, high) in found.bounds.items():
         assert [list(low), list(high)] == [[unit * (o == (input[0],)) for o in found.outputs]] * 2
+
+
+def test_every_output_is_that_of_one_part() -> None:
+    """What two of them set is what the second says; what nobody sets is nothing."""
+    told = [*BODY[:3], *chosen(KINDS[1], "q[2]", "out[1]")]
+    last = {**PLAIN, "outputs": PLAIN["outputs"][:1], "body": told}
+    more = {**PLAIN, "outputs": [*PLAIN["outputs"], ["more", [0]]]}
+    real = {**PLAIN, "reals": ["y"]}
+    for given, holds in ((PLAIN, True), (last, False), (more, False), (real, False)):
+        of = read_machine(given)
+        ranges = [[0, 3], [3, 6]]
+        machines = [next(parts.parts_of(of, each)).machine for each in ranges]
+        known = {each: [(0,), (1,)] for each in machines}
+        if holds:
+            Parts(Proof(of, None), ranges, HALF, known)
+        else:
+            with pytest.raises(Refused, match="no part mentions, or several do"):
+                Parts(Proof(of, None), ranges, HALF, known)
+        for part in machines:
+            with pytest.raises(Refuted, match="for all its inputs"):
+                Parts(Proof(of, None), ranges, HALF, {**known, part: [(0,)]})
