@@ -23,6 +23,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.cache import Cache
 from dipapprox.composition.closed_profiles import GaussianProfile
+from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism, Profiled
 from dipapprox.composition.mixtures import mixture
 from dipapprox.composition.pair_products import LinePair, PairProducts
@@ -240,6 +241,15 @@ class ProductMeasures:
             growth.lower * other.lower / own.upper, growth.upper * other.upper / own.lower
         )
         runs, lines = _runs(stripped)
+        laplace = {
+            run.mechanism.sensitivity / run.mechanism.scale: run.times
+            for run in runs
+            if isinstance(run.mechanism, Laplace)
+        }
+        if len(laplace) == len(runs) and not lines:
+            closed = laplace_product(laplace, factor, bits)
+            if closed is not None:
+                return _times(own, closed)
         value = PairProducts(
             self.line, runs, lines, _hints(stripped), factor, bits, self._limits
         ).enclosure()

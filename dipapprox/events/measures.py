@@ -64,11 +64,13 @@ class Measuring:
         eps: The program's privacy parameter, exact and > 0.
 
     Attributes:
+        states: The final states.
+        eps: Where the program runs.
         names: Of the real outputs.
     """
 
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
-        self._states = states
+        self.states, self.eps = states, eps
         self._cells = tuple(cell.name for cell in states.program.inputs)
         self._instantiator = Instantiator(states, eps)
         self._bases = _bases(states, eps)
@@ -83,7 +85,7 @@ class Measuring:
         values: dict[str, Value] = dict(zip(self._cells, input, strict=True))
         laws = self._instantiator.laws(numbers)
         found: dict[Outcome, list[Part]] = {}
-        for number, state in enumerate(self._states.states):
+        for number, state in enumerate(self.states.states):
             if not all(holds(each, values, numbers) for each in state.conditions):
                 continue
             basis = self._bases[number]

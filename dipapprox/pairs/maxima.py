@@ -132,6 +132,15 @@ class Maxima:
         together = None if self._together is None else self._together.obstacle
         return together or (None if self._arrays is None else self._arrays.obstacle)
 
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the limits of time or memory have been reached."""
+        try:
+            self._limits.check()
+        except LimitReached:
+            return True
+        return False
+
     def gone_through(self) -> PairArrays:
         """Return the pairs as arrays.
 

@@ -42,6 +42,7 @@ from dipapprox.pairs.published.normal_form import (
     unmoved,
 )
 from dipapprox.pairs.selections import Pair
+from dipapprox.semantics.state import FinalStates
 
 _REMEMBERED = 20_000
 
@@ -143,6 +144,16 @@ class PublishedDivergences:
     def names(self) -> tuple[str, ...]:
         """The names of the real outputs."""
         return self._measuring.names
+
+    @property
+    def states(self) -> FinalStates:
+        """The final states of the program."""
+        return self._measuring.states
+
+    def of(self, states: FinalStates) -> PublishedDivergences:
+        """Return those of other final states at the same eps."""
+        measuring = Measuring(states, self._measuring.eps)
+        return PublishedDivergences(measuring, self._method, self._limits)
 
     def note(self, word: str) -> None:
         """Have reports name one more thing that has proved something."""

@@ -20,11 +20,15 @@ from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.normal_form import Sides
+from dipapprox.pairs.published.processed import Processed
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 
 MOST_PAIRS = 200_000
 """More pairs than this are not gone through."""
+
+PROCESSING = "processing"
+"""The word for what programs prove that publish less, or more."""
 
 COUPLING = "coupling"
 """The word for what couplings prove, in reports."""
@@ -80,6 +84,7 @@ class PublishedPairs:
         self._claimed = claimed
         self._comparison = comparison
         self._pure = False
+        self.processed = Processed(divergences)
         self._compared: dict[tuple[Sides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: list[tuple[Terms | NoProduct, Pair]] | None = None
@@ -137,13 +142,20 @@ class PublishedPairs:
             delta, obstacle = self._told(terms, pair, factor, bits), None
             if not isinstance(delta, Enclosure):
                 obstacle = self._obstacle = delta.reason
-                delta = UNIT
+                delta = self._around(pair, factor, bits)
             self._open.append((pair, delta, obstacle))
             if certain is None or delta.lower > lower:
                 lower, certain = delta.lower, pair
             if likely is None or delta.upper > upper:
                 upper, likely = delta.upper, pair
         return Maximum(Enclosure(lower, upper), certain, bits, likely)
+
+    def _around(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
+        """Bound the delta of a pair by programs that tell less, or more."""
+        found = self.processed.bounds(pair, factor, bits)
+        if found != UNIT:
+            self.divergences.note(PROCESSING)
+        return found
 
     def budget(self, pair: Pair) -> Fraction | None:
         """Return a budget at which the delta of a pair is 0, if a coupling proves one."""
@@ -258,9 +270,13 @@ class PublishedPairs:
             if self._exceeding(pair, growth, bits):
                 return Side.ABOVE
         if isinstance(terms, NoProduct):
-            return NotEnclosed(terms.reason)
-        found = self.divergences.divergence(terms, factor, bits)
-        return compare(found, delta) if isinstance(found, Enclosure) else found
+            found: Enclosure | NotEnclosed = NotEnclosed(terms.reason)
+        else:
+            found = self.divergences.divergence(terms, factor, bits)
+        if isinstance(found, Enclosure):
+            return compare(found, delta)
+        side = compare(self._around(pair, factor, bits), delta)
+        return NotEnclosed(found.reason) if side is Side.UNDECIDED else side
 
     def _are_possible(self, parts: Sequence[Part], bits: int) -> bool:
         masses = (self.divergences.mass((part,), bits) for part in parts)

@@ -20,7 +20,7 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.divergence import difference_over
@@ -92,7 +92,7 @@ def calibrate(
 
     Raises:
         UserError: If a number is out of range, or the adjacency does not suit the program.
-        LimitReached: If a limit of `options` is reached.
+        LimitReached: If a limit of `options` is reached before anything is known.
     """
     Claim(Fraction(1), delta, eps_prv)  # checks both
     if not 0 < width < 1:
@@ -115,7 +115,12 @@ def calibrate(
         return None
 
     search = _Search(query, eps_prv, width, progress)
-    reason = search.run()
+    try:
+        reason = search.run()
+    except LimitReached as reached:
+        if search.bracket.lower is None and search.bracket.upper is None:
+            raise
+        reason = reached.reason  # what was found stays true
     if not last:
         raise BrokenInvariant("a calibration tried no eps")
     return Calibration(

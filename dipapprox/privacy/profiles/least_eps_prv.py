@@ -66,7 +66,7 @@ def least_eps_prv(
         is known: `Maxima.ended` says which.
 
     Raises:
-        LimitReached: If a limit is reached before anything is known of finite inputs.
+        LimitReached: If finite inputs have too many pairs to say anything.
     """
 
     def decided(found: Enclosure) -> bool:
@@ -96,7 +96,7 @@ def least_eps_prv(
             if found.delta.lower > delta or attaining is None:
                 solved = _solved(maxima.ladder, details, found, delta, slack)
         except LimitReached as reached:
-            if attaining is None and maxima.pairs is not None:
+            if attaining is None and maxima.pairs is not None and not maxima.out_of_time:
                 raise
             maxima.ended = reached.reason  # what is demanded stays demanded
             trial = generous or Fraction(0)

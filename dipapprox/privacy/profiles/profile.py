@@ -166,6 +166,8 @@ class Profiler:
             return published_guarantees.least_of_shifts(shifts, delta, width)
         with self._subject.claiming(delta):
             found = least_eps_prv(self.maxima, self.details, delta, width)
+        if published is not None:
+            return published_guarantees.within_budgets(found, published)
         if found.eps_prv.infinite or found.eps_prv.upper is not None or listed is None:
             return found
         states, _ = listed

@@ -40,6 +40,12 @@ _QUICK_STEPS = 10
 
 _NEAR = 8
 
+_NEAR_OPEN = Fraction(1, 2**10)
+"""How far from each other, relatively, places may be where one is decided, and one is not."""
+
+_LARGEST_OPEN = 2**24
+"""Places beyond are not tried where those before are not decided."""
+
 _NEARLY = 1 - Fraction(1, 2**20)
 """A set that has so much of the largest difference attains it, as far as people see."""
 
@@ -69,7 +75,7 @@ class PublishedDetails:
         """See `PairDetails`."""
         terms = self._divergences.terms(pair)
         if isinstance(terms, NoProduct):
-            return NotEnclosed(terms.reason)
+            return self._bracketed(pair, delta, bits, Fraction(1))
         if not delta and self._divergences.is_unbounded(pair):
             return LeastFactor(None, None, ())
         best = Fraction(1)
@@ -84,7 +90,7 @@ class PublishedDetails:
             probe = min(probe, LARGEST_FACTOR)
             excess = self._divergences.excess(pair, Factor(probe, probe), bits)
             if isinstance(excess, NotEnclosed):
-                return excess
+                return self._bracketed(pair, delta, bits, best)
             if any(each.where is None for each in excess):
                 return self._bracketed(pair, delta, bits, best)
             first = sum((each.first.lower for each in excess), Fraction(0))
@@ -126,7 +132,10 @@ class PublishedDetails:
         step, near = Fraction(2), Fraction(1, 2 ** min(bits, _ACCURATE))
         guesses = [low * (1 + near)] if low > 1 else []
         guesses += [high * (1 - near)] if high is not None else []
+        unknown: tuple[Fraction, Fraction] | None = None
         for _ in range(_MOST_STEPS):
+            if unknown is not None:
+                return self._around(pair, delta, bits, (low, high), unknown)
             if high is not None and high - low <= low * near:
                 break
             place = low * step if high is None else (low + high) / 2
@@ -134,17 +143,57 @@ class PublishedDetails:
             if low < guess and (high is None or guess < high):
                 place = guess
             found = self._pairs.side(pair, place, delta, bits)
-            if isinstance(found, NotEnclosed) and low == 1 and high is None:
-                return found
-            if isinstance(found, NotEnclosed) or found is Side.UNDECIDED:
+            if isinstance(found, NotEnclosed):
+                unknown = place, place
+            elif found is Side.UNDECIDED:
                 break
-            if found is Side.ABOVE:
+            elif found is Side.ABOVE:
                 low, step = place, step * step
             else:
                 high = place
             if high is None and place > _LARGEST:
                 break
         self._brackets[pair, delta] = low, high
+        return LeastFactor(low, high, None if low != 1 else ())
+
+    def _around(
+        self,
+        pair: Pair,
+        delta: Fraction,
+        bits: int,
+        known: tuple[Fraction, Fraction | None],
+        unknown: tuple[Fraction, Fraction],
+    ) -> LeastFactor | NotEnclosed:
+        """Bound the least factor from both sides of where nothing is decided.
+
+        Args:
+            pair: Of inputs.
+            delta: In [0, 1].
+            bits: Asked of enclosures.
+            known: A factor that is too small, or 1, and one that is enough, if there is one.
+            unknown: Of these nothing is known.
+        """
+        (low, high), (first, last), step = known, unknown, Fraction(2)
+        reason: NotEnclosed | None = None
+        for _ in range(_MOST_STEPS):
+            if high is None and last <= _LARGEST_OPEN:
+                place, step = last * step, step * step
+            elif first - low > low * _NEAR_OPEN:
+                place = (low + first) / 2
+            elif high is not None and high - last > last * _NEAR_OPEN:
+                place = (last + high) / 2
+            else:
+                break
+            found = self._pairs.side(pair, place, delta, bits)
+            if found is Side.ABOVE:
+                low = place
+            elif found is Side.BELOW:
+                high = place
+            else:
+                first, last = min(first, place), max(last, place)
+                reason = found if isinstance(found, NotEnclosed) else reason
+        if low == 1 and high is None and reason is not None:
+            return reason
         return LeastFactor(low, high, None if low != 1 else ())
 
     def _demand_ends(
@@ -170,7 +219,7 @@ class PublishedDetails:
 
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
         """See `PairDetails`."""
-        found = self._divergences.excess(pair, factor, bits)
+        found = self._exceeding(pair, factor, bits)
         if isinstance(found, NotEnclosed):
             return None
         outputs = tuple(map(self._values, found))
@@ -186,7 +235,7 @@ class PublishedDetails:
     ) -> Witness | None:
         """See `PairDetails`. The outputs are always those that exceed."""
         try:
-            found = self._divergences.excess(pair, factor, bits)
+            found = self._exceeding(pair, factor, bits)
         except LimitReached:
             return None  # what is proved stays so without a set that shows it
         if isinstance(found, NotEnclosed) or not found:
@@ -197,6 +246,13 @@ class PublishedDetails:
             shown = self._shown(pair, found, factor, bits, enough)
             return shown or Witness(*pair, self._rows(found), total)
         return self._explicit(pair, found, factor)
+
+    def _exceeding(self, pair: Pair, factor: Factor, bits: int) -> Sequence[Excess] | NotEnclosed:
+        """Return the sets that exceed; where they are out of reach, of what tells less."""
+        found = self._divergences.excess(pair, factor, bits)
+        if isinstance(found, NotEnclosed):
+            return self._pairs.processed.excess(pair, factor, bits)
+        return found
 
     def _rows(self, found: Sequence[Excess]) -> tuple[WitnessRow, ...]:
         return tuple(WitnessRow(self._values(e), e.first, e.second) for e in found)

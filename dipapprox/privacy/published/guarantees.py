@@ -19,9 +19,10 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
+from dipapprox.data_classes import replace
 from dipapprox.events.measures import NoProduct
 from dipapprox.laws.family import Family
-from dipapprox.pairs.published.together import PublishedPairs, shift_of
+from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds
@@ -70,6 +71,22 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Orde
         else:
             upper = max(upper, divergence_of(found.upper, order, _BITS)[1])
     return OrderBounds(Extended(lower, None if limit else upper), attaining, _BITS, limit)
+
+
+def within_budgets(found: EpsPrvBounds, pairs: PublishedPairs) -> EpsPrvBounds:
+    """Bound a least eps_prv from above by what couplings prove for all pairs, if that is less."""
+    upper, most = found.eps_prv.upper, Fraction(0)
+    if found.eps_prv.infinite:
+        return found
+    for terms, pair in pairs.classes():
+        if not isinstance(terms, NoProduct) and all(s.first == s.second for s, _ in terms):
+            continue
+        budget = pairs.budget(pair)
+        if budget is None or (upper is not None and budget >= upper):
+            return found
+        most = max(most, budget)
+    pairs.divergences.note(COUPLING)
+    return replace(found, eps_prv=Extended(found.eps_prv.lower, most))
 
 
 _LARGEST_SHOWN = 10_000

@@ -124,7 +124,7 @@ y[1] <- a + b
 y[2] <- b + c
 """
     program = dipapprox.parse(source)
-    for eps_prv, answer in (("1", Answer.UNKNOWN), ("3", Answer.DP)):
+    for eps_prv, answer in (("1", Answer.NOT_DP), ("3", Answer.DP)):
         found = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
         assert isinstance(found, Verdict)
         assert found.answer is answer

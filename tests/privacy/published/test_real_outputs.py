@@ -144,12 +144,12 @@ def test_labels_of_a_number_tell_less_than_it_does() -> None:
 def test_numbers_that_depend_on_one_another_are_named() -> None:
     text = (
         "input q in {0, 1}\nadjacent all\noutput y, z in real\n"
-        "output c in {0, 1}\na <- Lap(q, 1 / eps)\nb <- Lap(0, 1 / eps)\n"
-        "y <- a\nz <- b\nc <- a >= b\n"
+        "a <- Lap(q, 1 / eps)\nb <- Lap(0, 1 / eps)\nc <- Lap(q, 1 / eps)\n"
+        "y <- a + b\nz <- b + c\n"
     )
     # A coupling needs no joint density; below its budget one would be needed.
-    assert verdict_of(text, eps="1", delta="0").answer is Answer.DP
-    found = verdict_of(text, eps="1", eps_prv="1/2", delta="0.1")
+    assert verdict_of(text, eps="1", eps_prv="2", delta="0").answer is Answer.DP
+    found = verdict_of(text, eps="1", eps_prv="1/2", delta="0.2")
     assert found.answer is Answer.UNKNOWN
     assert "the real outputs 'y' and 'z' depend on one another" in str(found.reason)
 

@@ -1,0 +1,129 @@
+"""Several independent numbers with Laplace noise: the hockey-stick divergence in closed form.
+
+Let P and Q be Laplace laws of scale 1 whose means are t > 0 apart. Under P the loss ln P/Q is t
+with probability 1/2, -t with e^-t / 2, and has the density e^((l - t) / 2) / 4 between. Tilted by
+e^(-l/2) that is, with S_a for the shift by a, and J for what a measure has to the right,
+
+    ρ_t = e^(-t/2) (S_t (1/2 + J/4) + S_-t (1/2 - J/4)),
+
+as the density between is the constant e^(-t/2) / 4. Losses of independent numbers add up, and so do
+exponents: the tilted law of the sum is the product of the ρ_t, a sum of terms c S_a J^m times
+e^(-T/2), T = Σ t, with rational c and a. J^m at 0 is an atom for m = 0, and else the density
+(-l)^(m-1) / (m-1)! to the left of 0. So for any α = e^b > 0
+
+    sup over S of P(S) - α Q(S) = ∫ over l > b of (e^(l/2) - α e^(-l/2)) ρ(dl)
+                                = e^(-T/2) Σ c (e^(a/2) A_m(a - b) - α e^(-a/2) B_m(a - b)),
+
+over the terms with a > b, where A_0 = B_0 = 1 and, by parts,
+
+    A_m(s) = ∫_0^s e^(-y/2) y^(m-1)/(m-1)! dy = 2 (A_(m-1) - e^(-s/2) s^(m-1)/(m-1)!),
+    B_m(s) = ∫_0^s e^(y/2) y^(m-1)/(m-1)! dy = 2 (e^(s/2) s^(m-1)/(m-1)! - B_(m-1)) for m > 1,
+    A_1 = 2 (1 - e^(-s/2)),    B_1 = 2 (e^(s/2) - 1).
+
+Every term is 0 at s = 0 but atoms, whose own is e^(a/2) - α e^(-a/2) = 0 there: where balls do not
+tell the sign of s, a term lies between 0 and its formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from flint import arb
+
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+
+_MOST_TERMS = 4_096
+
+_MOST_BITS = 4_096
+
+_Terms = dict[tuple[Fraction, int], Fraction]
+"""c by a and m."""
+
+
+def laplace_product(
+    shifts: Mapping[Fraction, int], growth: Enclosure, bits: int
+) -> Enclosure | None:
+    """Enclose sup over S of (⊗ P)(S) - α (⊗ Q)(S).
+
+    Args:
+        shifts: The t > 0, in scales, each with the number of pairs that have it.
+        growth: α > 0.
+        bits: Wanted width: 2**-bits, up to that of α.
+
+    Returns:
+        None if that takes too many terms, or too many bits.
+    """
+    terms: _Terms = {(Fraction(0), 0): Fraction(1)}
+    for shift, times in shifts.items():
+        for _ in range(times):
+            terms = _times(terms, shift)
+            if len(terms) > _MOST_TERMS:
+                return None
+    total = sum((shift * times for shift, times in shifts.items()), Fraction(0))
+    # The divergence falls with the factor.
+    least = _value(terms, total, growth.upper, bits)
+    most = least if growth.lower == growth.upper else _value(terms, total, growth.lower, bits)
+    if least is None or most is None:
+        return None
+    return Enclosure(least.lower, most.upper).intersect(UNIT)
+
+
+def _times(terms: _Terms, shift: Fraction) -> _Terms:
+    """Multiply with ρ for a shift, but for e^(-t/2)."""
+    found: _Terms = {}
+    for (a, m), c in terms.items():
+        for place, order, factor in (
+            (a + shift, m, c / 2),
+            (a + shift, m + 1, c / 4),
+            (a - shift, m, c / 2),
+            (a - shift, m + 1, -c / 4),
+        ):
+            found[place, order] = found.get((place, order), Fraction(0)) + factor
+    return found
+
+
+def _value(terms: _Terms, total: Fraction, growth: Fraction, bits: int) -> Enclosure | None:
+    """Enclose the sum at a factor, with as many bits as that takes."""
+    own = 2 * bits + 64
+    while own <= _MOST_BITS:
+        with precision(own):
+            found = to_enclosure(_sum(terms, total, to_ball(growth)))
+        if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
+            return found
+        own *= 2
+    return None
+
+
+def _sum(terms: _Terms, total: Fraction, growth: arb) -> arb:
+    budget = growth.log()
+    by_place: dict[Fraction, dict[int, Fraction]] = {}
+    for (place, order), factor in terms.items():
+        by_place.setdefault(place, {})[order] = factor
+    found = arb(0)
+    for place, factors in by_place.items():
+        a = to_ball(place)
+        s = a - budget
+        if s < 0:  # certainly
+            continue
+        own = _at(a, s, growth, factors)
+        found += own if s > 0 else own.union(arb(0))
+    return found * (-to_ball(total) / 2).exp()
+
+
+def _at(a: arb, s: arb, growth: arb, factors: Mapping[int, Fraction]) -> arb:
+    """Add up the terms of one a."""
+    left, right = (a / 2).exp(), growth * (-a / 2).exp()
+    falling, rising = (-s / 2).exp(), (s / 2).exp()
+    found, power = arb(0), arb(1)
+    first, second = arb(1), arb(1)
+    for m in range(max(factors) + 1):
+        if m == 1:
+            first, second = 2 * (1 - falling), 2 * (rising - 1)
+        elif m > 1:
+            power = power * s / (m - 1)
+            first, second = 2 * (first - falling * power), 2 * (rising * power - second)
+        if m in factors:
+            found += to_ball(factors[m]) * (left * first - right * second)
+    return found

@@ -1,0 +1,136 @@
+"""Bounds of what is published by what tells less, and by what tells more.
+
+**Lemma (processing).** If what a program publishes is computed from what another one publishes,
+then its delta_{u,u'} is at most the other's: every set of what is computed is a set of what it is
+computed from.
+
+    less    some of the numbers, beside the finite outputs; or these alone
+    more    all samples, where guards and numbers are made of these and of no inputs
+
+So where a joint density is out of reach, other programs bound delta from both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import combinations
+
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.data_classes import replace
+from dipapprox.events.measures import NoProduct
+from dipapprox.linear.form import LinearForm
+from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.published.divergences import Excess, PublishedDivergences
+from dipapprox.pairs.selections import Pair
+from dipapprox.semantics.state import FinalState, FinalStates, guards_of
+
+_FEW = 4
+"""Numbers of which all subsets are tried; of more only single ones, and none."""
+
+_MOST_SAMPLES = 16
+
+_BITS = 24
+"""At most: bounds from two sides leave more than that between them."""
+
+_Less = tuple[tuple[int, ...], PublishedDivergences]
+"""Which of the numbers are published; and what that tells."""
+
+
+class Processed:
+    """Bounds for pairs of a program by others that tell less, or more.
+
+    Args:
+        divergences: Of the program.
+    """
+
+    def __init__(self, divergences: PublishedDivergences) -> None:
+        self._own = divergences
+
+    @cached_property
+    def _less(self) -> list[_Less]:
+        return [(k, self._own.of(each)) for k, each in _less_published(self._own.states)]
+
+    @cached_property
+    def _more(self) -> PublishedDivergences | None:
+        samples = _all_samples(self._own.states)
+        return None if samples is None else self._own.of(samples)
+
+    def bounds(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
+        """Bound the delta of a pair; [0, 1] if nothing is known."""
+        bits = min(bits, _BITS)
+        lower = max((found.lower for _, found in self._found(pair, factor, bits)), default=0)
+        more = None if self._more is None else _delta(self._more, pair, factor, bits)
+        return Enclosure(UNIT.lower + lower, (UNIT if more is None else more).upper)
+
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[Excess] | NotEnclosed:
+        """Return the sets that tell a pair apart best; numbers that are left out may be any."""
+        bits = min(bits, _BITS)
+        found = list(self._found(pair, factor, bits))
+        if not found:
+            return NotEnclosed("less is no easier")
+        (places, own), _ = max(found, key=lambda each: each[1].lower)
+        sets = own.excess(pair, factor, bits)
+        if isinstance(sets, NotEnclosed):
+            return sets
+        return [
+            replace(each, outcome=replace(each.outcome, reals=self._reals(each, places)))
+            for each in sets
+        ]
+
+    def _reals(self, excess: Excess, places: tuple[int, ...]) -> tuple[LinearForm, ...]:
+        known = dict(zip(places, excess.outcome.reals, strict=True))
+        count = len(self._own.names)
+        # Others are coordinates that nothing is said of.
+        return tuple(known.get(k) or LinearForm.symbol(count + k) for k in range(count))
+
+    def _found(self, pair: Pair, factor: Factor, bits: int) -> Iterator[tuple[_Less, Enclosure]]:
+        """Yield the deltas of the programs that tell less, of the largest that are in reach."""
+        done: list[set[int]] = []
+        for places, own in self._less:
+            if any(known.issuperset(places) for known in done):
+                continue
+            delta = _delta(own, pair, factor, bits)
+            if delta is not None:
+                done.append(set(places))
+                yield (places, own), delta
+
+
+def _delta(own: PublishedDivergences, pair: Pair, factor: Factor, bits: int) -> Enclosure | None:
+    terms = own.terms(pair)
+    if isinstance(terms, NoProduct):
+        return None
+    found = own.divergence(terms, factor, bits)
+    return found if isinstance(found, Enclosure) else None
+
+
+def _less_published(states: FinalStates) -> Iterator[tuple[tuple[int, ...], FinalStates]]:
+    """Yield programs that publish some of the numbers, most first, and the places of these."""
+    cells = states.program.real_outputs
+    for size in range(len(cells) - 1, -1, -1):
+        if len(cells) > _FEW and size > 1:
+            continue
+        for places in combinations(range(len(cells)), size):
+            own = [
+                replace(each, reals=tuple(each.reals[k] for k in places)) for each in states.states
+            ]
+            program = replace(states.program, real_outputs=tuple(cells[k] for k in places))
+            yield places, replace(states, program=program, states=tuple(own))
+
+
+def _all_samples(states: FinalStates) -> FinalStates | None:
+    """Return a program that publishes all samples; None if more than these tells inputs apart."""
+    forms = [guard.form for state in states.states for guard in guards_of(state.path)]
+    forms += [form for state in states.states for form in state.reals]
+    told = states.choices or any(state.conditions for state in states.states)
+    if told or any(form.inputs() for form in forms):
+        return None
+    used = sorted({sample for form in forms for sample in form.samples()})
+    if len(used) > _MOST_SAMPLES or any(states.samples[k].family.is_discrete for k in used):
+        return None
+    one = states.states[0].outputs
+    state = FinalState(one, (), None, reals=tuple(map(LinearForm.symbol, used)))
+    cell = states.program.real_outputs[0]
+    cells = tuple(replace(cell, name=f"{states.samples[k].label} {k}") for k in used)
+    program = replace(states.program, real_outputs=cells)
+    return replace(states, program=program, states=(state,), outputs=(one,))

@@ -1,0 +1,88 @@
+"""Numbers whose joint density is out of reach: what tells less, and more, bounds them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, LeastDelta, LeastEpsPrv, Verdict
+from dipapprox.errors import LimitReached
+from dipapprox.privacy.profiles.profile import Profiler
+
+LABELLED = """
+input q in {0, 1}
+adjacent all
+output y, z in real
+output c in {0, 1}
+a <- Lap(q, 1 / eps)
+b <- Lap(0, 1 / eps)
+y <- a
+z <- b
+c <- a >= b
+"""
+
+SHARED = """
+input q in {0, 1}
+adjacent all
+output y, z in real
+a <- Lap(q, 1 / eps)
+b <- Lap(0, 1 / eps)
+c <- Lap(q, 1 / eps)
+y <- a + b
+z <- b + c
+"""
+
+
+def _delta(text: str, eps_prv: str) -> dipapprox.Enclosure:
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=eps_prv)
+    assert isinstance(found, LeastDelta)
+    return found.delta_enclosure
+
+
+def test_a_label_of_published_numbers_adds_nothing() -> None:
+    found = _delta(LABELLED, "1/2")
+    truth = 1 - exp(-1 / 4)  # of y alone, and of both samples
+    assert found.width < Fraction(1, 10**6)
+    assert float(found.lower) - 1e-9 <= truth <= float(found.upper) + 1e-9
+
+
+def test_sums_with_a_common_sample_are_bounded_from_both_sides() -> None:
+    alone = SHARED.replace("output y, z", "output y").replace("z <- b + c", "")
+    samples = SHARED.replace("y <- a + b", "y <- a").replace("z <- b + c", "z <- c")
+    found, less, more = (_delta(each, "1/2") for each in (SHARED, alone, samples))
+    assert found.lower >= less.lower - Fraction(1, 10**6)
+    assert found.upper <= more.upper + Fraction(1, 10**6)
+    assert found.lower < found.upper < Fraction(4, 10)
+
+
+def test_the_least_budget_has_two_ends() -> None:
+    found = dipapprox.profile(dipapprox.parse(SHARED), eps=1, delta="1/20")
+    assert isinstance(found, LeastEpsPrv)
+    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert lower is not None and upper is not None
+    assert Fraction(1, 2) < lower < upper <= 2
+    for eps_prv, answer in ((lower, Answer.NOT_DP), (upper, Answer.DP)):
+        eps_prv += Fraction(answer is Answer.DP, 100) - Fraction(answer is Answer.NOT_DP, 100)
+        claim = dipapprox.verify(dipapprox.parse(SHARED), eps=1, eps_prv=eps_prv, delta="1/20")
+        assert isinstance(claim, Verdict) and claim.answer is answer
+
+
+def test_a_limit_ends_a_calibration_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    known = Profiler.least_eps_prv
+
+    def limited(self: Profiler, question: Any) -> LeastEpsPrv:
+        asked.append(question)
+        if len(asked) > 3:
+            raise LimitReached("time limit: 1 s")
+        return known(self, question)
+
+    monkeypatch.setattr(Profiler, "least_eps_prv", limited)
+    program = dipapprox.parse("input q in {0, 1}\noutput y in real\ny <- Gauss(q, 1 / eps)\n")
+    found = dipapprox.calibrate(program, eps_prv=1, delta="1e-3")
+    assert found.certified is not None or found.refuted is not None
+    assert "time limit" in str(found.reason)
