@@ -19,8 +19,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, get_args, get_origin
 
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language.functions import expressions, library, noise, places, statements
-from dipapprox.language.functions.expressions import Unread
+from dipapprox.language.functions import expressions, library, noise, objects, places, statements
+from dipapprox.language.functions.expressions import Unread, bind
 from dipapprox.language.functions.machine import (
     ERRORS,
     Annotation,
@@ -34,10 +34,11 @@ from dipapprox.language.functions.machine import (
     Scope,
     Stream,
     Word,
+    rule,
 )
 from dipapprox.language.functions.places import facts_of
 from dipapprox.language.functions.symbols import refusal
-from dipapprox.language.functions.words import OWN
+from dipapprox.language.functions.words import OWN, of_unknown
 from dipapprox.source import SourceFile
 
 _FILLED = (expressions, statements)
@@ -174,6 +175,57 @@ def reached(values: list[Any]) -> frozenset[int]:
             waiting += [each.outer, *each.values.values()]
     kinds = (list, dict, set, Object, Stream, Class)
     return frozenset(key for key, each in seen.items() if isinstance(each, kinds))
+
+
+# --- imports: files beside this one are read, all else is a name that the prelude may know --------
+
+
+@rule(ast.Import)
+def _import(machine: Machine, node: ast.Import, scope: Scope) -> None:
+    for each in node.names:
+        top = each.name if each.asname else each.name.partition(".")[0]
+        found = machine.load(machine, top)
+        if isinstance(found, Module) and "." in each.name:
+            raise machine.refusal("a file is imported by one name: from a import b")
+        bind(machine, each.asname or top, library.word(top) if found is None else found, scope)
+
+
+@rule(ast.ImportFrom)
+def _import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
+    name = node.module or ""
+    module = machine.load(machine, name) if name else None
+    if module is None and name and node.level:
+        raise machine.refusal(f"there is no file '{name}.py' beside this one")
+    for each in node.names:
+        if each.name == "*":
+            _import_all(machine, name, module, scope)
+            continue
+        if module is not None:
+            value = objects.attribute(machine, module, each.name)
+        elif not name:
+            value = machine.load(machine, each.name)
+            if value is None:
+                raise machine.refusal(f"there is no file '{each.name}.py' beside this one")
+        else:
+            if name == "dipapprox" and not hasattr(sys.modules["dipapprox"], each.name):
+                message = f"cannot import name '{each.name}' from 'dipapprox' into a mechanism"
+                raise machine.refusal(message, of_unknown(each.name))
+            value = library.word(f"{name}.{each.name}")
+        bind(machine, each.asname or each.name, value, scope)
+
+
+def _import_all(machine: Machine, name: str, module: Module | None, scope: Scope) -> None:
+    if scope.kind != "module":
+        raise machine.refusal("'import *' stands at the top of a file")
+    found = library.names_in(name) if module is None else module.scope.values
+    found = {each: value for each, value in found.items() if not each.startswith("_")}
+    if not found:
+        raise machine.refusal(f"what 'from {name} import *' brings is not known")
+    scope.local |= found.keys()
+    scope.values.update(found)
+
+
+# --- functions of running programs ----------------------------------------------------------------
 
 
 class LiveScope(Scope):
