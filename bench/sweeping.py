@@ -12,7 +12,7 @@ from pathlib import Path
 from dipapprox.experiments.sweep.axes import Axis
 from dipapprox.experiments.sweep.case import cases_of
 from dipapprox.experiments.sweep.execution import run_case
-from dipapprox.experiments.sweep.spec import CaseLimits, Grid, ProgramFile, Spec
+from dipapprox.experiments.sweep.spec import CaseGrid, CaseLimits, NamedProgram, Spec
 from dipapprox.experiments.sweep.sweep import Sweep
 from dipapprox.language.load import DPG, read_text
 
@@ -59,9 +59,9 @@ def measure_sweep(programs: Path, blocks: int) -> Swept:
         blocks: Different epsilons; `_BLOCK` cases for each.
     """
     text = read_text(programs / "svt_gauss.dpg")
-    grid = Grid(
+    grid = CaseGrid(
         "verify",
-        (ProgramFile("svt_gauss.dpg", DPG, text),),
+        (NamedProgram("svt_gauss.dpg", DPG, text),),
         (Axis("N", ("4",)),),
         (
             Axis("eps", tuple(str(Fraction(k, blocks)) for k in range(1, blocks + 1))),

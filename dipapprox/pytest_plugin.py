@@ -61,7 +61,7 @@ class ProgramFile(pytest.File):
 class ClaimItem(pytest.Item):
     """One claim."""
 
-    def __init__(self, claim: claims.Claim, program: Path, **named: Any) -> None:
+    def __init__(self, claim: claims.StatedClaim, program: Path, **named: Any) -> None:
         """Make a test of a claim about a program, or a function in a file."""
         super().__init__(**named)
         self.claim, self.program = claim, program
@@ -69,7 +69,7 @@ class ClaimItem(pytest.Item):
     def runtest(self) -> None:
         """Ask whether it holds."""
         tested = claims.try_claim(self.claim, self.program, options.Options())
-        if tested.outcome is not claims.Outcome.HOLDS:
+        if tested.outcome is not claims.ClaimOutcome.HOLDS:
             raise NotShown(f"{tested.outcome.value}: {self.claim.text}\n{tested.message}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

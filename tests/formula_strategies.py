@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
-    Call,
     Formula,
-    Function,
+    FormulaCall,
+    FormulaFunction,
     Negation,
     Operation,
     Operator,
@@ -41,7 +41,9 @@ rational_formulas = st.recursive(leaves, _grow, max_leaves=8)
 
 formulas = st.recursive(
     leaves,
-    lambda inner: _grow(inner) | st.builds(Call, st.sampled_from(list(Function)), inner),
+    lambda inner: (
+        _grow(inner) | st.builds(FormulaCall, st.sampled_from(list(FormulaFunction)), inner)
+    ),
     max_leaves=6,
 )
 
@@ -57,7 +59,7 @@ def write(formula: Formula) -> str:
             return f"(-{write(operand)})"
         case Operation(left, operator, right):
             return f"({write(left)} {operator.value} {write(right)})"
-        case Call(function, argument):
+        case FormulaCall(function, argument):
             return f"{function.value}({write(argument)})"
 
 
@@ -93,7 +95,7 @@ def exact(formula: Formula, eps: Fraction) -> Fraction | None:
             if x is None or y is None or (operator is Operator.DIVIDE and y == 0):
                 return None
             return _operated(x, operator, y)
-        case Call():
+        case FormulaCall():
             raise AssertionError("not rational")
 
 
@@ -118,12 +120,12 @@ def _rounded(formula: Formula, eps: Decimal) -> Decimal:
             return -_rounded(operand, eps)
         case Operation(left, operator, right):
             return _operated(_rounded(left, eps), operator, _rounded(right, eps))
-        case Call(function, argument):
+        case FormulaCall(function, argument):
             value_ = _rounded(argument, eps)
             match function:
-                case Function.SQRT:
+                case FormulaFunction.SQRT:
                     return value_.sqrt()
-                case Function.LOG:
+                case FormulaFunction.LOG:
                     return value_.ln()
-                case Function.EXP:
+                case FormulaFunction.EXP:
                     return value_.exp()

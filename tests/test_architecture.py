@@ -239,3 +239,20 @@ def test_a_folder_says_what_goes_in_what_comes_out_and_what_to_read_first(path: 
     named = re.findall(r"`(\w+)`", first[0])
     assert set(named) <= inside, f"{path}: no {sorted(set(named) - inside)}"
     assert named or path.parent.name == "kernel", "its order is tested in tests/kernel"
+
+
+WORLDS = ("kernel", "schemas", "language/ast.py")
+"""Where classes may be called what others are: the kernel, which knows nothing else and may share
+nothing; types of files and answers, named after what they describe; trees of texts beside the core.
+"""
+
+
+def test_no_two_classes_have_one_name() -> None:
+    homes: dict[tuple[str, str], list[str]] = {}
+    for path in FILES:
+        place = path.relative_to(PACKAGE).as_posix()
+        world = next((each for each in WORLDS if place.startswith(each)), "")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault((world, node.name), []).append(place)
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}

@@ -11,7 +11,7 @@ _MOST_PLACES = 4_000
 """No end is printed with more decimal places; ends closer to 0 are rounded to it or away."""
 
 
-class Ends(Protocol):
+class HasEnds(Protocol):
     """An enclosure."""
 
     @property
@@ -27,7 +27,7 @@ class Ends(Protocol):
         """upper - lower."""
 
 
-def outward(enclosure: Ends, places: int = 0) -> tuple[str, str]:
+def outward(enclosure: HasEnds, places: int = 0) -> tuple[str, str]:
     """Write the ends as decimals: lower rounded down, upper rounded up.
 
     Enough places are used that rounding widens the interval by less than a thousandth. Ends that
@@ -46,7 +46,7 @@ def outward(enclosure: Ends, places: int = 0) -> tuple[str, str]:
     return rounded_down(enclosure.lower, places), rounded_up(enclosure.upper, places)
 
 
-def short(enclosure: Ends, digits: int = 10) -> tuple[str, str]:
+def short(enclosure: HasEnds, digits: int = 10) -> tuple[str, str]:
     """Write the ends for people: outward, to about `digits` significant digits of the larger end.
 
     A wide enclosure gets fewer digits: those after the first one or two that differ say nothing.

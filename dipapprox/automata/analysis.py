@@ -34,7 +34,7 @@ from dipapprox.automata.determined import (
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.joined import JoinedFamily, join
 from dipapprox.automata.model import Automaton, Transition
-from dipapprox.automata.optimum import CaseFamilies, ClosedFamily, Search, dear_walk, search
+from dipapprox.automata.optimum import CaseFamilies, ClosedFamily, OptimumFound, dear_walk, search
 from dipapprox.automata.paths import exact_structures, lifted_structure
 from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import run_cost
@@ -42,7 +42,7 @@ from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_c
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, augment_part, quotient
 from dipapprox.automata.validity import outputs_distinguish
-from dipapprox.automata.weights import Weight, fallback_weight, published_weight
+from dipapprox.automata.weights import PathWeight, fallback_weight, published_weight
 from dipapprox.automata.word_cycles import better_words
 from dipapprox.automata.word_search import bounds_of_run
 from dipapprox.automata.words import WordBound
@@ -51,7 +51,7 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.limits import Limits, limited
 
 
-class Rule(Enum):
+class BudgetRule(Enum):
     """Which theorem makes a weight a budget; see `weights.py`."""
 
     PUBLISHED = "published weight, under WF+"
@@ -62,8 +62,8 @@ class Rule(Enum):
 class WeightBound:
     """An upper bound: a weight of the quotient."""
 
-    rule: Rule
-    weight: Weight
+    rule: BudgetRule
+    weight: PathWeight
 
     @property
     def value(self) -> Fraction:
@@ -236,7 +236,7 @@ class _Progress:
         if result.vectors:
             self._improve(merged, self._candidate(merged, result))
 
-    def _candidate(self, merged: Quotient, result: Search) -> Candidate:
+    def _candidate(self, merged: Quotient, result: OptimumFound) -> Candidate:
         run = run_of(merged.whole, merged.lift(result.walk))
         return Candidate(run, result.changes, run_cost(self.automaton, run, result.changes))
 
@@ -250,7 +250,7 @@ class _Progress:
         walk = tainted_walk(merged, self.limits)
         if walk is None:
             weight = published_weight(merged.graph)
-            upper = WeightBound(Rule.PUBLISHED, weight)
+            upper = WeightBound(BudgetRule.PUBLISHED, weight)
             self._learn(well_formed=True, upper=upper, published=weight.value)
             return
         found = lifted_structure(merged, walk)
@@ -265,7 +265,7 @@ class _Progress:
                 return
         self._learn(well_formed=found is None, structure=found)
         if found is None:
-            upper = WeightBound(Rule.FALLBACK, fallback_weight(merged.graph))
+            upper = WeightBound(BudgetRule.FALLBACK, fallback_weight(merged.graph))
             self._learn(upper=upper, published=published_weight(merged.graph).value)
 
     def _dear_structure(self, found: Iterable[Structure]) -> tuple[Structure | None, bool]:
@@ -353,7 +353,7 @@ class _Progress:
             if found is not None:
                 self._lower_upper(CellBound(coarse, found))
 
-    def _longer(self, merged: Quotient, found: Search) -> Iterator[Candidate]:
+    def _longer(self, merged: Quotient, found: OptimumFound) -> Iterator[Candidate]:
         """Yield runs of one step more: what follows may tell the walk from others."""
         end = merged.graph.edges[found.walk[-1]].target if found.walk else 0
         for edge in merged.graph.leaving[end]:
@@ -365,13 +365,13 @@ class _Progress:
         if self.now.upper_bound is None or found.value <= self.now.upper_bound:
             self._learn(upper=found)
 
-    def _construct(self, merged: Quotient, weight: Weight) -> None:
+    def _construct(self, merged: Quotient, weight: PathWeight) -> None:
         for candidate in () if self._is_settled() else dear_runs(merged, weight, self.limits):
             self._improve(merged, candidate)
             if self._is_settled():
                 return
 
-    def _pass(self, merged: Quotient, result: Search, cap: Fraction) -> None:
+    def _pass(self, merged: Quotient, result: OptimumFound, cap: Fraction) -> None:
         """A run costs more than every well-formed automaton could."""
         dearest = self.now.dearest
         if self.now.well_formed or dearest is None or dearest.cost.value <= cap:

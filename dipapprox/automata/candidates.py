@@ -14,7 +14,7 @@ from dipapprox.automata.model import Automaton
 from dipapprox.automata.runs import Run, run_of, shortest_walk
 from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Quotient, Unfolding
-from dipapprox.automata.weights import Weight
+from dipapprox.automata.weights import PathWeight
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -34,7 +34,7 @@ class Candidate:
     cost: RunCost
 
 
-def dear_runs(quotient: Quotient, weight: Weight, limits: Limits) -> Iterator[Candidate]:
+def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterator[Candidate]:
     """Yield dearer and dearer runs; none if the shortest that is constructed is too long.
 
     Args:
@@ -58,7 +58,7 @@ def dear_runs(quotient: Quotient, weight: Weight, limits: Limits) -> Iterator[Ca
         yield from _turned(automaton, best, limits)
 
 
-def _walks(graph: Unfolding, weight: Weight, limits: Limits) -> Iterator[tuple[int, ...]]:
+def _walks(graph: Unfolding, weight: PathWeight, limits: Limits) -> Iterator[tuple[int, ...]]:
     for rounds in _ROUNDS:
         walk = _covering(graph, weight, rounds, limits)
         if len(walk) > LONGEST:
@@ -66,7 +66,7 @@ def _walks(graph: Unfolding, weight: Weight, limits: Limits) -> Iterator[tuple[i
         yield walk
 
 
-def _covering(graph: Unfolding, weight: Weight, rounds: int, limits: Limits) -> tuple[int, ...]:
+def _covering(graph: Unfolding, weight: PathWeight, rounds: int, limits: Limits) -> tuple[int, ...]:
     walk: list[int] = []
     node = 0
     for bridge in (*weight.bridges, None):

@@ -34,15 +34,22 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.automata.model import Automaton, Laplace, Output, State, Transition, members
-from dipapprox.automata.orders import Order
+from dipapprox.automata.model import (
+    Automaton,
+    ControlState,
+    LaplaceNoise,
+    Output,
+    Transition,
+    members,
+)
+from dipapprox.automata.orders import ValueOrder
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass, replace
 
 _MOST_COMPARED = 6
 """Variables whose orders are looked at for joint steps: 2^6 of them."""
 
-_SEPARATOR = Laplace(Fraction(0))
+_SEPARATOR = LaplaceNoise(Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ def cells_of(whole: Unfolding) -> Automaton | None:
 
 def _joints(whole: Unfolding) -> list[_Joint]:
     automaton = whole.automaton
-    orders: dict[int, list[Order]] = {}
+    orders: dict[int, list[ValueOrder]] = {}
     for state, order in zip(whole.states, whole.orders, strict=True):
         orders.setdefault(state, []).append(order)
     found = []
@@ -137,7 +144,7 @@ def _alone(automaton: Automaton, index: int) -> _Joint:
     return _Joint((index,), t.source, t.above, t.below, t.target, t.output, t.assigned)
 
 
-def _joint(automaton: Automaton, indices: list[int], orders: Sequence[Order]) -> _Joint | None:
+def _joint(automaton: Automaton, indices: list[int], orders: Sequence[ValueOrder]) -> _Joint | None:
     """Return some steps as one; None if they are not."""
     first = _alone(automaton, indices[0])
     steps = [automaton.transitions[index] for index in indices]
@@ -237,10 +244,10 @@ class _Builder:
         states = tuple([self._state(place) for place in order])
         return replace(self.automaton, states=states, transitions=tuple(transitions))
 
-    def _state(self, place: _Place) -> State:
+    def _state(self, place: _Place) -> ControlState:
         state, _, waiting = place
         if waiting:
-            return State(self.automaton.states[state].name, reads=False, compared=_SEPARATOR)
+            return ControlState(self.automaton.states[state].name, reads=False, compared=_SEPARATOR)
         return self.automaton.states[state]
 
     def _names(self, mask: int) -> list[int]:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dipapprox.automata.model import Automaton, Laplace, Output, Sample, State, Transition
+from dipapprox.automata.model import (
+    Automaton,
+    ControlState,
+    LaplaceNoise,
+    Output,
+    OutputSample,
+    Transition,
+)
 from dipapprox.automata.validity import check
 from dipapprox.errors import Diagnosis, did_you_mean
-from dipapprox.language.automata import AutomatonText, Noise
+from dipapprox.language.automata import AutomatonNoise, AutomatonText
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import read_text
 
-_SAMPLES = {sample.value: sample for sample in Sample}
+_SAMPLES = {sample.value: sample for sample in OutputSample}
 
 
 def load_automaton(path: Path) -> Automaton:
@@ -34,19 +41,21 @@ def automaton_of(text: AutomatonText) -> Automaton:
             `validity.check` fails; with all that is wrong.
     """
     problems = Diagnosis()
-    states: dict[str, State] = {}
+    states: dict[str, ControlState] = {}
     for location in text.locations:
         if location.name in states:
             message = f"the state '{location.name}' is declared twice"
             hint = "give all its transitions in one block, joined by 'elseif'"
             problems.report("name error", message, location.span, hint)
         fresh = None if location.insample_prime is None else _laplace(location.insample_prime)
-        states[location.name] = State(
+        states[location.name] = ControlState(
             location.name, location.reads, _laplace(location.insample), fresh, span=location.span
         )
     steps = [(location, step) for location in text.locations for step in location.steps]
     for _, step in steps:
-        states.setdefault(step.target, State(step.target, False, None, span=step.target_span))
+        states.setdefault(
+            step.target, ControlState(step.target, False, None, span=step.target_span)
+        )
     numbers = {name: index for index, name in enumerate(states)}
     variables = {name: None for _, step in steps for name in step.assigned}
     masks = {name: 1 << index for index, name in enumerate(variables)}
@@ -87,5 +96,5 @@ def automaton_of(text: AutomatonText) -> Automaton:
     return automaton
 
 
-def _laplace(noise: Noise) -> Laplace:
-    return Laplace(noise.rate, noise.mean)
+def _laplace(noise: AutomatonNoise) -> LaplaceNoise:
+    return LaplaceNoise(noise.rate, noise.mean)

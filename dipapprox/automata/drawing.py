@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dipapprox.automata.model import Automaton, Sample, State, Transition
+from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition
 
 
 def to_dot(automaton: Automaton, marked: Collection[int] = (), title: str = "automaton") -> str:
@@ -31,7 +31,7 @@ def to_dot(automaton: Automaton, marked: Collection[int] = (), title: str = "aut
     return "\n".join([*lines, "}", ""])
 
 
-def _state_text(state: State, stops: bool) -> str:
+def _state_text(state: ControlState, stops: bool) -> str:
     lines = [state.name]
     if not stops:
         for noise, name in ((state.compared, "insample"), (state.fresh, "insample'")):
@@ -44,7 +44,7 @@ def _state_text(state: State, stops: bool) -> str:
 def _step_text(automaton: Automaton, transition: Transition) -> str:
     output = transition.output
     lines = [] if not transition.used else [automaton.guard_text(transition)]
-    lines.append(f"show {output.value if isinstance(output, Sample) else output}")
+    lines.append(f"show {output.value if isinstance(output, OutputSample) else output}")
     lines += [f"{name} := insample" for name in automaton.names(transition.assigned)]
     return "\n".join(lines)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.automata.model import Automaton, Sample
+from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Run, Segment
 from dipapprox.automata.shifts import Changes, run_cost
 from dipapprox.automata.structures import (
@@ -133,7 +133,7 @@ def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
     transitions = [automaton.transitions[index] for index in structure.run]
     match structure:
         case DisclosingCycle(position=position):
-            if transitions[position].output is Sample.FRESH:
+            if transitions[position].output is OutputSample.FRESH:
                 return automaton.fresh_cost(transitions[position])
             return automaton.rate(transitions[position])
         case LeakingPair(path=path):

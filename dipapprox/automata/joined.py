@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dipapprox.automata.model import Sample, Transition, members
+from dipapprox.automata.model import OutputSample, Transition, members
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.vectors import fits, unit_of
 from dipapprox.automata.weights import live_variables
@@ -152,7 +152,7 @@ class _Joining:
         shape = (
             *(self.live[ends.source], self.live[ends.target]),
             *(transition.above, transition.below, transition.assigned),
-            *(transition.output is Sample.COMPARED, automaton.rate(transition)),
+            *(transition.output is OutputSample.COMPARED, automaton.rate(transition)),
             *(automaton.reads(transition), automaton.fresh_cost(transition)),
         )
         known = self._shapes.get(shape)
@@ -165,7 +165,7 @@ class _Joining:
         before_live = self.live[graph.edges[edge].source]
         after_live = self.live[graph.edges[edge].target]
         place = {variable: digit for digit, variable in enumerate(before_live)}
-        shown = transition.output is Sample.COMPARED
+        shown = transition.output is OutputSample.COMPARED
         ways: list[list[tuple[int, int]]] = [[] for _ in range(3 ** len(after_live))]
         for old in range(3 ** len(before_live)):
             held = {x: old // 3**digit % 3 - 1 for x, digit in place.items()}

@@ -22,24 +22,24 @@ from dipapprox.data_classes import dataclass
 from dipapprox.source import Located
 
 
-class Sample(Enum):
+class OutputSample(Enum):
     """A real output: the sample that guards compare, or the fresh one."""
 
     COMPARED = "insample"
     FRESH = "insampleprime"
 
 
-Output = str | Sample
+Output = str | OutputSample
 """A symbol, or a sample."""
 
 
 def is_real(output: Output) -> bool:
     """Whether an output is a real number; which sample it is cannot be seen."""
-    return isinstance(output, Sample)
+    return isinstance(output, OutputSample)
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace:
+class LaplaceNoise:
     """Noise of density (k/2)·exp(-k·|x - mean|) with k = rate · ε."""
 
     rate: Fraction
@@ -47,7 +47,7 @@ class Laplace:
 
 
 @dataclass(frozen=True, slots=True)
-class State(Located):
+class ControlState(Located):
     """A control state.
 
     Attributes:
@@ -59,8 +59,8 @@ class State(Located):
 
     name: str
     reads: bool
-    compared: Laplace | None
-    fresh: Laplace | None = None
+    compared: LaplaceNoise | None
+    fresh: LaplaceNoise | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Automaton:
     """
 
     variables: tuple[str, ...]
-    states: tuple[State, ...]
+    states: tuple[ControlState, ...]
     transitions: tuple[Transition, ...]
     changes: tuple[int, ...] = (1, -1)
 
@@ -142,7 +142,7 @@ class Automaton:
     def fresh_cost(self, transition: Transition) -> Fraction:
         """Return what a change of the input by 1 costs at the fresh sample: 0 if it is not seen."""
         state = self.states[transition.source]
-        if transition.output is not Sample.FRESH or not state.reads or state.fresh is None:
+        if transition.output is not OutputSample.FRESH or not state.reads or state.fresh is None:
             return Fraction(0)
         return state.fresh.rate
 

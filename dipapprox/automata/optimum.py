@@ -48,7 +48,7 @@ MOST_ENTRIES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class VectorPair:
     """A pair of cost vectors at a node of the quotient, in units; None stands for ∞."""
 
     node: int
@@ -56,7 +56,7 @@ class Member:
     upper: tuple[int | None, ...]
 
 
-class Members(Sequence[Member]):
+class Members(Sequence[VectorPair]):
     """Members that are made when somebody looks at them.
 
     Args:
@@ -72,14 +72,14 @@ class Members(Sequence[Member]):
         return len(self._nodes)
 
     @overload
-    def __getitem__(self, place: int) -> Member: ...
+    def __getitem__(self, place: int) -> VectorPair: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Member, ...]: ...
-    def __getitem__(self, place: int | slice) -> Member | tuple[Member, ...]:
+    def __getitem__(self, place: slice) -> tuple[VectorPair, ...]: ...
+    def __getitem__(self, place: int | slice) -> VectorPair | tuple[VectorPair, ...]:
         if isinstance(place, slice):
             return tuple([self[k] for k in range(*place.indices(len(self)))])
         lower, upper = map(self._entries, self._vectors[place].tolist())
-        return Member(self._nodes[place], lower, upper)
+        return VectorPair(self._nodes[place], lower, upper)
 
     def _entries(self, row: list[int]) -> tuple[int | None, ...]:
         return tuple([None if entry >= self._infinite else entry for entry in row])
@@ -105,7 +105,7 @@ class ClosedFamily:
     unit: Fraction
     live: tuple[tuple[int, ...], ...]
     pins: tuple[tuple[tuple[int, int], ...], ...]
-    members: Sequence[Member]
+    members: Sequence[VectorPair]
     value: Fraction
 
 
@@ -126,7 +126,7 @@ class CaseFamilies:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class OptimumFound:
     """What a search found.
 
     Attributes:
@@ -151,7 +151,7 @@ class Search:
     cases: CaseFamilies | None = None
 
 
-def search(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
+def search(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     """Search the quotient of an automaton for its dearest walk.
 
     Args:
@@ -161,7 +161,7 @@ def search(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
     """
     live = live_variables(graph)
     if not fits(graph, cap):
-        return Search((), (), False, False, None, "the rates have no small common unit", 0)
+        return OptimumFound((), (), False, False, None, "the rates have no small common unit", 0)
     pins: Pins = ({},) * len(live)
     if max(mask.bit_count() for mask in live) > MOST_LIVE:
         pins = pin(graph, live, _LEFT_FREE)
@@ -177,7 +177,7 @@ MOST_CASES = 60
 
 def _by_cases(
     graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction, limits: Limits
-) -> Search | None:
+) -> OptimumFound | None:
     """Search by cases where some edges are impossible with the pinned shifts; None if that fails.
 
     A run that takes such an edge takes no other one: for each of them there is a search without the
@@ -187,7 +187,7 @@ def _by_cases(
     blocked = [edge for edge in range(len(graph.edges)) if prices.is_blocked(edge)]
     if not 0 < len(blocked) <= MOST_CASES or _follow_each_other(graph, blocked):
         return None
-    results = list[Search]()
+    results = list[OptimumFound]()
     for case in (None, *blocked):
         leaving = tuple(
             tuple([edge for edge in row if edge == case or edge not in blocked])
@@ -224,7 +224,7 @@ def _follow_each_other(graph: Unfolding, edges: Sequence[int]) -> bool:
     return False
 
 
-def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
+def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     """Look for a dear walk, not for the dearest: of what a step makes only the first is kept.
 
     Args:
@@ -237,7 +237,7 @@ def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
     """
     live = live_variables(graph)
     if not fits(graph, cap) or max(mask.bit_count() for mask in live) > MOST_LIVE:
-        return Search((), (), False, False, None, "the vectors are too wide", 0)
+        return OptimumFound((), (), False, False, None, "the vectors are too wide", 0)
     return _Search(Prices(graph, live, ({},) * len(live), cap), limits, most=1).run()
 
 
@@ -268,7 +268,7 @@ class _Search:
         self.best = -1
         self.dearest = -1
 
-    def run(self) -> Search:
+    def run(self) -> OptimumFound:
         """Search to the end, a walk above the cap, or a limit."""
         self._add(0, self.prices.start(), 0, (-1, -1, 0))
         try:
@@ -369,12 +369,12 @@ class _Search:
         if value > self.best:
             self.best, self.dearest = value, key
 
-    def _result(self, *, passed_cap: bool = False, reason: str | None = None) -> Search:
+    def _result(self, *, passed_cap: bool = False, reason: str | None = None) -> OptimumFound:
         walk, changes = self._walk(self.dearest)
         is_whole = not passed_cap and reason is None and self.most is None
         family = self._family() if is_whole else None
         is_pinned = any(self.prices.pins)
-        return Search(walk, changes, passed_cap, is_pinned, family, reason, len(self.vectors))
+        return OptimumFound(walk, changes, passed_cap, is_pinned, family, reason, len(self.vectors))
 
     def _walk(self, key: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         steps = []

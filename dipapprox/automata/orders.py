@@ -8,7 +8,7 @@ from dipapprox.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ValueOrder:
     """What is known of the order of values: rows of masks, one for each variable.
 
     Attributes:
@@ -35,7 +35,7 @@ class Order:
             found |= self.over[i] | self.equal[i]
         return found
 
-    def after(self, above: int, below: int, assigned: int) -> Order | None:
+    def after(self, above: int, below: int, assigned: int) -> ValueOrder | None:
         """Return the order after a sample above `above`, below `below` went to `assigned`.
 
         None if no sample can lie there: some value that is to be below it is not below some value
@@ -65,12 +65,12 @@ class Order:
                 under[i] |= assigned
             for i in members(assigned):
                 over[i], under[i], equal[i] = large, small, assigned
-        return Order(tuple(over), tuple(under), tuple(equal))
+        return ValueOrder(tuple(over), tuple(under), tuple(equal))
 
 
-def unordered(count: int) -> Order:
+def unordered(count: int) -> ValueOrder:
     """Return the order of `count` variables of which nothing is known."""
-    return Order((0,) * count, (0,) * count, tuple(1 << i for i in range(count)))
+    return ValueOrder((0,) * count, (0,) * count, tuple(1 << i for i in range(count)))
 
 
 def steps_before_stops(automaton: Automaton, most: int) -> int:

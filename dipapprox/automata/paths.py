@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from dipapprox.automata.families import gain_of_round
-from dipapprox.automata.model import Automaton, Sample, Transition, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.orders import unordered
 from dipapprox.automata.runs import (
     Run,
@@ -33,13 +33,13 @@ from dipapprox.automata.runs import (
     shortest_path,
 )
 from dipapprox.automata.structures import LeakingPair, Structure, ViolatingPath, holds
-from dipapprox.automata.unfolding import Edge, Node, Quotient, Unfolding, unfolding
+from dipapprox.automata.unfolding import Node, Quotient, UnfoldedEdge, Unfolding, unfolding
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
 
-class Kind(Enum):
+class StructureKind(Enum):
     """Which structure is looked for; what V₁ and V₂ stand for."""
 
     PAIR = "LP"
@@ -62,7 +62,9 @@ def structure_in(
         above: The cycle in which the path ends; None if it ends at a shown sample.
     """
     arcs = dependencies(automaton, run)
-    shown = {p for p, t in enumerate(run) if automaton.transitions[t].output is Sample.COMPARED}
+    shown = {
+        p for p, t in enumerate(run) if automaton.transitions[t].output is OutputSample.COMPARED
+    }
     # First edges from the cycle, last edges into it; then any path between their other ends.
     firsts: dict[int, int] = {}
     lasts: dict[int, int] = {}
@@ -106,7 +108,7 @@ def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | N
     downward = [p for p in looping if graph.transition(image[p]).below]
     upward = [p for p in looping if graph.transition(image[p]).above]
     attempts: list[tuple[int | None, int | None]] = [(p, q) for p in downward for q in upward]
-    if any(whole.transition(edge).output is Sample.COMPARED for edge in walk):
+    if any(whole.transition(edge).output is OutputSample.COMPARED for edge in walk):
         attempts += [(None, q) for q in upward] + [(p, None) for p in downward]
     for first, second in attempts[:_MOST_ATTEMPTS]:
         found = _with_cycles(quotient, image, first, second)
@@ -189,9 +191,9 @@ class _Roles:
 
 
 _ROLES = {
-    Kind.PAIR: _Roles(False, False, 3),
-    Kind.SHOWN_BELOW: _Roles(True, False, 2),
-    Kind.SHOWN_ABOVE: _Roles(False, True, 1),
+    StructureKind.PAIR: _Roles(False, False, 3),
+    StructureKind.SHOWN_BELOW: _Roles(True, False, 2),
+    StructureKind.SHOWN_ABOVE: _Roles(False, True, 1),
 }
 
 
@@ -203,18 +205,18 @@ def exact_structures(whole: Unfolding, limits: Limits) -> Iterator[Structure]:
     Raises:
         LimitReached: If the enlarged graph has more nodes than `limits.states`, or time is up.
     """
-    for kind in Kind:
+    for kind in StructureKind:
         found = exact_of_kind(whole, kind, limits)
         if found is not None:
             yield found
 
 
-def exact_of_kind(whole: Unfolding, kind: Kind, limits: Limits) -> Structure | None:
+def exact_of_kind(whole: Unfolding, kind: StructureKind, limits: Limits) -> Structure | None:
     """Return a structure of one kind; None if there is none. As `exact_structures`."""
     roles = _ROLES[kind]
     automaton = whole.automaton
     if (roles.first_shown or roles.second_shown) and not any(
-        t.output is Sample.COMPARED for t in automaton.transitions
+        t.output is OutputSample.COMPARED for t in automaton.transitions
     ):
         return None
     enlarged = _enlarge(automaton, roles, limits)
@@ -222,7 +224,7 @@ def exact_of_kind(whole: Unfolding, kind: Kind, limits: Limits) -> Structure | N
 
 
 def _may_take(transition: Transition, shown: bool) -> bool:
-    return transition.output is Sample.COMPARED if shown else bool(transition.assigned)
+    return transition.output is OutputSample.COMPARED if shown else bool(transition.assigned)
 
 
 def _enlarge(automaton: Automaton, roles: _Roles, limits: Limits) -> Unfolding:
@@ -237,7 +239,7 @@ def _enlarge(automaton: Automaton, roles: _Roles, limits: Limits) -> Unfolding:
     start: Node = (0, unordered(count + 2))
     found = {start: 0}
     nodes = [start]
-    edges: list[Edge] = []
+    edges: list[UnfoldedEdge] = []
     for number, (state, order) in enumerate(nodes):
         limits.check_states(len(nodes))
         limits.check()
@@ -259,7 +261,7 @@ def _enlarge(automaton: Automaton, roles: _Roles, limits: Limits) -> Unfolding:
                 target = found.setdefault(reached, len(nodes))
                 if target == len(nodes):
                     nodes.append(reached)
-                edges.append(Edge(number, index, target))
+                edges.append(UnfoldedEdge(number, index, target))
     return unfolding(automaton, nodes, edges)
 
 

@@ -15,10 +15,10 @@ from fractions import Fraction
 from itertools import pairwise
 from math import lcm
 
-from dipapprox.automata.model import Automaton, Sample
+from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import Changes, least_cut
-from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, Symbol
+from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -26,7 +26,7 @@ _TIMES = (1, 2, 4, 8, 16, 64, 256)
 
 
 @dataclass(frozen=True, slots=True)
-class Ray:
+class RunRay:
     """Two adjacent inputs of a run, and what is seen of it.
 
     Attributes:
@@ -62,19 +62,19 @@ def inputs_at(
         else:
             first.append(None)
             second.append(None)
-        if transition.output is Sample.COMPARED:
+        if transition.output is OutputSample.COMPARED:
             word.append(NearZero())
-        elif transition.output is Sample.FRESH:
+        elif transition.output is OutputSample.FRESH:
             fresh = state.fresh.mean if state.fresh is not None else Fraction(0)
             word.append(HalfLine(fresh + (second[-1] or 0), change >= 0))
         else:
-            word.append(Symbol(str(transition.output)))
+            word.append(SeenSymbol(str(transition.output)))
     return tuple(first), tuple(second), tuple(word)
 
 
 def ray_of(
     automaton: Automaton, run: Run, changes: Changes, cost: Fraction, limits: Limits
-) -> Ray | None:
+) -> RunRay | None:
     """Return inputs for which a run loses `cost` as ε grows; None if none are near.
 
     Args:
@@ -97,7 +97,7 @@ def ray_of(
         first, second, word = inputs_at(automaton, run, means, changes)
         loss = run_rate(automaton, run, first, limits) - run_rate(automaton, run, second, limits)
         if loss + sum(fresh) == cost:
-            return Ray(times, first, second, word)
+            return RunRay(times, first, second, word)
     return None
 
 
@@ -115,7 +115,7 @@ def run_rate(automaton: Automaton, run: Run, letters: Letters, limits: Limits) -
         rates.append(automaton.rate(transition))
     scale = lcm(*(rate.denominator for rate in rates))
     whole = [int(rate * scale) for rate in rates]
-    shown = [t.output is Sample.COMPARED for t in transitions]
+    shown = [t.output is OutputSample.COMPARED for t in transitions]
     # i → j puts z_i below z_j: where z_i is above a level, so is z_j.
     arcs = [(head, tail) for tail, head in dependencies(automaton, run)]
     given = zip(means, whole, shown, strict=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from dipapprox.automata.model import Automaton, members
-from dipapprox.automata.orders import Order, unordered
+from dipapprox.automata.orders import ValueOrder, unordered
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
 
@@ -54,12 +54,12 @@ def dependencies(automaton: Automaton, run: Run) -> tuple[Arc, ...]:
     return tuple(dict.fromkeys(arcs))
 
 
-def orders(automaton: Automaton, run: Run) -> tuple[Order, ...] | None:
+def orders(automaton: Automaton, run: Run) -> tuple[ValueOrder, ...] | None:
     """Return what is known of the order of the values before, between and after the steps.
 
     None if the run is not feasible.
     """
-    order: Order | None = unordered(len(automaton.variables))
+    order: ValueOrder | None = unordered(len(automaton.variables))
     found = [unordered(len(automaton.variables))]
     for index in run:
         transition = automaton.transitions[index]

@@ -60,7 +60,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.automata.model import Automaton, Sample
+from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Arc, Run, dependencies
 from dipapprox.data_classes import dataclass
 from dipapprox.flows import maximum_flow
@@ -92,7 +92,7 @@ def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:
     """Return the least cost of a shift for a feasible run and one change of its inputs."""
     transitions = [automaton.transitions[index] for index in run]
     rates = [automaton.rate(t) for t in transitions]
-    shown = [t.output is Sample.COMPARED for t in transitions]
+    shown = [t.output is OutputSample.COMPARED for t in transitions]
     scale = lcm(*(rate.denominator for rate in rates))
     whole = [int(rate * scale) for rate in rates]
     arcs = dependencies(automaton, run)
@@ -164,7 +164,7 @@ def proves(automaton: Automaton, run: Run, changes: Changes, cost: RunCost) -> b
         if abs(change) > int(automaton.reads(transition)):
             return False
         value += automaton.fresh_cost(transition) * abs(change)
-        if transition.output is Sample.COMPARED:
+        if transition.output is OutputSample.COMPARED:
             value += automaton.rate(transition) * abs(change)
     for sent, threshold in ((cost.lower, 0), (cost.upper, 1)):
         if len(sent) != len(cost.arcs) or any(amount < 0 for amount in sent):
@@ -174,7 +174,7 @@ def proves(automaton: Automaton, run: Run, changes: Changes, cost: RunCost) -> b
             gained[head] += amount
             gained[tail] -= amount
         for transition, change, gain in zip(transitions, changes, gained, strict=True):
-            if transition.output is Sample.COMPARED:
+            if transition.output is OutputSample.COMPARED:
                 continue
             likes_one = change >= threshold
             amount = gain if likes_one else -gain

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dipapprox.automata.model import Automaton, State, Transition
+from dipapprox.automata.model import Automaton, ControlState, Transition
 from dipapprox.automata.unfolding import augment
 from dipapprox.automata.validity import gaps, uncovered
 from dipapprox.data_classes import replace
@@ -28,7 +28,7 @@ def with_visible_stops(automaton: Automaton) -> Automaton:
     if not found:
         return automaton
     symbol = _fresh(STOP, {t.output for t in automaton.transitions})
-    sink = State(_fresh("qstop", {state.name for state in automaton.states}), False, None)
+    sink = ControlState(_fresh("qstop", {state.name for state in automaton.states}), False, None)
     leaving = automaton.leaving()
     added = []
     for state in found:

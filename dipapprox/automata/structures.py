@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from dipapprox.automata.model import Automaton, Sample, is_real, members
+from dipapprox.automata.model import Automaton, OutputSample, is_real, members
 from dipapprox.automata.runs import (
     Arc,
     Run,
@@ -185,7 +185,7 @@ def holds(automaton: Automaton, structure: Structure) -> bool:
                 turns = path[-1] in cycle and path[-2] < path[-1]
             else:
                 turns = path[0] in cycle and path[1] < path[0]
-            return shown.output is Sample.COMPARED and turns
+            return shown.output is OutputSample.COMPARED and turns
 
 
 def _is_path(arcs: frozenset[Arc], path: tuple[int, ...]) -> bool:

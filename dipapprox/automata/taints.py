@@ -17,8 +17,8 @@ each other, so only the largest are kept.
 
 from __future__ import annotations
 
-from dipapprox.automata.model import Sample
-from dipapprox.automata.orders import Order
+from dipapprox.automata.model import OutputSample
+from dipapprox.automata.orders import ValueOrder
 from dipapprox.automata.unfolding import Quotient
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
@@ -86,7 +86,7 @@ def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
 
 
 def _step(
-    quotient: Quotient, edge: int, taints: Taints, known: Order, marked: bool
+    quotient: Quotient, edge: int, taints: Taints, known: ValueOrder, marked: bool
 ) -> Taints | None:
     """Return the taints after a step; None if it completes a forbidden path."""
     transition = quotient.whole.transition(edge)
@@ -100,7 +100,7 @@ def _step(
         over_cycle |= large
     if marked and transition.above:
         under_cycle |= small
-    if transition.output is Sample.COMPARED:
+    if transition.output is OutputSample.COMPARED:
         above_shown = below_shown = True
     if above_cycle:
         over_cycle |= large

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dipapprox.automata.model import Automaton, Transition
-from dipapprox.automata.orders import Order, unordered
+from dipapprox.automata.orders import ValueOrder, unordered
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import strong_components
@@ -29,7 +29,7 @@ from dipapprox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class UnfoldedEdge:
     """A step between two nodes; `transition` is an index into `Automaton.transitions`."""
 
     source: int
@@ -52,8 +52,8 @@ class Unfolding:
 
     automaton: Automaton
     states: tuple[int, ...]
-    orders: tuple[Order, ...]
-    edges: tuple[Edge, ...]
+    orders: tuple[ValueOrder, ...]
+    edges: tuple[UnfoldedEdge, ...]
     leaving: tuple[tuple[int, ...], ...]
     components: tuple[int, ...]
 
@@ -66,11 +66,13 @@ class Unfolding:
         return self.components[self.edges[edge].source] == self.components[self.edges[edge].target]
 
 
-Node = tuple[int, Order]
+Node = tuple[int, ValueOrder]
 """A control state, and what is known of the order of the values."""
 
 
-def unfolding(automaton: Automaton, nodes: Sequence[Node], edges: Sequence[Edge]) -> Unfolding:
+def unfolding(
+    automaton: Automaton, nodes: Sequence[Node], edges: Sequence[UnfoldedEdge]
+) -> Unfolding:
     """Return the graph with these nodes and edges."""
     leaving: list[list[int]] = [[] for _ in nodes]
     for index, edge in enumerate(edges):
@@ -96,7 +98,7 @@ def augment(automaton: Automaton, limits: Limits) -> Unfolding:
     start: Node = (0, unordered(len(automaton.variables)))
     found = {start: 0}
     nodes = [start]
-    edges: list[Edge] = []
+    edges: list[UnfoldedEdge] = []
     for node, (state, order) in enumerate(nodes):
         limits.check_states(len(nodes))
         limits.check()
@@ -109,7 +111,7 @@ def augment(automaton: Automaton, limits: Limits) -> Unfolding:
             target = found.setdefault(reached, len(nodes))
             if target == len(nodes):
                 nodes.append(reached)
-            edges.append(Edge(node, index, target))
+            edges.append(UnfoldedEdge(node, index, target))
     return unfolding(automaton, nodes, edges)
 
 
@@ -127,7 +129,7 @@ def augment_part(automaton: Automaton, most: int) -> Unfolding:
     start: Node = (0, unordered(len(automaton.variables)))
     found = {start: 0}
     nodes = [start]
-    edges: list[Edge] = []
+    edges: list[UnfoldedEdge] = []
     waiting = [0]
     while waiting:
         node = waiting.pop()
@@ -143,7 +145,7 @@ def augment_part(automaton: Automaton, most: int) -> Unfolding:
                 waiting.append(len(nodes))
                 nodes.append(reached)
             if reached in found:
-                edges.append(Edge(node, index, found[reached]))
+                edges.append(UnfoldedEdge(node, index, found[reached]))
     return unfolding(automaton, nodes, edges)
 
 
@@ -252,7 +254,7 @@ def _merged(whole: Unfolding, block_of: Sequence[int]) -> Quotient:
         for index in whole.leaving[member]:
             edge = whole.edges[index]
             target = numbers[block_of[edge.target]]
-            edges.append(Edge(numbers[block], edge.transition, target))
+            edges.append(UnfoldedEdge(numbers[block], edge.transition, target))
     nodes = [(whole.states[member], whole.orders[member]) for member in members_of.values()]
     graph = unfolding(whole.automaton, nodes, edges)
     return Quotient(graph, whole, tuple(numbers[block] for block in block_of))

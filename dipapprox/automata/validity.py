@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from dipapprox.automata.model import Automaton, Sample, Transition, is_real
+from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real
 from dipapprox.errors import Diagnosis
 
 
@@ -46,7 +46,7 @@ def _check_noise(
         return
     state = automaton.states[transitions[0].source]
     drawn = [("insample", state.compared)]
-    showing = [t for t in transitions if t.output is Sample.FRESH]
+    showing = [t for t in transitions if t.output is OutputSample.FRESH]
     if showing:
         drawn.append(("insampleprime", state.fresh))
     for sample, noise in drawn:

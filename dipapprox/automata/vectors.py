@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dipapprox.automata.model import Automaton, Sample, Transition, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.pins import Pins
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass, replace
@@ -40,7 +40,7 @@ _SMALL = 2**28
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class VectorStep:
     """One edge, with all changes of its input that are looked at.
 
     Attributes:
@@ -84,20 +84,20 @@ class Prices:
         self.unit = unit_of(graph)
         self.cap = int(cap / self.unit)
         self.infinite = self.cap + 1
-        self._known: dict[int, tuple[Step, ...]] = {}
-        self._shapes: dict[object, Step] = {}
+        self._known: dict[int, tuple[VectorStep, ...]] = {}
+        self._shapes: dict[object, VectorStep] = {}
 
     def start(self) -> Vectors:
         """Return the vectors of the empty run."""
         return np.zeros((2, 1), dtype=np.int64)
 
-    def steps(self, node: int) -> tuple[Step, ...]:
+    def steps(self, node: int) -> tuple[VectorStep, ...]:
         """Return the steps that leave a node."""
         if node not in self._known:
             self._known[node] = tuple(self._step(edge) for edge in self.graph.leaving[node])
         return self._known[node]
 
-    def after(self, stack: npt.NDArray[np.int64], step: Step) -> npt.NDArray[np.int64]:
+    def after(self, stack: npt.NDArray[np.int64], step: VectorStep) -> npt.NDArray[np.int64]:
         """Return what a step makes of some pairs of vectors, not normalised.
 
         Args:
@@ -131,7 +131,7 @@ class Prices:
         upper[upper + values[..., None] > self.cap] = self.infinite
         return values
 
-    def _step(self, edge: int) -> Step:
+    def _step(self, edge: int) -> VectorStep:
         """Prepare a step, or take what was prepared for one that differs in its states only."""
         ends, transition = self.graph.edges[edge], self.graph.transition(edge)
         shape = (
@@ -148,7 +148,7 @@ class Prices:
             known = self._shapes[shape] = self._prepared(edge)
         return replace(known, edge=edge)
 
-    def _prepared(self, edge: int) -> Step:
+    def _prepared(self, edge: int) -> VectorStep:
         graph, automaton = self.graph, self.graph.automaton
         transition = graph.transition(edge)
         before_live = self.live[graph.edges[edge].source]
@@ -184,14 +184,14 @@ class Prices:
                 [[0 if change < 0 else rate, rate if change < 0 else 0],
                  [rate if change > 0 else 0, 0 if change > 0 else rate]]
             )  # fmt: skip
-            if transition.output is Sample.COMPARED:
+            if transition.output is OutputSample.COMPARED:
                 price[0, 0] = price[1, 1] = self.infinite
                 price[0, 1] = rate * abs(change)
                 price[1, 0] = 0
             price[0] += fresh * abs(change)
             price[forbidden] = self.infinite
             prices.append(price[:, chosen])
-        return Step(edge, changes, before, np.stack(prices))
+        return VectorStep(edge, changes, before, np.stack(prices))
 
     def is_blocked(self, edge: int) -> bool:
         """Whether the pinned values leave no shift to the sample of an edge."""
@@ -216,7 +216,7 @@ def _changes(automaton: Automaton, transition: Transition) -> tuple[int, ...]:
     """Return the changes of an input to look at: a shown sample pays for both signs alike."""
     if not automaton.reads(transition):
         return (0,)
-    if transition.output is Sample.COMPARED:
+    if transition.output is OutputSample.COMPARED:
         return tuple(change for change in automaton.changes if change)[:1]
     return automaton.changes
 

@@ -45,7 +45,7 @@ from dipapprox.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
+class PathWeight:
     """A sum along a heaviest path through the components.
 
     Attributes:
@@ -79,17 +79,17 @@ def live_variables(graph: Unfolding) -> tuple[int, ...]:
     return tuple(live)
 
 
-def published_weight(graph: Unfolding) -> Weight:
+def published_weight(graph: Unfolding) -> PathWeight:
     """Return the paper's weight of a graph: a budget if WF⁺ holds with respect to this graph."""
     return _heaviest(graph, graph.is_internal)
 
 
-def fallback_weight(graph: Unfolding) -> Weight:
+def fallback_weight(graph: Unfolding) -> PathWeight:
     """Return the fallback weight of a graph: a budget if the automaton is well-formed."""
     return _heaviest(graph, lambda edge: graph.edges[edge].source == graph.edges[edge].target)
 
 
-def _heaviest(graph: Unfolding, repeats: Callable[[int], bool]) -> Weight:
+def _heaviest(graph: Unfolding, repeats: Callable[[int], bool]) -> PathWeight:
     """Return the heaviest path; a repeating edge is free unless it assigns a live variable."""
     automaton, live = graph.automaton, live_variables(graph)
     exact = [automaton.fresh_cost(t) for t in automaton.transitions]
@@ -126,4 +126,4 @@ def _heaviest(graph: Unfolding, repeats: Callable[[int], bool]) -> Weight:
     while (bridge := following[component]) is not None:
         path.append(bridge)
         component = graph.components[graph.edges[bridge].target]
-    return Weight(Fraction(best[graph.components[0]], unit), tuple(path))
+    return PathWeight(Fraction(best[graph.components[0]], unit), tuple(path))

@@ -12,9 +12,9 @@ from fractions import Fraction
 from random import Random
 from typing import TypeVar
 
-from dipapprox.automata.model import Output, Sample
+from dipapprox.automata.model import Output, OutputSample
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.automata.words import Meter, NearZero, Seen, Symbol, WordBound, word_bound
+from dipapprox.automata.words import Meter, NearZero, Seen, SeenSymbol, WordBound, word_bound
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -41,7 +41,7 @@ Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WordStep:
     """What both inputs have at a step, None where nothing is read, and what is seen."""
 
     first: Fraction | None
@@ -49,7 +49,7 @@ class Step:
     seen: Seen
 
 
-Word = tuple[Step, ...]
+Word = tuple[WordStep, ...]
 
 
 def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> Iterator[WordBound]:
@@ -77,7 +77,7 @@ def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> 
 
 def word_of(bound: WordBound) -> Word:
     """Return the steps of a word."""
-    return tuple(map(Step, bound.first, bound.second, bound.word))
+    return tuple(map(WordStep, bound.first, bound.second, bound.word))
 
 
 class Climb:
@@ -105,7 +105,7 @@ class Climb:
 
     def walk(self, most: int) -> tuple[Word, list[int]]:
         """Return the word of some run of so many steps at most, with some inputs, and its nodes."""
-        automaton, node, word = self._graph.automaton, 0, list[Step]()
+        automaton, node, word = self._graph.automaton, 0, list[WordStep]()
         nodes = [node]
         for _ in range(self._chance.randint(1, most)):
             leaving = self._graph.leaving[node]
@@ -162,26 +162,26 @@ class Climb:
         if kind < 0.5:
             return (*word[:place], *word[place + 1 :])
         if kind < 0.6 or step.first is None:
-            other = Step(step.first, step.second, chance.choice(self._alphabet))
+            other = WordStep(step.first, step.second, chance.choice(self._alphabet))
         else:
             other = self._moved(step.first, step.seen)
         return (*word[:place], other, *word[place + 1 :])
 
-    def _any_step(self) -> Step:
+    def _any_step(self) -> WordStep:
         return self._step(self._chance.choice(self._reads), self._chance.choice(self._alphabet))
 
-    def _step(self, reads: bool, seen: Seen) -> Step:
+    def _step(self, reads: bool, seen: Seen) -> WordStep:
         if not reads:
-            return Step(None, None, seen)
+            return WordStep(None, None, seen)
         return self._at(Fraction(self._chance.choice(_SIZES)), seen)
 
-    def _moved(self, here: Fraction, seen: Seen) -> Step:
+    def _moved(self, here: Fraction, seen: Seen) -> WordStep:
         return self._at(here + self._chance.choice((*_MOVES, -2 * here)), seen)
 
-    def _at(self, first: Fraction, seen: Seen) -> Step:
+    def _at(self, first: Fraction, seen: Seen) -> WordStep:
         changes: Sequence[int] = self._graph.automaton.changes
-        return Step(first, first + self._chance.choice(changes), seen)
+        return WordStep(first, first + self._chance.choice(changes), seen)
 
 
 def _seen(output: Output) -> Seen:
-    return NearZero() if isinstance(output, Sample) else Symbol(output)
+    return NearZero() if isinstance(output, OutputSample) else SeenSymbol(output)

@@ -18,7 +18,7 @@ from dipapprox.automata.model import is_real
 from dipapprox.automata.runs import Run, run_of
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.word_climb import Climb, Word, climbed_words, word_of
-from dipapprox.automata.words import Letters, Meter, Passes, Seen, Symbol, WordBound, word_bound
+from dipapprox.automata.words import Letters, Meter, Passes, Seen, SeenSymbol, WordBound, word_bound
 from dipapprox.data_classes import replace
 from dipapprox.limits import Limits
 
@@ -208,7 +208,7 @@ def _fitting(
     for edge in graph.leaving[node]:
         step = graph.transition(edge)
         seen = known.word[place]
-        shows = step.output == seen.name if isinstance(seen, Symbol) else is_real(step.output)
+        shows = step.output == seen.name if isinstance(seen, SeenSymbol) else is_real(step.output)
         if shows and graph.automaton.reads(step) == (known.first[place] is not None):
             target = graph.edges[edge].target
             for rest, last in _fitting(graph, known, target, place + 1, end, limits):

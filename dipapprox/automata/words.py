@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.automata.model import Automaton, Sample, Transition, is_real, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real, members
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
@@ -36,7 +36,7 @@ from dipapprox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class SeenSymbol:
     """An output symbol is seen."""
 
     name: str
@@ -55,7 +55,7 @@ class HalfLine:
     upwards: bool
 
 
-Seen = Symbol | NearZero | HalfLine
+Seen = SeenSymbol | NearZero | HalfLine
 Letters = tuple[Fraction | None, ...]
 """The inputs; None where none is read."""
 
@@ -235,7 +235,7 @@ class _Units:
         None are allowed if the output is not what is seen.
         """
         state = automaton.states[transition.source]
-        if isinstance(seen, Symbol):
+        if isinstance(seen, SeenSymbol):
             if transition.output != seen.name:
                 return []
         elif not is_real(transition.output):
@@ -243,7 +243,7 @@ class _Units:
         if state.compared is None:
             raise BrokenInvariant("a state with transitions has noise")
         fixed = 0
-        if transition.output is Sample.FRESH and state.fresh is not None:
+        if transition.output is OutputSample.FRESH and state.fresh is not None:
             mean = state.fresh.mean + (letter or 0)
             outside = abs(mean)
             if isinstance(seen, HalfLine):
@@ -251,7 +251,7 @@ class _Units:
             fixed = int(state.fresh.rate * self._unit) * int(outside * self._scale)
         rate = int(state.compared.rate * self._unit)
         centre = int((state.compared.mean + (letter or 0)) * self._scale)
-        shown = transition.output is Sample.COMPARED
+        shown = transition.output is OutputSample.COMPARED
         return [
             (value, fixed + rate * abs(value - centre))
             for value in self._grid

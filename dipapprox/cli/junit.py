@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from dipapprox.questions.claims import Outcome, Tested
+from dipapprox.questions.claims import ClaimOutcome, Tested
 
-_ELEMENTS = {Outcome.FALSE: "failure", Outcome.UNKNOWN: "failure", Outcome.ERROR: "error"}
+_ELEMENTS = {
+    ClaimOutcome.FALSE: "failure",
+    ClaimOutcome.UNKNOWN: "failure",
+    ClaimOutcome.ERROR: "error",
+}
 
 
 def junit_xml(tested: Mapping[Path, Sequence[Tested]]) -> str:
@@ -19,7 +23,7 @@ def junit_xml(tested: Mapping[Path, Sequence[Tested]]) -> str:
 
 def _suite(path: Path, cases: Sequence[Tested]) -> str:
     failures = sum(_ELEMENTS.get(each.outcome) == "failure" for each in cases)
-    errors = sum(each.outcome is Outcome.ERROR for each in cases)
+    errors = sum(each.outcome is ClaimOutcome.ERROR for each in cases)
     spent = sum(each.seconds for each in cases)
     head = (
         f'<testsuite name={quoteattr(str(path))} tests="{len(cases)}" failures="{failures}" '

@@ -17,7 +17,7 @@ from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.page import Listing, Signed, page
+from dipapprox.privacy.page import Listing, WrittenCertificate, page
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, PrivacyCurve
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import RunResult
@@ -64,7 +64,7 @@ def write(
     """
     signed = None
     if certificate is not None and digest is not None:
-        signed = Signed(certificate.name, digest)
+        signed = WrittenCertificate(certificate.name, digest)
     charts = (*found.charts(), *others)
     text = page(found.describe(), charts, listings, signed, VERSION)
     write_whole(path, text, FLAG)

@@ -10,9 +10,9 @@ from rich.table import Table
 
 from dipapprox.experiments.sweep.plots import MEANING, SYMBOLS
 from dipapprox.experiments.sweep.summary import (
+    CaseRow,
     Group,
     Matrix,
-    Row,
     matrix_of,
     readable,
     readable_text,
@@ -72,7 +72,7 @@ def _matrix(matrix: Matrix) -> Table:
     return table
 
 
-def _cell(row: Row | None) -> str:
+def _cell(row: CaseRow | None) -> str:
     if row is None:
         return ""
     return f"{SYMBOLS.get(row.answer) or _short(row.answer)}; {row.seconds:.2f}"

@@ -14,7 +14,7 @@ from dipapprox.cli.progress import reporting
 from dipapprox.experiments.machine import describe_machine
 from dipapprox.experiments.tables.plan import plan
 from dipapprox.experiments.tables.rows import make_tables
-from dipapprox.experiments.tables.table import Table, write_tables
+from dipapprox.experiments.tables.table import PaperTable, write_tables
 
 UNEXPLAINED = 1
 
@@ -74,7 +74,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     return UNEXPLAINED if unexplained else 0
 
 
-def _show(table: Table, console: Console) -> None:
+def _show(table: PaperTable, console: Console) -> None:
     grid = Grid(*table.columns, title=f"{table.title} ({plan().source_of(table.name)})")
     for row in table.rows:
         grid.add_row(*row)

@@ -27,7 +27,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.description import seconds_text
 from dipapprox.privacy.options import Options
 from dipapprox.questions import numbers
-from dipapprox.questions.claims import Claim, Outcome, Tested, claims_in, try_claim
+from dipapprox.questions.claims import ClaimOutcome, StatedClaim, Tested, claims_in, try_claim
 from dipapprox.source import visible
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
         check_place(words.junit, _JUNIT)
     if words.report is not None:
         check_new(words.report, flags.REPORT)
-    claims: dict[Path, tuple[Claim, ...]] = {}
+    claims: dict[Path, tuple[StatedClaim, ...]] = {}
     for path in words.files:
         found = claims_in(file_or_bundled(path))
         if not words.allow_empty and not any(found.values()):
@@ -130,9 +130,9 @@ def _line(tested: Tested) -> str:
     return line + "".join(f"          {each}\n" for each in tested.message.splitlines())
 
 
-def _status(outcomes: Counter[Outcome]) -> int:
-    if outcomes[Outcome.FALSE]:
+def _status(outcomes: Counter[ClaimOutcome]) -> int:
+    if outcomes[ClaimOutcome.FALSE]:
         return 1
-    if outcomes[Outcome.ERROR]:
+    if outcomes[ClaimOutcome.ERROR]:
         return Status.BAD_INPUT
-    return Status.UNKNOWN if outcomes[Outcome.UNKNOWN] else 0
+    return Status.UNKNOWN if outcomes[ClaimOutcome.UNKNOWN] else 0

@@ -9,13 +9,17 @@ from pathlib import Path
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.description import Description, Table, Tone, count, seconds_text
 from dipapprox.privacy.result import Result
-from dipapprox.questions.claims import Outcome, Tested
+from dipapprox.questions.claims import ClaimOutcome, Tested
 
-_SHOWN = {Outcome.FALSE: "FALSE", Outcome.UNKNOWN: "UNKNOWN", Outcome.ERROR: "ERROR"}
-_TONES = ((Outcome.FALSE, Tone.FAILS), (Outcome.ERROR, Tone.FAILS), (Outcome.UNKNOWN, Tone.OPEN))
+_SHOWN = {ClaimOutcome.FALSE: "FALSE", ClaimOutcome.UNKNOWN: "UNKNOWN", ClaimOutcome.ERROR: "ERROR"}
+_TONES = (
+    (ClaimOutcome.FALSE, Tone.FAILS),
+    (ClaimOutcome.ERROR, Tone.FAILS),
+    (ClaimOutcome.UNKNOWN, Tone.OPEN),
+)
 
 
-def shown(outcome: Outcome) -> str:
+def shown(outcome: ClaimOutcome) -> str:
     """Write an outcome so that what does not hold is seen."""
     return _SHOWN.get(outcome, outcome.value)
 
@@ -27,7 +31,7 @@ class TestedClaims(Result):
     tested: Mapping[Path, Sequence[Tested]]
 
     @property
-    def outcomes(self) -> Counter[Outcome]:
+    def outcomes(self) -> Counter[ClaimOutcome]:
         """How many claims have each outcome."""
         return Counter(each.outcome for cases in self.tested.values() for each in cases)
 
@@ -38,10 +42,10 @@ class TestedClaims(Result):
         parts = [
             f"{outcomes[outcome]} {word}"
             for outcome, word in (
-                (Outcome.HOLDS, "hold" if outcomes[Outcome.HOLDS] != 1 else "holds"),
-                (Outcome.FALSE, "false"),
-                (Outcome.UNKNOWN, "unknown"),
-                (Outcome.ERROR, "with errors"),
+                (ClaimOutcome.HOLDS, "hold" if outcomes[ClaimOutcome.HOLDS] != 1 else "holds"),
+                (ClaimOutcome.FALSE, "false"),
+                (ClaimOutcome.UNKNOWN, "unknown"),
+                (ClaimOutcome.ERROR, "with errors"),
             )
             if outcomes[outcome]
         ]
@@ -65,7 +69,7 @@ class TestedClaims(Result):
                 for path, cases in self.tested.items()
                 for each in cases
             ],
-            **{outcome.value: outcomes[outcome] for outcome in Outcome},
+            **{outcome.value: outcomes[outcome] for outcome in ClaimOutcome},
         }
 
     def describe(self) -> Description:

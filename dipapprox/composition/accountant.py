@@ -30,15 +30,15 @@ from functools import partial
 from math import ceil
 
 from dipapprox.arithmetic.precision import precision
-from dipapprox.composition.bounds import Bounds, are_finite, gain, greatest_of, matters
+from dipapprox.composition.bounds import CostBounds, are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
-from dipapprox.composition.grid import Step
+from dipapprox.composition.grid import GridStep
 from dipapprox.composition.lattice import COARSEST, first_step, refined
 from dipapprox.composition.losses import LossDistribution
 from dipapprox.composition.mechanisms import Between, Subsampled
-from dipapprox.composition.pieces import Run
-from dipapprox.composition.products import Grid, bits_of, factors_of, pieces_on, product
-from dipapprox.composition.profile import Profile
+from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on, product
+from dipapprox.composition.profile import BallProfile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon, steepness
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
@@ -71,7 +71,7 @@ _FINE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CompositionAnswer:
     """What was asked of a composition.
 
     Attributes:
@@ -81,21 +81,21 @@ class Answer:
         reason: Why the intervals are wider than asked; None if they are not.
     """
 
-    bounds: tuple[Bounds, ...]
-    grid: Grid | None
+    bounds: tuple[CostBounds, ...]
+    grid: LossGrid | None
     atoms: int
     reason: str | None
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> GridStep | None:
         """The step of the grid."""
         return None if self.grid is None else self.grid.step
 
 
-_Reading = Callable[[LossDistribution, Step, Fraction], Sequence[Fraction | None]]
+_Reading = Callable[[LossDistribution, GridStep, Fraction], Sequence[Fraction | None]]
 """Of losses on a grid, all less by the last argument."""
 
-_Direct = Callable[[Profile], Sequence[tuple[Fraction | None, Fraction | None]]]
+_Direct = Callable[[BallProfile], Sequence[tuple[Fraction | None, Fraction | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Composition:
         UserError: If there are none, or they are stated for different adjacencies.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[RepeatedRun, ...]
 
     def __post_init__(self) -> None:
         if not self.runs:
@@ -125,7 +125,7 @@ class Composition:
 
     def epsilon(
         self, delta: Fraction, width: Fraction, limits: Limits, progress: Progress = silent
-    ) -> Answer:
+    ) -> CompositionAnswer:
         """Enclose the least ε >= 0 for which the composition is (ε, delta)-private.
 
         Args:
@@ -141,11 +141,11 @@ class Composition:
             raise UserError(f"delta must be in (0, 1), got {delta}")
         _check_width(width)
 
-        def read(losses: LossDistribution, step: Step, slip: Fraction) -> list[Fraction | None]:
+        def read(losses: LossDistribution, step: GridStep, slip: Fraction) -> list[Fraction | None]:
             found = least_epsilon(losses, step, delta)
             return [None if found is None else max(found - slip, _ZERO)]
 
-        start = Bounds(_ZERO, None)
+        start = CostBounds(_ZERO, None)
         accuracy = delta * min(width, Fraction(1))
         direct = partial(epsilon_of, delta=delta, width=width)
         return _Search(self, read, direct, width, accuracy, delta, limits, progress).run((start,))
@@ -156,7 +156,7 @@ class Composition:
         width: Fraction,
         limits: Limits,
         progress: Progress = silent,
-    ) -> Answer:
+    ) -> CompositionAnswer:
         """Enclose the least δ for which the composition is (ε, δ)-private, for every ε given.
 
         Args:
@@ -172,16 +172,16 @@ class Composition:
             raise UserError(f"budgets must be >= 0, got {min(budgets, default='none')}")
         _check_width(width)
 
-        def read(losses: LossDistribution, step: Step, slip: Fraction) -> list[Fraction | None]:
+        def read(losses: LossDistribution, step: GridStep, slip: Fraction) -> list[Fraction | None]:
             return [*deltas(losses, step, [budget + slip for budget in budgets])]
 
-        start = tuple(Bounds(_ZERO, Fraction(1)) for _ in budgets)
+        start = tuple(CostBounds(_ZERO, Fraction(1)) for _ in budgets)
         direct = partial(deltas_of, budgets=budgets)
         accuracy = min(width, Fraction(1))
         return _Search(self, read, direct, width, accuracy, None, limits, progress).run(start)
 
     def dominating(
-        self, step: Step, accuracy: Fraction, limits: Limits, *, added: bool = False
+        self, step: GridStep, accuracy: Fraction, limits: Limits, *, added: bool = False
     ) -> LossDistribution:
         """Return losses on a grid that dominate the composition.
 
@@ -194,7 +194,7 @@ class Composition:
         Raises:
             LimitReached: If the limits are.
         """
-        grid = Grid(step, False, accuracy, accuracy, Fraction(1))
+        grid = LossGrid(step, False, accuracy, accuracy, Fraction(1))
         factors = factors_of(self.runs, grid, limits, added=added)
         return product(factors.above, grid.cuts(self.runs), limits)
 
@@ -253,7 +253,7 @@ class _Search:
         self._atoms = 0
         self._single = not self._exact
 
-    def run(self, start: tuple[Bounds, ...]) -> Answer:
+    def run(self, start: tuple[CostBounds, ...]) -> CompositionAnswer:
         """Search, from what is known beforehand."""
         symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
         found = dict.fromkeys((False,) if symmetric else (False, True), start)
@@ -273,22 +273,22 @@ class _Search:
                 used = grid
             after = greatest_of(found.values())
             if all(each.is_within(self._width) for each in after):
-                return Answer(after, used, self._atoms, None)
+                return CompositionAnswer(after, used, self._atoms, None)
             if end.reason is not None:
                 reason = end.reason
                 if reason != INTERRUPTED and not self._attained:
                     reason += f"; {_UNATTAINED}"
-                return Answer(after, used, self._atoms, reason)
+                return CompositionAnswer(after, used, self._atoms, reason)
             if self._is_misled(found, after):
                 self._steepness, self._steep = 0.0, None
                 continue
             progress = gain(before, after)
             idle = 0 if progress > _LEAST_GAIN else idle + 1
             if self._is_fine(step) and (idle or self._resolved or not self._attained):
-                return Answer(after, used, self._atoms, _NO_GAIN)
+                return CompositionAnswer(after, used, self._atoms, _NO_GAIN)
             if idle == _MOST_IDLE or (idle == 2 and not self._attained and are_finite(after)):
                 reason = _NO_GAIN if self._attained else _NO_PAIR
-                return Answer(after, used, self._atoms, reason)
+                return CompositionAnswer(after, used, self._atoms, reason)
             if idle:
                 self._accuracy /= 2**16
             if not self._exact:
@@ -296,7 +296,7 @@ class _Search:
                 step = refined(self._mechanisms, step, self._parts(step, after, hurry=hurry))
 
     def _is_misled(
-        self, found: Mapping[bool, tuple[Bounds, ...]], greatest: tuple[Bounds, ...]
+        self, found: Mapping[bool, tuple[CostBounds, ...]], greatest: tuple[CostBounds, ...]
     ) -> bool:
         """Whether a grid has no upper end where one matters, and a guessed steepness is why.
 
@@ -308,12 +308,12 @@ class _Search:
         self._endless.clear()
         return any(known[0].upper == greatest[0].upper for known in endless)
 
-    def _is_fine(self, step: Step) -> bool:
+    def _is_fine(self, step: GridStep) -> bool:
         """Whether pairs are known at losses so far apart that finer steps tell hardly more."""
         known = self._resolution
         return known is not None and float(step.loss(2)) * _FINE <= known
 
-    def _bounds(self, grid: Grid, added: bool) -> list[Bounds]:
+    def _bounds(self, grid: LossGrid, added: bool) -> list[CostBounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
         if self._single:
             found = self._alone(grid, added)
@@ -332,25 +332,25 @@ class _Search:
         if self._delta is not None and (high := read[-1][0]):
             self._steep = partial(steepness, losses, grid.step, high)
             self._number = sum(factor.times for factor in factors.above)
-        return [Bounds(low, high) for low, high in zip(*read, strict=True)]
+        return [CostBounds(low, high) for low, high in zip(*read, strict=True)]
 
-    def _alone(self, grid: Grid, added: bool) -> list[Bounds] | None:
+    def _alone(self, grid: LossGrid, added: bool) -> list[CostBounds] | None:
         """Bound what is asked where all runs have one profile; None if they have several."""
         bits = bits_of(grid.accuracy) + 128
         with precision(bits):
             pieces = pieces_on(self._runs, grid, bits, self._limits, added=added)
             if len(pieces) > 1 or pieces[0].times > 1:
                 return None
-            return [Bounds(*each) for each in self._direct(pieces[0].profile)]
+            return [CostBounds(*each) for each in self._direct(pieces[0].profile)]
 
-    def _grid(self, step: Step, known: Sequence[Bounds]) -> Grid:
+    def _grid(self, step: GridStep, known: Sequence[CostBounds]) -> LossGrid:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
         steepness = self._steepness
         budget = float(known[0].upper or 0) if steepness else 0.0
-        return Grid(step, self._exact, self._accuracy, weight, self._width, budget, steepness)
+        return LossGrid(step, self._exact, self._accuracy, weight, self._width, budget, steepness)
 
-    def _parts(self, step: Step, known: Sequence[Bounds], *, hurry: bool) -> Fraction:
+    def _parts(self, step: GridStep, known: Sequence[CostBounds], *, hurry: bool) -> Fraction:
         """By how much to divide the step: widths go like its square, and a little is to spare.
 
         A step h adds h²/6 to the variance of the losses of a run when bounding from above, and
@@ -376,7 +376,7 @@ class _Search:
         return Fraction(ceil(16 * max(wanted if wanted <= _NEAR else _FINER, 1.25)), 16)
 
 
-def _resolution(run: Run) -> float | None:
+def _resolution(run: RepeatedRun) -> float | None:
     """The step whose cost for all runs is about that of the losses at which pairs are known."""
     mechanism = run.mechanism
     inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism

@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.precision import to_ball
-from dipapprox.composition.profile import Ends, Point
+from dipapprox.composition.profile import Ends, ProfilePoint
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -100,7 +100,7 @@ class AdaptiveProfile:
         """None is known."""
         return Ends(arb(0), arb(0))
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         size, reach = float(self.size), self.reach
         place = floor(float(alpha.log().mid()) / size)
@@ -108,7 +108,7 @@ class AdaptiveProfile:
         above, below = to_ball(1 + self.doubt), to_ball(1 - self.doubt)
         first = to_ball(Fraction(float(self.first[line]))) * below - to_ball(Fraction(_LEAST))
         second = to_ball(Fraction(float(self.second[line]))) * above + to_ball(Fraction(_LEAST))
-        return Point(self._bound(alpha, place) * above, first, second)
+        return ProfilePoint(self._bound(alpha, place) * above, first, second)
 
     def _bound(self, alpha: arb, place: int) -> arb:
         """A ball whose upper end is at least u between two places."""

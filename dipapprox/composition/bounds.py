@@ -10,7 +10,7 @@ from dipapprox.errors import BrokenInvariant
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class CostBounds:
     """A certified interval: lower <= truth <= upper; None stands for infinity."""
 
     lower: Fraction | None
@@ -28,7 +28,7 @@ class Bounds:
         own = self.width
         return self.lower is None if own is None else own <= width
 
-    def meet(self, other: Bounds) -> Bounds:
+    def meet(self, other: CostBounds) -> CostBounds:
         """The common part of two intervals of one number.
 
         Raises:
@@ -39,10 +39,10 @@ class Bounds:
         upper = min(ends) if ends else None
         if upper is not None and (lower is None or lower > upper):
             raise BrokenInvariant("two intervals of what a composition costs do not meet")
-        return Bounds(lower, upper)
+        return CostBounds(lower, upper)
 
 
-def matters(known: Sequence[Bounds], greatest: Sequence[Bounds]) -> bool:
+def matters(known: Sequence[CostBounds], greatest: Sequence[CostBounds]) -> bool:
     """Whether one direction may be the greater one somewhere."""
     for own, other in zip(known, greatest, strict=True):
         if own.upper is None or (other.lower is not None and own.upper > other.lower):
@@ -50,10 +50,10 @@ def matters(known: Sequence[Bounds], greatest: Sequence[Bounds]) -> bool:
     return False
 
 
-def greatest_of(directions: Iterable[Sequence[Bounds]]) -> tuple[Bounds, ...]:
+def greatest_of(directions: Iterable[Sequence[CostBounds]]) -> tuple[CostBounds, ...]:
     """Bound the greater of two costs, for every value asked."""
     return tuple(
-        Bounds(_most(each.lower for each in two), _most(each.upper for each in two))
+        CostBounds(_most(each.lower for each in two), _most(each.upper for each in two))
         for two in zip(*directions, strict=True)
     )
 
@@ -65,12 +65,12 @@ def _most(values: Iterable[Fraction | None]) -> Fraction | None:
     return found
 
 
-def are_finite(known: Sequence[Bounds]) -> bool:
+def are_finite(known: Sequence[CostBounds]) -> bool:
     """Whether all widths are."""
     return all(each.width is not None for each in known)
 
 
-def gain(before: Sequence[Bounds], after: Sequence[Bounds]) -> float:
+def gain(before: Sequence[CostBounds], after: Sequence[CostBounds]) -> float:
     """By which part the interval that is narrowed most got narrower."""
     return max(
         1.0

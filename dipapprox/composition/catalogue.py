@@ -23,7 +23,7 @@ from dipapprox.composition.closed_profiles import (
     BoundedRangeProfile,
     GaussianProfile,
     LaplaceProfile,
-    RenyiProfile,
+    RenyiBoundProfile,
 )
 from dipapprox.composition.discrete_profiles import DiscreteProfile, discrete_profile
 from dipapprox.composition.mechanisms import (
@@ -43,9 +43,9 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.profile import (
+    BallProfile,
     BetweenProfile,
     Ends,
-    Profile,
     SubsampledProfile,
     UpperOnlyProfile,
 )
@@ -58,7 +58,7 @@ from dipapprox.numerics.integers.masses import law_masses
 MOST_ATOMS = 2**20
 
 
-def profile_of(mechanism: Mechanism, bits: int) -> Profile:
+def profile_of(mechanism: Mechanism, bits: int) -> BallProfile:
     """Return the profile of a mechanism (of the removal of a record, if that is not symmetric).
 
     Args:
@@ -82,9 +82,9 @@ def profile_of(mechanism: Mechanism, bits: int) -> Profile:
         case RandomisedResponse() | ApproximateStatement():
             return discrete_profile(outcomes_of(mechanism) or [], arb(0))
         case RenyiStatement(orders):
-            return RenyiProfile([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
+            return RenyiBoundProfile([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
         case ConcentratedStatement(rho):
-            return RenyiProfile((), to_ball(rho))
+            return RenyiBoundProfile((), to_ball(rho))
         case Atoms():
             found = discrete_profile(outcomes_of(mechanism) or [], arb(0))
             return found if mechanism.attained else UpperOnlyProfile(found)

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_enclosure
 from dipapprox.arithmetic.rounding import SAFE, above, below, product_below
-from dipapprox.composition.grid import Step
-from dipapprox.composition.losses import LossDistribution, Side, loss_distribution, rounded
+from dipapprox.composition.grid import GridStep
+from dipapprox.composition.losses import BoundSide, LossDistribution, loss_distribution, rounded
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.cells import Cells
@@ -74,7 +74,7 @@ class CellLosses:
 
 
 def losses_of_cells(
-    cells: Cells, step: Step, bits: int, cut: int, limits: Limits
+    cells: Cells, step: GridStep, bits: int, cut: int, limits: Limits
 ) -> CellLosses | NotEnclosed:
     """Put cells on a grid.
 
@@ -96,16 +96,18 @@ def losses_of_cells(
     upper, infinite = _from_above(cells, knots)
     lower, certain, lent = _from_below(cells, knots)
 
-    def distribution(masses: NDArray[np.int64], rest: int, side: Side) -> LossDistribution:
+    def distribution(masses: NDArray[np.int64], rest: int, side: BoundSide) -> LossDistribution:
         dense = [_unit(mass, bits, side) for mass in masses.tolist()]
         return loss_distribution(2 * first, dense, _unit(rest, bits, side), bits, side, cut)
 
     return CellLosses(
-        distribution(upper, infinite, Side.ABOVE), distribution(lower, certain, Side.BELOW), lent
+        distribution(upper, infinite, BoundSide.ABOVE),
+        distribution(lower, certain, BoundSide.BELOW),
+        lent,
     )
 
 
-def _unit(mass: int, bits: int, side: Side) -> int:
+def _unit(mass: int, bits: int, side: BoundSide) -> int:
     return mass << bits - _UNIT if bits >= _UNIT else rounded(mass, _UNIT - bits, side)
 
 
@@ -139,7 +141,7 @@ class _Knots:
     gaps: Array
 
     @classmethod
-    def of(cls, step: Step, first: int, last: int) -> _Knots:
+    def of(cls, step: GridStep, first: int, last: int) -> _Knots:
         with precision(96):
             factors = [to_enclosure(step.factor(2 * k)) for k in range(first, last + 1)]
             gaps = [to_enclosure(1 - step.factor(-2 * k)) for k in range(last - first + 1)]

@@ -12,7 +12,7 @@ from math import exp, log
 
 from flint import arb
 
-from dipapprox.composition.profile import NO_ENDS, Ends, Point, trivial, up_to
+from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint, trivial, up_to
 from dipapprox.data_classes import dataclass
 
 
@@ -31,12 +31,12 @@ class GaussianProfile:
         """None."""
         return NO_ENDS
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         wide = self.shift * arb(2).sqrt()
         place, half = alpha.log() / wide, wide / 4
         first, second = (place - half).erfc() / 2, (place + half).erfc() / 2
-        return Point(first - alpha * second, first, second)
+        return ProfilePoint(first - alpha * second, first, second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class LaplaceProfile:
         """None."""
         return NO_ENDS
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         most = self.shift.exp()
         if _at_least(alpha, most):
@@ -91,7 +91,7 @@ class BoundedRangeProfile:
         """None."""
         return NO_ENDS
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         top = self.range.exp()
         root = top.sqrt()
@@ -109,11 +109,11 @@ class BoundedRangeProfile:
         else:
             gap = root - alpha.sqrt()
             bound = gap * gap / (top - 1)  # the power of a ball about 0 is no number in flint
-        return Point(bound, *line)
+        return ProfilePoint(bound, *line)
 
 
 @dataclass(frozen=True, slots=True)
-class RenyiProfile:
+class RenyiBoundProfile:
     """What Rényi divergences allow, for both directions; for order λ and y = Q/P,
 
         H(α) = E_P (1 - α y)₊ <= max_y (1 - α y) y^(λ-1) E_P y^(1-λ)
@@ -134,10 +134,10 @@ class RenyiProfile:
         """None is known."""
         return NO_ENDS
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         bounds = [arb(1), self._markov(alpha), 1 - alpha + alpha * self._markov(1 / alpha)]
-        return Point(min(bounds, key=lambda each: each.upper()), *trivial(alpha))
+        return ProfilePoint(min(bounds, key=lambda each: each.upper()), *trivial(alpha))
 
     def _markov(self, alpha: arb) -> arb:
         place = float(alpha.log().mid())
@@ -175,9 +175,9 @@ def _at_least(left: arb, right: arb) -> bool:
     return bool(left.mid() >= right.mid())
 
 
-def _point(alpha: arb, first: arb, second: arb, threshold: arb) -> Point:
+def _point(alpha: arb, first: arb, second: arb, threshold: arb) -> ProfilePoint:
     """A point whose set is best at α, or at a threshold that balls do not tell from it."""
     bound = first - alpha * second
     if alpha.overlaps(threshold):
         bound += up_to(2 * (alpha.rad() + threshold.rad()))
-    return Point(bound, first, second)
+    return ProfilePoint(bound, first, second)

@@ -20,7 +20,7 @@ from math import comb
 
 from flint import arb
 
-from dipapprox.composition.profile import Ends, Point, up_to
+from dipapprox.composition.profile import Ends, ProfilePoint, up_to
 from dipapprox.data_classes import dataclass
 
 
@@ -51,7 +51,7 @@ class DiscreteProfile:
     missing: arb
     ends: Ends
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         middle = alpha.mid()
         start = bisect_right(self.places, middle)
@@ -62,7 +62,7 @@ class DiscreteProfile:
         near = self.places[max(start - 1, 0) : start + 1]
         if not all(abs(place - middle) > reach for place in near):
             bound += up_to(doubt)
-        return Point(bound, first, second)
+        return ProfilePoint(bound, first, second)
 
 
 _TOLD = arb(1) / 8

@@ -42,8 +42,8 @@ from math import floor, log
 from flint import arb
 
 from dipapprox.arithmetic.precision import to_ball
-from dipapprox.composition.grid import Knot, Step
-from dipapprox.composition.losses import LossDistribution, Side, loss_distribution
+from dipapprox.composition.grid import GridStep, Knot
+from dipapprox.composition.losses import BoundSide, LossDistribution, loss_distribution
 from dipapprox.composition.profile import Ends
 from dipapprox.limits import Limits
 
@@ -65,13 +65,13 @@ def from_above(knots: Sequence[Knot], bits: int, cut: int, limits: Limits) -> Lo
     masses = _masses([knot.alpha for knot in knots], values)
     whole = [max(_ceiling(mass, bits), 0) for mass in masses]
     infinite = max(_ceiling(values[-1], bits), 0)
-    return _spread(places, whole, infinite, bits, Side.ABOVE, cut, limits)
+    return _spread(places, whole, infinite, bits, BoundSide.ABOVE, cut, limits)
 
 
 def from_below(
     knots: Sequence[Knot],
     ends: Ends,
-    step: Step,
+    step: GridStep,
     slip: Fraction,
     bits: int,
     cut: int,
@@ -100,7 +100,7 @@ def from_below(
         if found is not None:
             return found
         if not kept:
-            return loss_distribution(0, [1 << bits], 0, bits, Side.BELOW)
+            return loss_distribution(0, [1 << bits], 0, bits, BoundSide.BELOW)
         del kept[-fewer:]
         fewer *= 2
 
@@ -118,7 +118,7 @@ def _from_lines(
     knots: Sequence[Knot],
     reach: tuple[int, int],
     ends: Ends,
-    step: Step,
+    step: GridStep,
     slip: Fraction,
     bits: int,
     cut: int,
@@ -145,11 +145,11 @@ def _from_lines(
     infinite = _floor(values[-1], bits) - debt
     if infinite < 0:
         return None
-    return _spread(bends, whole, infinite, bits, Side.BELOW, cut, limits)
+    return _spread(bends, whole, infinite, bits, BoundSide.BELOW, cut, limits)
 
 
 def _bend(
-    one: tuple[arb, arb], two: tuple[arb, arb], step: Step, less: arb, places: Sequence[int]
+    one: tuple[arb, arb], two: tuple[arb, arb], step: GridStep, less: arb, places: Sequence[int]
 ) -> int:
     """A whole step between two lines, in half steps: at most where they meet, if there is one.
 
@@ -183,7 +183,7 @@ def _spread(
     masses: Sequence[int],
     infinite: int,
     bits: int,
-    side: Side,
+    side: BoundSide,
     cut: int,
     limits: Limits,
 ) -> LossDistribution:

@@ -101,7 +101,7 @@ def _ball(number: Number) -> arb:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LossPlace:
     """factor e^loss, a place that e^ε may have: one of the two numbers says nothing."""
 
     factor: Fraction = _ONE
@@ -112,7 +112,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProfileLine:
     """(constant - factor e^ε) / divisors, exactly.
 
     Attributes:
@@ -156,7 +156,7 @@ class Line:
             found = to_enclosure(value / self.divisor())
         return UNIT if isinstance(found, NotEnclosed) else UNIT.intersect(found)
 
-    def exceeds(self, place: Place, delta: Fraction) -> bool:
+    def exceeds(self, place: LossPlace, delta: Fraction) -> bool:
         """Whether it is above a number in (0, 1) where e^ε is at a place."""
         if self.rational is not None and not place.loss:
             constant, factor = self.rational
@@ -173,7 +173,7 @@ class Line:
 class LeastBudget:
     """An ε >= 0, exactly: where a line falls to δ; None: 0."""
 
-    line: Line | None
+    line: ProfileLine | None
     delta: Fraction
 
     @property
@@ -209,15 +209,15 @@ class LeastBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ProfilePiece:
     """The least δ where e^ε is below a place, if any, and not below that of the piece before."""
 
-    below: Place | None
-    line: Line
+    below: LossPlace | None
+    line: ProfileLine
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class PositiveLosses:
     """The losses > 0 of a composition.
 
     Attributes:
@@ -226,17 +226,17 @@ class Losses:
         few: Whether all lines may be listed.
     """
 
-    places: tuple[Place, ...]
-    line: Callable[[int], Line]
+    places: tuple[LossPlace, ...]
+    line: Callable[[int], ProfileLine]
     few: bool = True
 
-    def line_at(self, budget: Fraction) -> Line:
+    def line_at(self, budget: Fraction) -> ProfileLine:
         """Return the line that is H at an ε >= 0."""
         return self.line(sum(_sign(e.factor, _ONE, budget - e.loss) > 0 for e in self.places))
 
     def budget(self, delta: Fraction) -> LeastBudget | None:
         """Return the least ε >= 0 where H is at most δ; None if there is none."""
-        places = [*self.places, Place()]
+        places = [*self.places, LossPlace()]
         numbers = range(len(places))
         first = bisect_left(numbers, True, key=lambda k: self.line(k).exceeds(places[k], delta))
         if not first:
@@ -254,7 +254,7 @@ class ExactProfile:
             of one.
     """
 
-    directions: tuple[Losses, ...]
+    directions: tuple[PositiveLosses, ...]
 
     def budget(self, delta: Fraction) -> LeastBudget | None:
         """Return the least ε >= 0 with a least δ of at most `delta`, in (0, 1); None if none is."""
@@ -264,7 +264,7 @@ class ExactProfile:
             return None
         return max(finite, key=lambda each: each.factor or _ONE)
 
-    def line(self, budget: Fraction) -> Line:
+    def line(self, budget: Fraction) -> ProfileLine:
         """Return the line that is the least δ at an ε >= 0."""
         greatest, *others = (each.line_at(budget) for each in self.directions)
         for line in others:
@@ -275,13 +275,13 @@ class ExactProfile:
                 greatest = line
         return greatest
 
-    def pieces(self) -> tuple[Piece, ...] | None:
+    def pieces(self) -> tuple[ProfilePiece, ...] | None:
         """Return the profile for all ε >= 0, ascending; None if it is long, or one of two."""
         own = self.directions[0]
         if len(self.directions) > 1 or not own.few:
             return None
         ends = (*reversed(own.places), None)
-        return tuple(Piece(end, own.line(len(ends) - 1 - k)) for k, end in enumerate(ends))
+        return tuple(ProfilePiece(end, own.line(len(ends) - 1 - k)) for k, end in enumerate(ends))
 
 
 def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | None:
@@ -337,13 +337,13 @@ class _Ratios:
     masses: dict[Fraction, Fraction]
     infinite: Fraction
 
-    def losses(self) -> Losses:
+    def losses(self) -> PositiveLosses:
         """Return those > 0."""
         ratios = sorted((each for each in self.masses if each > 1), reverse=True)
         constants = accumulate((self.masses[each] for each in ratios), initial=self.infinite)
         factors = accumulate((self.masses[each] / each for each in ratios), initial=_ZERO)
-        lines = list(map(Line, constants, factors))
-        return Losses(tuple(map(Place, ratios)), lines.__getitem__)
+        lines = list(map(ProfileLine, constants, factors))
+        return PositiveLosses(tuple(map(LossPlace, ratios)), lines.__getitem__)
 
     def times(self, other: _Ratios, limits: Limits) -> _Ratios:
         """Compose two."""
@@ -378,7 +378,7 @@ def _ratios(pairs: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:
     return _Ratios(masses, infinite)
 
 
-def _of_noise(composition: Composition, limits: Limits) -> Losses | None:
+def _of_noise(composition: Composition, limits: Limits) -> PositiveLosses | None:
     """The losses of discrete Laplace noise; None if there is anything else, or too many of them."""
     runs = [(run.mechanism, run.times) for run in composition.runs]
     noise = [(each, times) for each, times in runs if isinstance(each, DiscreteLaplace)]
@@ -400,19 +400,19 @@ def _of_noise(composition: Composition, limits: Limits) -> Losses | None:
         mass = fmpz_poly(coefficients[(most + 1) * x : (most + 1) * (x + 1)])
         if mass:
             k, (constant, factor) = most - 2 * x, sums[-1]
-            places.append(Place(loss=k * unit))
+            places.append(LossPlace(loss=k * unit))
             sums.append((constant + mass, factor + mass.left_shift(k)))
     below = tuple(
         (Powers(unit, (1, *[0] * (n - 1), 1)), times) for n, times in sorted(divisors.items())
     )
 
-    def line(number: int) -> Line:
+    def line(number: int) -> ProfileLine:
         if not number:
-            return Line(_ZERO, _ZERO)
+            return ProfileLine(_ZERO, _ZERO)
         constant, factor = (Powers(unit, tuple(map(int, p.coeffs()))) for p in sums[number])
-        return Line(constant, factor, below)
+        return ProfileLine(constant, factor, below)
 
-    return Losses(tuple(places), line, most <= _MOST_STEPS_OF_PIECES)
+    return PositiveLosses(tuple(places), line, most <= _MOST_STEPS_OF_PIECES)
 
 
 def _one_run(sensitivity: int, n: int, size: int) -> fmpz_poly:

@@ -19,7 +19,7 @@ from math import exp, log, prod, sqrt
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import ProductMeasures, without_events
-from dipapprox.composition.shifted_noise import Noise, published_noise
+from dipapprox.composition.shifted_noise import PublishedNoise, published_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
@@ -107,12 +107,12 @@ def explicit_set(
     )
 
 
-def _is_gaussian_shift(first: Noise, second: Noise) -> bool:
+def _is_gaussian_shift(first: PublishedNoise, second: PublishedNoise) -> bool:
     return first.family is GAUSSIAN is second.family and first.square == second.square
 
 
 def _half_space(
-    noises: Sequence[tuple[int, Noise, Noise]], growth: Enclosure, bits: int
+    noises: Sequence[tuple[int, PublishedNoise, PublishedNoise]], growth: Enclosure, bits: int
 ) -> ExplicitSet | None:
     """Σ c y >= t. Σ c y is Gaussian, of the variance Σ c² σ²."""
     raw = [(one.mean - two.mean) / one.square for _, one, two in noises]
@@ -148,7 +148,7 @@ def _half_space(
 def _box(
     measures: ProductMeasures,
     factors: Factored,
-    noises: Sequence[tuple[Noise | None, Noise | None]],
+    noises: Sequence[tuple[PublishedNoise | None, PublishedNoise | None]],
     growth: Enclosure,
     bits: int,
 ) -> ExplicitSet | None:
@@ -174,7 +174,9 @@ def _box(
     return ExplicitSet(tuple(conditions), first, second)
 
 
-def _half_line(one: Noise | None, two: Noise | None, loss: float) -> tuple[Interval, ...] | None:
+def _half_line(
+    one: PublishedNoise | None, two: PublishedNoise | None, loss: float
+) -> tuple[Interval, ...] | None:
     """Where the quotient of two Laplace densities that are shifted is above e^loss, nearly; None
     if these are others."""
     if not (one and two and one.family is LAPLACE is two.family):
@@ -190,7 +192,7 @@ def _half_line(one: Noise | None, two: Noise | None, loss: float) -> tuple[Inter
     return ((None, end),) if sign > 0 else ((end, None),)
 
 
-def _size(one: Noise | None, two: Noise | None) -> float:
+def _size(one: PublishedNoise | None, two: PublishedNoise | None) -> float:
     """About how much a number may tell."""
     if one is None or two is None or one.mean == two.mean:
         return 1.0

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.composition.accountant import Answer
-from dipapprox.composition.bounds import Bounds
+from dipapprox.composition.accountant import CompositionAnswer
+from dipapprox.composition.bounds import CostBounds
 from dipapprox.composition.mechanisms import Gaussian
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.families import GAUSSIAN
@@ -36,25 +36,27 @@ class GaussianRuns:
 
     def epsilon(
         self, delta: Fraction, width: Fraction, limits: Limits, progress: Progress
-    ) -> Answer:
+    ) -> CompositionAnswer:
         """Enclose the least ε >= 0 for a δ in (0, 1)."""
         limits.check()
         found = self.noise.least_budget(delta, _bits(width))
         assert found is not None, "only for δ = 0 it is infinite"
         progress(1, 1)
-        return Answer((Bounds(found.lower, found.upper),), None, 0, None)
+        return CompositionAnswer((CostBounds(found.lower, found.upper),), None, 0, None)
 
     def delta(
         self, budgets: Sequence[Fraction], width: Fraction, limits: Limits, progress: Progress
-    ) -> Answer:
+    ) -> CompositionAnswer:
         """Enclose the least δ for every ε >= 0 given."""
         limits.check()
         found = [self.noise.divergence(budget, _bits(width)) for budget in budgets]
         progress(1, 1)
-        return Answer(tuple(Bounds(each.lower, each.upper) for each in found), None, 0, None)
+        return CompositionAnswer(
+            tuple(CostBounds(each.lower, each.upper) for each in found), None, 0, None
+        )
 
 
-def gaussian_runs(runs: Sequence[Run]) -> GaussianRuns | None:
+def gaussian_runs(runs: Sequence[RepeatedRun]) -> GaussianRuns | None:
     """Return Gaussian runs as one; None if there are others."""
     square = Fraction(0)
     for run in runs:

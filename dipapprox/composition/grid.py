@@ -15,14 +15,14 @@ from flint import arb
 
 from dipapprox.arithmetic.precision import give_way, to_ball
 from dipapprox.composition.closed_profiles import GaussianProfile
-from dipapprox.composition.profile import Point, Profile
+from dipapprox.composition.profile import BallProfile, ProfilePoint
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.digits import exact_text
 from dipapprox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class GridStep:
     """The distance of two losses of a grid: unit * ln(base).
 
     Attributes:
@@ -46,7 +46,7 @@ class Step:
         """Enclose e to the loss at so many half steps."""
         return self.loss(halves).exp()
 
-    def divided(self, parts: int) -> Step:
+    def divided(self, parts: int) -> GridStep:
         """A grid that is finer by a whole number."""
         return replace(self, unit=self.unit / parts)
 
@@ -63,7 +63,7 @@ class Knot:
 
     place: int
     alpha: arb
-    point: Point
+    point: ProfilePoint
 
 
 _BLOCK = 0.5
@@ -76,7 +76,7 @@ _DOUBLINGS = 40
 """How often blocks are doubled: nothing is known of where losses lie."""
 
 
-def knot_at(profile: Profile, step: Step, place: int) -> Knot:
+def knot_at(profile: BallProfile, step: GridStep, place: int) -> Knot:
     """Evaluate a profile at a loss of the grid."""
     alpha = step.factor(place)
     return Knot(place, alpha, profile.at(alpha))
@@ -90,7 +90,7 @@ class _Knots:
         step: Of the grid.
     """
 
-    def __init__(self, profile: Profile, step: Step) -> None:
+    def __init__(self, profile: BallProfile, step: GridStep) -> None:
         self._profile, self._step = profile, step
         self._mirrored = isinstance(profile, GaussianProfile)
         self._known: dict[int, Knot] = {}
@@ -113,11 +113,13 @@ def _turned(knot: Knot) -> Knot:
     The set for which it is a line is the complement of the other one, exchanged.
     """
     alpha, point = 1 / knot.alpha, knot.point
-    turned = Point(1 - alpha + alpha * point.bound, 1 - point.second, 1 - point.first)
+    turned = ProfilePoint(1 - alpha + alpha * point.bound, 1 - point.second, 1 - point.first)
     return Knot(-knot.place, alpha, turned)
 
 
-def all_knots(profile: Profile, step: Step, first: int, last: int, limits: Limits) -> list[Knot]:
+def all_knots(
+    profile: BallProfile, step: GridStep, first: int, last: int, limits: Limits
+) -> list[Knot]:
     """Return every loss of a range, of whole steps, as a knot.
 
     Raises:
@@ -127,15 +129,15 @@ def all_knots(profile: Profile, step: Step, first: int, last: int, limits: Limit
     return [knot_at(profile, step, place) for place in range(first, last + 1, 2)]
 
 
-def between(profile: Profile, step: Step, knots: Sequence[Knot]) -> list[Knot]:
+def between(profile: BallProfile, step: GridStep, knots: Sequence[Knot]) -> list[Knot]:
     """Return a knot at an odd half step between any two of whole steps, about in their middle."""
     knot = _Knots(profile, step)
     return [knot((left.place + right.place) // 4 * 2 + 1) for left, right in pairwise(knots)]
 
 
 def choose_knots(
-    profile: Profile,
-    step: Step,
+    profile: BallProfile,
+    step: GridStep,
     negligible: float,
     weight: float,
     limits: Limits,

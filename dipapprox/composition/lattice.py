@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, expm1, frexp, ldexp, log, log1p
 
-from dipapprox.composition.grid import Step
+from dipapprox.composition.grid import GridStep
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -45,14 +45,14 @@ COARSEST = Fraction(1, 64)
 """Where a search begins that has to refine its grid, at most."""
 
 
-def refined(mechanisms: Sequence[Mechanism], step: Step, parts: Fraction) -> Step:
+def refined(mechanisms: Sequence[Mechanism], step: GridStep, parts: Fraction) -> GridStep:
     """Return a grid that is finer by about a factor, after one of `first_step` or of this."""
     if step.base is None and not all(_atoms_of(each) for each in mechanisms):
         return aligned(mechanisms, step.unit / parts)
     return step.divided(ceil(parts))
 
 
-def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[Step, bool]:
+def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridStep, bool]:
     """Return a grid to begin with, and whether all losses lie on it.
 
     Args:
@@ -64,7 +64,7 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[Step, b
     units = [step.unit for step in known]
     if not known or len({step.base for step in known}) > 1:
         return aligned(mechanisms, size), False
-    step = Step(content(units), known[0].base)
+    step = GridStep(content(units), known[0].base)
     if max(units) > _FINEST * step.unit:
         return aligned(mechanisms, size), False
     exact = len(known) == len(steps) and all(map(_is_on_its_lattice, mechanisms))
@@ -77,7 +77,7 @@ def _is_on_its_lattice(mechanism: Mechanism) -> bool:
     return not isinstance(mechanism, Laplace | ExponentialMechanism)
 
 
-def _atoms_of(mechanism: Mechanism) -> Step | None:
+def _atoms_of(mechanism: Mechanism) -> GridStep | None:
     """A step of which the losses of all atoms of much mass are multiples; None if there are none.
 
     That is also said where there are too many, or none that is known.
@@ -85,17 +85,19 @@ def _atoms_of(mechanism: Mechanism) -> Step | None:
     match mechanism:
         case RandomisedResponse(probability, values):
             odds = probability * (values - 1) / (1 - probability)
-            return Step(Fraction(1), max(odds, 1 / odds)) if odds != 1 else Step(Fraction(1))
+            return (
+                GridStep(Fraction(1), max(odds, 1 / odds)) if odds != 1 else GridStep(Fraction(1))
+            )
         case ApproximateStatement(eps):
-            return Step(eps or Fraction(1))
+            return GridStep(eps or Fraction(1))
         case DiscreteLaplace(sensitivity, scale):
-            return Step((1 + (sensitivity + 1) % 2) / scale)
+            return GridStep((1 + (sensitivity + 1) % 2) / scale)
         case DiscreteGaussian(sensitivity, sigma) if sigma <= _WIDEST:
-            return Step(sensitivity * (1 + (sensitivity + 1) % 2) / (2 * sigma**2))
+            return GridStep(sensitivity * (1 + (sensitivity + 1) % 2) / (2 * sigma**2))
         case Laplace(sensitivity, scale):
-            return Step(sensitivity / scale)
+            return GridStep(sensitivity / scale)
         case ExponentialMechanism(eps):
-            return Step(eps / 2)
+            return GridStep(eps / 2)
         case _:
             return None
 
@@ -110,11 +112,11 @@ _ROUGH = 24
 with the order in which sums are added, and a grid is not to."""
 
 
-def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> Step:
+def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> GridStep:
     """Return a step of at most `size` for mechanisms without a lattice, near which atoms lie."""
     sharp = sorted({_simple(abs(loss)) for each in mechanisms for loss in _sharp(each) if loss})
     if not sharp:
-        return Step(size)
+        return GridStep(size)
     longest = sharp[-1]
     least = ceil(longest / size)
     counts = range(least, least + min(least // 4 + 1, _MOST_TRIED))
@@ -123,7 +125,7 @@ def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> Step:
         steps = (loss * count / longest for loss in sharp)
         return max(abs(each - round(each)) for each in steps)
 
-    return Step(longest / min(counts, key=distance))
+    return GridStep(longest / min(counts, key=distance))
 
 
 def _rough(value: float) -> float:

@@ -36,7 +36,7 @@ from enum import Enum
 from fractions import Fraction
 from math import exp, log
 
-from dipapprox.composition.packed import Falling, Row, divided, product, row_of
+from dipapprox.composition.packed import Falling, PackedRow, divided, product, row_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -44,7 +44,7 @@ from dipapprox.limits import Limits
 _AT_ONCE = 1024
 
 
-class Side(Enum):
+class BoundSide(Enum):
     """From where a loss distribution bounds."""
 
     ABOVE = "above"
@@ -65,11 +65,11 @@ class LossDistribution:
     """
 
     start: int
-    row: Row
+    row: PackedRow
     finite: int
     infinite: int
     bits: int
-    side: Side
+    side: BoundSide
 
     @property
     def total(self) -> int:
@@ -95,7 +95,7 @@ class LossDistribution:
 
 
 def loss_distribution(
-    start: int, masses: Sequence[int], infinite: int, bits: int, side: Side, cut: int = 0
+    start: int, masses: Sequence[int], infinite: int, bits: int, side: BoundSide, cut: int = 0
 ) -> LossDistribution:
     """Make a loss distribution, cutting off at most mass `cut` at either end.
 
@@ -124,10 +124,10 @@ def _cut(losses: LossDistribution, cut: int, low_end: Falling | None = None) -> 
     high, above = row.part(low, row.length).last_below(cut)
     kept = row.part(low, row.length - high)
     finite = losses.finite - below - above
-    if side is Side.ABOVE:
+    if side is BoundSide.ABOVE:
         infinite += above
         if kept.length:
-            kept, finite = Row(kept.number + below, kept.length, kept.slot), finite + below
+            kept, finite = PackedRow(kept.number + below, kept.length, kept.slot), finite + below
         else:
             infinite += below
     return LossDistribution(losses.start + 2 * low, kept, finite, infinite, losses.bits, side)
@@ -162,14 +162,14 @@ def composed(
     slot = max(needed, first.row.slot, second.row.slot)
     one = first.row.wider(slot)
     exact = product(one, one if first is second else second.row.wider(slot))
-    row = divided(exact, bits, up=side is Side.ABOVE)
+    row = divided(exact, bits, up=side is BoundSide.ABOVE)
     start, infinite = first.start + second.start, rounded(infinite, bits, side)
     return _cut(LossDistribution(start, row, row.total, infinite, bits, side), cut, low_end)
 
 
-def rounded(value: int, bits: int, side: Side) -> int:
+def rounded(value: int, bits: int, side: BoundSide) -> int:
     """Return value / 2^bits, rounded away from what is bounded."""
-    return -(-value >> bits) if side is Side.ABOVE else value >> bits
+    return -(-value >> bits) if side is BoundSide.ABOVE else value >> bits
 
 
 @dataclass(frozen=True, slots=True)

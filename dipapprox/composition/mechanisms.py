@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.composition.profile import Profile
+from dipapprox.composition.profile import BallProfile
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 
@@ -193,7 +193,7 @@ class Profiled:
             are not used, and it is but an upper bound.
     """
 
-    at_bits: Callable[[int], Profile]
+    at_bits: Callable[[int], BallProfile]
     symmetric: bool = False
     attained: bool = True
     adjacency: Adjacency = Adjacency.ADD_REMOVE

@@ -49,7 +49,7 @@ class Falling:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PackedRow:
     """Whole numbers, all in all below 2^slot - 1.
 
     Attributes:
@@ -73,12 +73,12 @@ class Row:
         kept = int(self.number).to_bytes(size * self.length, "little")
         return [int.from_bytes(kept[k : k + size], "little") for k in range(0, len(kept), size)]
 
-    def part(self, start: int, end: int) -> Row:
+    def part(self, start: int, end: int) -> PackedRow:
         """The values from one place up to another one."""
         number = (self.number >> (self.slot * start)) & _ones(self.slot * (end - start))
-        return Row(number, end - start, self.slot)
+        return PackedRow(number, end - start, self.slot)
 
-    def wider(self, slot: int) -> Row:
+    def wider(self, slot: int) -> PackedRow:
         """The same values in slots of at least so many bits."""
         return self if slot <= self.slot else row_of(self.values(), slot)
 
@@ -111,12 +111,12 @@ class Row:
                 too_many = end
         return count, total
 
-    def _last(self, start: int, end: int) -> Row:
+    def _last(self, start: int, end: int) -> PackedRow:
         """The values from one place to another one, counted from the end."""
         return self.part(self.length - end, self.length - start)
 
 
-def row_of(values: Iterable[int], slot: int) -> Row:
+def row_of(values: Iterable[int], slot: int) -> PackedRow:
     """Keep whole numbers >= 0.
 
     Args:
@@ -125,10 +125,10 @@ def row_of(values: Iterable[int], slot: int) -> Row:
     """
     slot = -(-slot // 8) * 8
     kept = [value.to_bytes(slot // 8, "little") for value in values]
-    return Row(fmpz(int.from_bytes(b"".join(kept), "little")), len(kept), slot)
+    return PackedRow(fmpz(int.from_bytes(b"".join(kept), "little")), len(kept), slot)
 
 
-def product(first: Row, second: Row) -> Row:
+def product(first: PackedRow, second: PackedRow) -> PackedRow:
     """The product of two rows as polynomials.
 
     Args:
@@ -138,10 +138,10 @@ def product(first: Row, second: Row) -> Row:
     if first.slot != second.slot:
         raise BrokenInvariant("rows of different slots are multiplied")
     length = first.length + second.length - 1 if first.length and second.length else 0
-    return Row(first.number * second.number, length, first.slot)
+    return PackedRow(first.number * second.number, length, first.slot)
 
 
-def divided(row: Row, bits: int, *, up: bool) -> Row:
+def divided(row: PackedRow, bits: int, *, up: bool) -> PackedRow:
     """Divide every value by 2^bits, rounding up or down.
 
     Args:
@@ -154,7 +154,7 @@ def divided(row: Row, bits: int, *, up: bool) -> Row:
     if up:
         number += _repeated((1 << bits) - 1, row.slot, count) & _ones(row.slot * row.length)
     number = (number >> bits) & _repeated((1 << (row.slot - bits)) - 1, row.slot, count)
-    return Row(number, row.length, row.slot)
+    return PackedRow(number, row.length, row.slot)
 
 
 def _ones(bits: int) -> fmpz:

@@ -29,8 +29,8 @@ from dipapprox.composition.cell_losses import losses_of_cells
 from dipapprox.composition.lattice import COARSEST, first_step, refined
 from dipapprox.composition.losses import Cuts
 from dipapprox.composition.mechanisms import Mechanism
-from dipapprox.composition.pieces import Run
-from dipapprox.composition.products import Factor, Grid, factors_of, product
+from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import GridFactor, LossGrid, factors_of, product
 from dipapprox.composition.reading import deltas, deltas_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -90,7 +90,7 @@ class PairProducts:
     def __init__(
         self,
         line: HockeyStick,
-        runs: Sequence[Run],
+        runs: Sequence[RepeatedRun],
         lines: Sequence[LinePair],
         hints: Sequence[Mechanism],
         factor: Enclosure,
@@ -126,7 +126,7 @@ class PairProducts:
             most = int(_MOST_CELL_LOSSES[self._bits > _RULE] / _PARTS)
         found = UNIT
         while True:
-            grid = Grid(step, exact, accuracy, accuracy, accuracy)
+            grid = LossGrid(step, exact, accuracy, accuracy, accuracy)
             try:
                 attempt = self._on(grid)
             except LimitReached:
@@ -144,12 +144,12 @@ class PairProducts:
                 return found
             step = refined(self._hints, step, _PARTS)
 
-    def _on(self, grid: Grid) -> tuple[Enclosure, int] | NotEnclosed:
+    def _on(self, grid: LossGrid) -> tuple[Enclosure, int] | NotEnclosed:
         """Enclose the divergence on a grid; and say how many losses that took."""
-        every = [*self._runs, *(Run(self._hints[0], pair.times) for pair in self._lines)]
+        every = [*self._runs, *(RepeatedRun(self._hints[0], pair.times) for pair in self._lines)]
         share, bits = grid.share(every), grid.bits(self._runs or every)
-        above: list[Factor] = []
-        below: list[Factor] = []
+        above: list[GridFactor] = []
+        below: list[GridFactor] = []
         slip = Fraction(0)
         if self._runs:
             factors = factors_of(self._runs, grid, self._limits, added=False)
@@ -164,8 +164,8 @@ class PairProducts:
             losses = losses_of_cells(found.cells, grid.step, bits, cut, self._limits)
             if isinstance(losses, NotEnclosed):
                 return losses
-            above.append(Factor(losses.above, pair.times))
-            below.append(Factor(losses.below, pair.times))
+            above.append(GridFactor(losses.above, pair.times))
+            below.append(GridFactor(losses.below, pair.times))
             lost, other = found.lost
             losts.append((pair.times * lost, pair.times * (other + losses.lent)))
             errors.append((pair.times * found.errors[0], pair.times * found.errors[1]))
@@ -180,7 +180,7 @@ class PairProducts:
         (lower,) = deltas(product(below, cuts, self._limits), grid.step, [high + slip])
         return between(lower - less, min(upper + more, Fraction(1))), whole.atoms
 
-    def _cut(self, pair: LinePair, grid: Grid) -> Discretised | NotEnclosed:
+    def _cut(self, pair: LinePair, grid: LossGrid) -> Discretised | NotEnclosed:
         """Cut the line into about `_CELLS` cells for each loss of the grid."""
         accurate = min(self._bits + 8, _ACCURATE_CELLS)
         spread = float(grid.step.loss(2)) / _CELLS

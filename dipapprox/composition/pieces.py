@@ -20,18 +20,18 @@ from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.adaptive import MOST_STEPS, Stage, adaptive_profile, grid_size
 from dipapprox.composition.catalogue import ball_of, is_attained, outcomes_of, profile_of
 from dipapprox.composition.discrete_profiles import group_sizes, grouped, is_finite
-from dipapprox.composition.losses import Side
+from dipapprox.composition.losses import BoundSide
 from dipapprox.composition.mechanisms import Between, Masses, Mechanism, Subsampled
-from dipapprox.composition.profile import Profile, ReversedProfile, UpperOnlyProfile
+from dipapprox.composition.profile import BallProfile, ReversedProfile, UpperOnlyProfile
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 
-_BOTH = tuple(Side)
+_BOTH = tuple(BoundSide)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RepeatedRun:
     """A mechanism that is run a number of times on the same data.
 
     Raises:
@@ -63,15 +63,15 @@ class Piece:
         group: How often the mechanism is run in each.
     """
 
-    profile: Profile
+    profile: BallProfile
     times: int
     run: int | None = None
-    sides: tuple[Side, ...] = _BOTH
+    sides: tuple[BoundSide, ...] = _BOTH
     group: int = 1
 
 
 def pieces_of(
-    runs: Sequence[Run], bits: int, step: float, limits: Limits, *, added: bool
+    runs: Sequence[RepeatedRun], bits: int, step: float, limits: Limits, *, added: bool
 ) -> list[Piece]:
     """Return the pieces of runs; see `catalogue.profile_of`.
 
@@ -123,17 +123,17 @@ def _stage(inner: Between, rate: Fraction, times: int, *, added: bool) -> Stage:
     return Stage([*map(masses, inner.worst)], [*map(masses, inner.chosen)], times)
 
 
-def _fixed(run: Run, place: int, bits: int, *, added: bool) -> Iterator[Piece]:
+def _fixed(run: RepeatedRun, place: int, bits: int, *, added: bool) -> Iterator[Piece]:
     """Yield the pieces of runs of one pair, or of one from above and one from below."""
     mechanism = run.mechanism
     inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
-    parts: list[tuple[Mechanism, tuple[Side, ...]]] = [(mechanism, _BOTH)]
+    parts: list[tuple[Mechanism, tuple[BoundSide, ...]]] = [(mechanism, _BOTH)]
     if isinstance(inner, Between):
         # Groups of the two pairs are of different sizes.
-        parts = [(_only(mechanism, side), (side,)) for side in Side]
+        parts = [(_only(mechanism, side), (side,)) for side in BoundSide]
     for each, sides in parts:
         masses = outcomes_of(each)
-        profile: Profile
+        profile: BallProfile
         if masses is None:
             profile = profile_of(each, bits)
             yield Piece(ReversedProfile(profile) if added else profile, run.times, place, sides)
@@ -147,10 +147,10 @@ def _fixed(run: Run, place: int, bits: int, *, added: bool) -> Iterator[Piece]:
             yield Piece(profile, count, place, sides, size)
 
 
-def _only(mechanism: Mechanism, side: Side) -> Mechanism:
+def _only(mechanism: Mechanism, side: BoundSide) -> Mechanism:
     match mechanism:
         case Between(above, below):
-            return above if side is Side.ABOVE else below
+            return above if side is BoundSide.ABOVE else below
         case Subsampled(inner, rate):
             return Subsampled(_only(inner, side), rate)
         case _:

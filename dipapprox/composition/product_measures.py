@@ -27,9 +27,14 @@ from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism, Profiled
 from dipapprox.composition.mixtures import mixture
 from dipapprox.composition.pair_products import LinePair, PairProducts
-from dipapprox.composition.pieces import Run
-from dipapprox.composition.profile import Profile
-from dipapprox.composition.shifted_noise import Noise, half_line, published_noise, shifted_noise
+from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.profile import BallProfile
+from dipapprox.composition.shifted_noise import (
+    PublishedNoise,
+    half_line,
+    published_noise,
+    shifted_noise,
+)
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Connected, Marginal, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
@@ -256,7 +261,7 @@ class ProductMeasures:
         return value if isinstance(value, NotEnclosed) else _times(own, value)
 
 
-def _runs(factors: Factored) -> tuple[list[Run], list[LinePair]]:
+def _runs(factors: Factored) -> tuple[list[RepeatedRun], list[LinePair]]:
     """Tell pairs in closed form from others: all Gaussian ones together, equal ones counted."""
     square = Fraction(0)
     shifts: dict[Fraction, int] = {}
@@ -274,9 +279,9 @@ def _runs(factors: Factored) -> tuple[list[Run], list[LinePair]]:
                     shifts[shift] = shifts.get(shift, 0) + 1
                 continue
         others[first, second] = others.get((first, second), 0) + 1
-    runs = [Run(Laplace(shift, Fraction(1)), times) for shift, times in shifts.items()]
+    runs = [RepeatedRun(Laplace(shift, Fraction(1)), times) for shift, times in shifts.items()]
     if square:
-        runs.append(Run(gaussian_pair(square)))
+        runs.append(RepeatedRun(gaussian_pair(square)))
     return runs, [LinePair(*pair, times) for pair, times in others.items()]
 
 
@@ -317,7 +322,7 @@ def _hints(factors: Factored) -> list[Mechanism]:
     return exact or [gaussian_pair(Fraction(1))]
 
 
-def _unguarded(part: Part) -> Noise | None:
+def _unguarded(part: Part) -> PublishedNoise | None:
     """The law of the number of a part, guards aside."""
     (marginal,) = part.marginals
     plain = Marginal(replace(marginal.event, guards=()), marginal.form)
@@ -329,7 +334,7 @@ def gaussian_pair(square: Fraction, adjacency: Adjacency = Adjacency.ADD_REMOVE)
     return Profiled(partial(_gaussian, square), symmetric=True, adjacency=adjacency)
 
 
-def _gaussian(square: Fraction, bits: int) -> Profile:
+def _gaussian(square: Fraction, bits: int) -> BallProfile:
     return GaussianProfile(to_ball(square).sqrt())
 
 

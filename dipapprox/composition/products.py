@@ -14,9 +14,9 @@ from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.discretise import from_above, from_below
-from dipapprox.composition.grid import Step, all_knots, between, choose_knots
-from dipapprox.composition.losses import Cuts, LossDistribution, Side, composed, power
-from dipapprox.composition.pieces import Piece, Run, pieces_of
+from dipapprox.composition.grid import GridStep, all_knots, between, choose_knots
+from dipapprox.composition.losses import BoundSide, Cuts, LossDistribution, composed, power
+from dipapprox.composition.pieces import Piece, RepeatedRun, pieces_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -30,7 +30,7 @@ _RANGE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class LossGrid:
     """Where losses lie, and how accurately masses are kept.
 
     Of accuracy, each cut at either end of each product takes a share, and so does the rounding of
@@ -46,7 +46,7 @@ class Grid:
         steepness: About -d ln H(e^ε) / dε there; 0 if it is not known.
     """
 
-    step: Step
+    step: GridStep
     exact: bool
     accuracy: Fraction
     weight: Fraction
@@ -54,17 +54,17 @@ class Grid:
     budget: float = 0.0
     steepness: float = 0.0
 
-    def share(self, runs: Sequence[Run]) -> Fraction:
+    def share(self, runs: Sequence[RepeatedRun]) -> Fraction:
         """What one product or run may cost."""
         products = sum(2 * run.times.bit_length() for run in runs)
         return self.accuracy / (8 * products * sum(run.times for run in runs))
 
-    def cuts(self, runs: Sequence[Run]) -> Cuts:
+    def cuts(self, runs: Sequence[RepeatedRun]) -> Cuts:
         """What may be cut off of products."""
         size = float(self.step.loss(2))
         return Cuts(self.share(runs), self.steepness * size, self.budget / size)
 
-    def bits(self, runs: Sequence[Run]) -> int:
+    def bits(self, runs: Sequence[RepeatedRun]) -> int:
         """Of the unit of masses."""
         masses = min(max(ceil(log2(_RANGE / float(self.step.loss(2)))), 8), 20)
         return bits_of(self.share(runs)) + masses
@@ -80,7 +80,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class GridFactor:
     """A pair of measures on a grid, from one side.
 
     Attributes:
@@ -95,7 +95,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Factors:
+class GridFactors:
     """What is multiplied.
 
     Attributes:
@@ -104,12 +104,14 @@ class Factors:
         slip: >= 0.
     """
 
-    below: tuple[Factor, ...]
-    above: tuple[Factor, ...]
+    below: tuple[GridFactor, ...]
+    above: tuple[GridFactor, ...]
     slip: Fraction
 
 
-def factors_of(runs: Sequence[Run], grid: Grid, limits: Limits, *, added: bool) -> Factors:
+def factors_of(
+    runs: Sequence[RepeatedRun], grid: LossGrid, limits: Limits, *, added: bool
+) -> GridFactors:
     """Put runs on a grid.
 
     Args:
@@ -127,7 +129,7 @@ def factors_of(runs: Sequence[Run], grid: Grid, limits: Limits, *, added: bool) 
     working = bits + 2 * max(bits_of(step.unit), 0) + 64
     with precision(working):
         pieces = pieces_on(runs, grid, working, limits, added=added)
-        number = sum(piece.times for piece in pieces if Side.BELOW in piece.sides)
+        number = sum(piece.times for piece in pieces if BoundSide.BELOW in piece.sides)
         slip = grid.slip(number)
         for piece in pieces:
             profile = piece.profile
@@ -137,17 +139,17 @@ def factors_of(runs: Sequence[Run], grid: Grid, limits: Limits, *, added: bool) 
             knots = choose_knots(profile, step, negligible, weight, limits, steepness)
             if grid.exact:
                 knots = all_knots(profile, step, knots[0].place, knots[-1].place, limits)
-            if Side.BELOW in piece.sides:
+            if BoundSide.BELOW in piece.sides:
                 lines = between(profile, step, knots)
                 low = from_below(lines, profile.ends, step, slip / number, bits, cut, limits)
-                below.append(Factor(low, piece.times, piece))
-            if Side.ABOVE in piece.sides:
-                above.append(Factor(from_above(knots, bits, cut, limits), piece.times, piece))
-    return Factors(tuple(below), tuple(above), slip)
+                below.append(GridFactor(low, piece.times, piece))
+            if BoundSide.ABOVE in piece.sides:
+                above.append(GridFactor(from_above(knots, bits, cut, limits), piece.times, piece))
+    return GridFactors(tuple(below), tuple(above), slip)
 
 
 def pieces_on(
-    runs: Sequence[Run], grid: Grid, bits: int, limits: Limits, *, added: bool
+    runs: Sequence[RepeatedRun], grid: LossGrid, bits: int, limits: Limits, *, added: bool
 ) -> list[Piece]:
     """Return the pieces of runs for a grid; see `pieces_of`."""
     if grid.exact:  # all pairs are symmetric
@@ -158,7 +160,7 @@ def pieces_on(
     return pieces_of(runs, bits, float(grid.step.loss(2)), limits, added=added)
 
 
-def product(factors: Sequence[Factor], cuts: Cuts, limits: Limits) -> LossDistribution:
+def product(factors: Sequence[GridFactor], cuts: Cuts, limits: Limits) -> LossDistribution:
     """Return the composition of all runs of some pieces.
 
     Args:

@@ -10,9 +10,9 @@ as the best set of the one is the complement of the best set of the other. A pai
 mechanism, for an ordered relation of data sets, if its H is at least that of every two outputs so
 related at every α > 0; by (1) the reversed pair then dominates the reversed relation.
 
-A kind of pair joins by a class with the two members of `Profile`; nothing else is asked of it: no
-densities, no losses, no masses. All bounds of compositions are made of `at` (`discretise`). It is
-asked
+A kind of pair joins by a class with the two members of `BallProfile`; nothing else is asked of it:
+no densities, no losses, no masses. All bounds of compositions are made of `at` (`discretise`). It
+is asked
 
 - at balls α about e^loss, as wide as the working precision makes them, from e^(-2^40) to e^(2^40);
   answers hold for every number of the ball, and are finite;
@@ -57,7 +57,7 @@ from dipapprox.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ProfilePoint:
     """A profile at one α.
 
     Attributes:
@@ -84,14 +84,14 @@ class Ends:
     lost: arb
 
 
-class Profile(Protocol):
+class BallProfile(Protocol):
     """A profile, used at the working precision at which it was made."""
 
     @property
     def ends(self) -> Ends:
         """What the pair has at infinite losses, or has at least; for lower bounds."""
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at all α > 0 of a ball."""
 
 
@@ -108,41 +108,41 @@ NO_ENDS = Ends(arb(0), arb(0))
 class UpperOnlyProfile:
     """A profile that no pair is known to have; the pair that is had are two equal outputs."""
 
-    profile: Profile
+    profile: BallProfile
 
     @property
     def ends(self) -> Ends:
         """None is known."""
         return NO_ENDS
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
-        return Point(self.profile.at(alpha).bound, *trivial(alpha))
+        return ProfilePoint(self.profile.at(alpha).bound, *trivial(alpha))
 
 
 @dataclass(frozen=True, slots=True)
 class BetweenProfile:
     """A profile that is known by one that is greater, and by a pair that the mechanism has."""
 
-    above: Profile
-    below: Profile
+    above: BallProfile
+    below: BallProfile
 
     @property
     def ends(self) -> Ends:
         """Of the pair."""
         return self.below.ends
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         point = self.below.at(alpha)
-        return Point(self.above.at(alpha).bound, point.first, point.second)
+        return ProfilePoint(self.above.at(alpha).bound, point.first, point.second)
 
 
 @dataclass(frozen=True, slots=True)
 class ReversedProfile:
     """The pair the other way round, by (1)."""
 
-    profile: Profile
+    profile: BallProfile
 
     @property
     def ends(self) -> Ends:
@@ -150,11 +150,11 @@ class ReversedProfile:
         ends = self.profile.ends
         return Ends(ends.lost, ends.infinite)
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         point = self.profile.at(1 / alpha)
         bound = 1 - alpha + alpha * point.bound
-        return Point(bound, 1 - point.second, 1 - point.first)
+        return ProfilePoint(bound, 1 - point.second, 1 - point.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class SubsampledProfile:
         rate: r, 0 < r <= 1.
     """
 
-    profile: Profile
+    profile: BallProfile
     rate: arb
 
     @property
@@ -174,16 +174,16 @@ class SubsampledProfile:
         ends = self.profile.ends
         return Ends(self.rate * ends.infinite, ends.lost if self.rate == 1 else arb(0))
 
-    def at(self, alpha: arb) -> Point:
+    def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
         inner = (alpha - 1 + self.rate) / self.rate
         if not inner > 0:
             # Where balls leave the side open, r H(inner) is still within r |inner| of 1 - α.
             bound = 1 - alpha if inner < 0 else 1 - alpha + up_to(self.rate * abs(inner).upper())
-            return Point(bound, arb(1), arb(1))
+            return ProfilePoint(bound, arb(1), arb(1))
         point = self.profile.at(inner)
         first = self.rate * point.first + (1 - self.rate) * point.second
-        return Point(self.rate * point.bound, first, point.second)
+        return ProfilePoint(self.rate * point.bound, first, point.second)
 
 
 def up_to(size: arb) -> arb:

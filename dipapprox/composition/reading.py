@@ -18,9 +18,9 @@ from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.composition.grid import Step
-from dipapprox.composition.losses import LossDistribution, Side
-from dipapprox.composition.profile import Profile
+from dipapprox.composition.grid import GridStep
+from dipapprox.composition.losses import BoundSide, LossDistribution
+from dipapprox.composition.profile import BallProfile
 from dipapprox.errors import BrokenInvariant
 
 _GUARD_BITS = 32
@@ -38,9 +38,9 @@ _Sums = tuple[int, int, int]
 """
 
 
-def _sums(losses: LossDistribution, step: Step) -> Iterator[_Sums]:
+def _sums(losses: LossDistribution, step: GridStep) -> Iterator[_Sums]:
     """Yield the sums from every loss on, from the greatest down."""
-    bits, above = losses.bits + _GUARD_BITS, losses.side is Side.ABOVE
+    bits, above = losses.bits + _GUARD_BITS, losses.side is BoundSide.ABOVE
     with precision(bits + 32):
         factor = _enclosed(step.factor(-2) * arb(2) ** bits)
     ratio = factor.lower.__floor__() if above else factor.upper.__ceil__()
@@ -54,7 +54,7 @@ def _sums(losses: LossDistribution, step: Step) -> Iterator[_Sums]:
         yield half, mass, other
 
 
-def least_epsilon(losses: LossDistribution, step: Step, delta: Fraction) -> Fraction | None:
+def least_epsilon(losses: LossDistribution, step: GridStep, delta: Fraction) -> Fraction | None:
     """Bound the least ε >= 0 with H(e^ε) <= δ, from the side of the losses; None for infinity.
 
     From above, H is at most δ at the ε returned; from below, it is at least δ at all lesser ε.
@@ -85,10 +85,10 @@ def least_epsilon(losses: LossDistribution, step: Step, delta: Fraction) -> Frac
         return max(_solved(start, share, low, losses.side), _ZERO)
 
 
-def _solved(start: arb, share: arb, low: arb | None, side: Side) -> Fraction:
+def _solved(start: arb, share: arb, low: arb | None, side: BoundSide) -> Fraction:
     """Bound start + ln(share), where that lies between the losses low and start."""
     top = _enclosed(start)
-    if side is Side.ABOVE:
+    if side is BoundSide.ABOVE:
         place = _enclosed(start + share.log()).upper if share > 0 else None
         least = _ZERO if low is None else _enclosed(low).upper
         return least if place is None else min(max(place, least), top.upper)
@@ -96,7 +96,7 @@ def _solved(start: arb, share: arb, low: arb | None, side: Side) -> Fraction:
     return _ZERO if place is None else min(place, top.lower)
 
 
-def deltas(losses: LossDistribution, step: Step, budgets: Sequence[Fraction]) -> list[Fraction]:
+def deltas(losses: LossDistribution, step: GridStep, budgets: Sequence[Fraction]) -> list[Fraction]:
     """Bound H(e^ε) at every ε >= 0, from the side of the losses.
 
     Args:
@@ -130,7 +130,7 @@ def deltas(losses: LossDistribution, step: Step, budgets: Sequence[Fraction]) ->
     return found
 
 
-def steepness(losses: LossDistribution, step: Step, epsilon: Fraction) -> float:
+def steepness(losses: LossDistribution, step: GridStep, epsilon: Fraction) -> float:
     """About -d ln H(e^ε) / dε; 0 if there is no telling."""
     size, unit = float(step.loss(2)), 2.0**-losses.bits
     mass, other = losses.infinite * unit, 0.0
@@ -144,17 +144,17 @@ def steepness(losses: LossDistribution, step: Step, epsilon: Fraction) -> float:
     return other / (mass - other) if mass > other else 0.0
 
 
-def _value(sums: _Sums, losses: LossDistribution, step: Step, budget: Fraction) -> Fraction:
+def _value(sums: _Sums, losses: LossDistribution, step: GridStep, budget: Fraction) -> Fraction:
     """Bound A - e^(ε - ℓ₀) G: H(e^ε) if the sums are over all losses above ε, else less."""
     half, mass, other = sums
     with precision(losses.bits + 64):
         power = (to_ball(budget) - step.loss(half)).exp()
         rest = to_ball(Fraction(other, 1 << (losses.bits + _GUARD_BITS)))
         value = _enclosed(to_ball(Fraction(mass, 1 << losses.bits)) - power * rest)
-    return value.upper if losses.side is Side.ABOVE else max(value.lower, _ZERO)
+    return value.upper if losses.side is BoundSide.ABOVE else max(value.lower, _ZERO)
 
 
-def deltas_of(profile: Profile, budgets: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
+def deltas_of(profile: BallProfile, budgets: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
     """Enclose H(e^ε) at every ε >= 0, of one profile, at the precision of the enclosing block."""
     found = []
     for budget in budgets:
@@ -168,7 +168,7 @@ def deltas_of(profile: Profile, budgets: Sequence[Fraction]) -> list[tuple[Fract
 
 
 def epsilon_of(
-    profile: Profile, delta: Fraction, width: Fraction
+    profile: BallProfile, delta: Fraction, width: Fraction
 ) -> list[tuple[Fraction | None, Fraction | None]]:
     """Enclose the least ε >= 0 with H(e^ε) <= δ, of one profile, by bisection.
 
@@ -192,7 +192,9 @@ def epsilon_of(
     return [(_below(profile, delta, high, width), high)]
 
 
-def _below(profile: Profile, delta: Fraction, most: Fraction, width: Fraction) -> Fraction | None:
+def _below(
+    profile: BallProfile, delta: Fraction, most: Fraction, width: Fraction
+) -> Fraction | None:
     """An ε at which H is surely above δ, or 0; None if H is so for all, as its limit is."""
     if profile.ends.infinite > to_ball(delta):
         return None

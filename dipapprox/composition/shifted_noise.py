@@ -36,7 +36,7 @@ from dipapprox.numerics.simplest import shortest
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class PublishedNoise:
     """The law of a number that is published on no condition.
 
     Attributes:
@@ -52,7 +52,7 @@ class Noise:
     scale: Fraction
 
 
-def published_noise(line: Line) -> Noise | None:
+def published_noise(line: Line) -> PublishedNoise | None:
     """The law of a number that is one sample, or a sum of Gaussian ones, on no condition."""
     if len(line) > 1 or line[0].events or line[0].marginals[0].event.guards:
         return None
@@ -62,10 +62,10 @@ def published_noise(line: Line) -> Noise | None:
     mean = form.constant + sum((c * law.mean for law, c in terms), Fraction(0))
     square = sum(((c * law.scale) ** 2 for law, c in terms), Fraction(0))
     if terms and all(law.family.is_normal for law, _ in terms):
-        return Noise(terms[0][0].family, mean, square, Fraction(0))
+        return PublishedNoise(terms[0][0].family, mean, square, Fraction(0))
     if len(terms) == 1:
         ((law, c),) = terms
-        return Noise(law.affine(c, Fraction(0)).family, mean, square, abs(c) * law.scale)
+        return PublishedNoise(law.affine(c, Fraction(0)).family, mean, square, abs(c) * law.scale)
     return None
 
 
@@ -206,7 +206,7 @@ def shifted_noise(first: Sequence[Part], second: Sequence[Part]) -> ShiftedNoise
     return ShiftedNoise(GAUSSIAN, square, Fraction(0))
 
 
-def _between(one: Noise, two: Noise) -> ShiftedNoise | None:
+def _between(one: PublishedNoise, two: PublishedNoise) -> ShiftedNoise | None:
     if (one.family, one.square) != (two.family, two.square) or one.mean == two.mean:
         return None
     square = (one.mean - two.mean) ** 2 / one.square

@@ -23,7 +23,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.circuits import NOTHING
-from dipapprox.events.columns import Column, Inputs, Table, combined, mapped
+from dipapprox.events.columns import CellTable, Column, Inputs, combined, mapped
 from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import connected_samples
@@ -197,7 +197,7 @@ class Catalogue:
         self._shapes = Shapes(self._states, self._instantiator, self._inputs, self._solutions)
         self._solver = Solver(self._solutions, self._shapes.forms, len(self._states.samples))
         self._mixtures: mixtures.Mixtures | None = None
-        self._conditions: dict[int, Table] = {}
+        self._conditions: dict[int, CellTable] = {}
         self._origins: list[int] = []
 
     @property
@@ -366,7 +366,7 @@ class Catalogue:
         event = self._instantiator.chosen_root(root)
         return CERTAIN if event is None else self._solutions.chosen(event)
 
-    def _condition(self, number: int, conditions: Conditions) -> Table:
+    def _condition(self, number: int, conditions: Conditions) -> CellTable:
         """Tabulate whether all conditions, which have a number, hold."""
         table = self._conditions.get(number)
         if table is None:

@@ -4,7 +4,7 @@ A column holds one number per input. Equal things have equal numbers, so that wh
 thousands of inputs is worked out once for each distinct combination: numpy finds the combinations,
 Python looks them up. Everything is exact; nothing is hashed without being compared.
 
-`Inputs` makes such columns: of the input cells, and of functions of a few cells, as a `Table` is.
+`Inputs` makes such columns: of the input cells, and of functions of a few cells: `CellTable`.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ Image = Callable[[tuple[Value, ...]], int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class CellTable:
     """A function of some cells with small numbers as values, asked once for each combination.
 
     Attributes:
@@ -215,12 +215,12 @@ class Inputs:
 
     def table(
         self, names: Sequence[str], image: Image, known: dict[int, int] | None = None
-    ) -> Table:
-        """Return the table of a function of some cells; see `Table`."""
+    ) -> CellTable:
+        """Return the table of a function of some cells; see `CellTable`."""
         places = tuple([self._places[name] for name in names])
-        return Table(places, image, {} if known is None else known)
+        return CellTable(places, image, {} if known is None else known)
 
-    def column(self, table: Table, block: Block) -> Column:
+    def column(self, table: CellTable, block: Block) -> Column:
         """Return a function's value at every input of a block."""
         places = table.places
         if not places:
@@ -247,14 +247,14 @@ class Inputs:
             column = combined(column, block[:, place], go)
         return column
 
-    def few(self, table: Table, inputs: Sequence[Sequence[int]]) -> list[int]:
+    def few(self, table: CellTable, inputs: Sequence[Sequence[int]]) -> list[int]:
         """Do the same for a function of one cell and few rows of a block."""
         (place,) = table.places
         known, image = table.known, self._image
         numbers = [input[place] for input in inputs]
         return [known[number] if number in known else image(table, number) for number in numbers]
 
-    def _image(self, table: Table, number: int) -> int:
+    def _image(self, table: CellTable, number: int) -> int:
         found = table.known.get(number)
         if found is None:
             values = self._values_of(number, len(table.places))

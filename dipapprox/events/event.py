@@ -174,7 +174,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PublishedOutcome:
     """What final states publish, up to the values of coordinates y[0], y[1], … on the line.
 
     Measures of different outcomes are singular to each other: they are summed one by one.

@@ -31,7 +31,7 @@ from dipapprox import graphs
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Event, Marginal, Outcome, Part
+from dipapprox.events.event import Connected, Event, Marginal, Part, PublishedOutcome
 from dipapprox.events.gaussian_forms import are_uncorrelated, orthogonalised
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import as_comparisons, connected_parts, restricted
@@ -39,7 +39,7 @@ from dipapprox.events.supports import is_possible
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.span import Matrix, Span, solved, vector_of
+from dipapprox.linear.span import FormSpan, Matrix, solved, vector_of
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
 _ZERO = LinearForm.constant_form(0)
@@ -52,7 +52,7 @@ class NoProduct:
     reason: str
 
 
-Measures = Mapping[Outcome, tuple[Part, ...]]
+Measures = Mapping[PublishedOutcome, tuple[Part, ...]]
 """For one input: what is published, outcome by outcome."""
 
 
@@ -84,7 +84,7 @@ class Measuring:
         numbers = self._instantiator.numbers(input)
         values: dict[str, Value] = dict(zip(self._cells, input, strict=True))
         laws = self._instantiator.laws(numbers)
-        found: dict[Outcome, list[Part]] = {}
+        found: dict[PublishedOutcome, list[Part]] = {}
         for number, state in enumerate(self.states.states):
             if not all(holds(each, values, numbers) for each in state.conditions):
                 continue
@@ -96,7 +96,7 @@ class Measuring:
                 chosen = self._instantiator.chosen(number)
                 if chosen is not None:
                     made = Part((*made.events, chosen), made.marginals)
-                outcome = Outcome(tuple(state.outputs), basis.reals(state, numbers))
+                outcome = PublishedOutcome(tuple(state.outputs), basis.reals(state, numbers))
                 found.setdefault(outcome, []).append(made)
         return {outcome: tuple(parts) for outcome, parts in found.items()}
 
@@ -254,7 +254,7 @@ def _noise(form: LinearForm) -> LinearForm:
 
 def _own_basis(state: FinalState) -> _Basis:
     """Find the outputs that are no combinations of earlier ones."""
-    span = Span()
+    span = FormSpan()
     told = [span.put(_noise(form), place) for place, form in enumerate(state.reals)]
     pivots = tuple([place for place, relation in enumerate(told) if relation is None])
     forms = (LinearForm.symbol(k) if each is None else each for k, each in enumerate(told))
@@ -274,7 +274,7 @@ def _parts_coordinates(state: FinalState, basis: _Basis) -> bool:
 
 def _echelon(state: FinalState, basis: _Basis) -> _Basis:
     """Return the same outputs over the coordinates of the reduced echelon form."""
-    span = Span()
+    span = FormSpan()
     for number, place in enumerate(basis.pivots):
         span.put(_noise(state.reals[place]), number)
     size = len(basis.pivots)

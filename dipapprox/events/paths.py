@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.columns import Image, Inputs, Table, numeric
+from dipapprox.events.columns import CellTable, Image, Inputs, numeric
 from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
@@ -30,7 +30,7 @@ from dipapprox.semantics.state import Constraint, Extreme, Path, Sample, SampleC
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SampleChange:
     """The sample y = factor·x[sample] + shift; `shift` is over input cells."""
 
     sample: int
@@ -39,7 +39,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class ComparedSamples:
     """Samples of which one is compared with all others.
 
     Attributes:
@@ -65,7 +65,7 @@ class GroupStar:
 
     centre: int
     centre_number: int
-    group: Group
+    group: ComparedSamples
     above: bool
     largest: int
 
@@ -109,7 +109,7 @@ def _has(star: AnyStar, sample: int) -> bool:
     return node is not None and sample in node.group.samples
 
 
-def _is_nothing(change: Change) -> bool:
+def _is_nothing(change: SampleChange) -> bool:
     """Whether a changed sample is the sample itself."""
     return change.factor == 1 and not change.shift.terms and not change.shift.constant
 
@@ -142,31 +142,31 @@ class Variables:
         self._scales = scales
         self._inputs = inputs
         self._solutions = solutions
-        self._numbers: dict[Change | int, int] = {}
+        self._numbers: dict[SampleChange | int, int] = {}
         self._kinds: dict[object, tuple[Image, dict[int, int]]] = {}
         self._found: dict[int, AnyStar | None] = {}
-        self._groups: dict[tuple[int, ...], Group] = {}
+        self._groups: dict[tuple[int, ...], ComparedSamples] = {}
         self._plain: dict[int, int] = {}  # by sample, the number of its unchanged self
         self._single: dict[tuple[int, int], PathStar] = {}
         self._paths: list[Path] = []  # keeps the identities in `_found` alive
-        self.tables: list[Table] = []
+        self.tables: list[CellTable] = []
         self.integers = frozenset(k for k, s in enumerate(samples) if s.family.is_discrete)
 
     # --- variables ------------------------------------------------------------------------------
 
-    def number(self, changed: Change | int) -> int:
+    def number(self, changed: SampleChange | int) -> int:
         """Number a sample after a change or as it is, and tabulate its law over the inputs."""
         # Nearly all samples are unchanged, and a number is found at once.
-        if isinstance(changed, Change) and _is_nothing(changed):
+        if isinstance(changed, SampleChange) and _is_nothing(changed):
             changed = changed.sample
         number = self._numbers.setdefault(changed, len(self.tables))
         if number == len(self.tables):
             self.tables.append(self._laws(changed))
         return number
 
-    def _laws(self, changed: Change | int) -> Table:
-        change = changed if isinstance(changed, Change) else None
-        number = changed.sample if isinstance(changed, Change) else changed
+    def _laws(self, changed: SampleChange | int) -> CellTable:
+        change = changed if isinstance(changed, SampleChange) else None
+        number = changed.sample if isinstance(changed, SampleChange) else changed
         sample, scale = self._samples[number], self._scales[number]
         mean, family = sample.mean, sample.family
         if change is None and len(mean.terms) == 1:
@@ -251,7 +251,7 @@ class Variables:
             if not self.integers.isdisjoint(extreme.group):
                 return None
             numbers = tuple(map(self._unchanged, extreme.group))
-            group = Group(frozenset(extreme.group), numbers)
+            group = ComparedSamples(frozenset(extreme.group), numbers)
             self._groups[extreme.group] = group
         centre = extreme.best
         above, largest = not extreme.largest, extreme.group[-1]
@@ -318,7 +318,7 @@ class Variables:
         shift = LinearForm(inputs, form.constant).scaled(-1 / a)
         if centre in self.integers and (abs(a) != abs(b) or shift.constant.denominator != 2):
             return None
-        return self.number(Change(sample, -b / a, shift)), above
+        return self.number(SampleChange(sample, -b / a, shift)), above
 
     def _unchanged(self, sample: int) -> int:
         number = self._plain.get(sample)

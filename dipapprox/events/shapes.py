@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.columns import Inputs, Numbered, Table, numeric
+from dipapprox.events.columns import CellTable, Inputs, Numbered, numeric
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
-from dipapprox.events.paths import AnyStar, Change, Variables
+from dipapprox.events.paths import AnyStar, SampleChange, Variables
 from dipapprox.events.reduce import connected_samples
 from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
@@ -23,7 +23,7 @@ from dipapprox.semantics.state import FinalStates
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class InputFreePart:
     """A connected part of a state whose guards mention no input.
 
     Attributes:
@@ -42,7 +42,7 @@ class Part:
 class Fixed:
     """A state whose guards mention no input; `parts` None: it is impossible."""
 
-    parts: tuple[Part, ...] | None
+    parts: tuple[InputFreePart, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Varying:
     """A state whose guards mention inputs: variables, and the guards as tables over inputs."""
 
     variables: tuple[int, ...]
-    guards: tuple[Table, ...]
+    guards: tuple[CellTable, ...]
 
 
 Shape = AnyStar | Fixed | Varying
@@ -110,14 +110,14 @@ class Shapes:
         shifts, guards = ({}, outline.guards) if freed is None else freed
         nothing = LinearForm.constant_form(0)
         variables = tuple(
-            self._variables.number(Change(sample, Fraction(1), shifts.get(k, nothing)))
+            self._variables.number(SampleChange(sample, Fraction(1), shifts.get(k, nothing)))
             for k, sample in enumerate(outline.samples)
         )
         if freed is None:
             return Varying(variables, tuple(self._guard_table(guard) for guard in guards))
         return Fixed(self._parts(variables, guards))
 
-    def _guard_table(self, guard: LinearForm) -> Table:
+    def _guard_table(self, guard: LinearForm) -> CellTable:
         names, forms = guard.inputs(), self.forms
 
         def image(values: tuple[Value, ...]) -> int:
@@ -128,7 +128,7 @@ class Shapes:
 
     def _parts(
         self, variables: Sequence[int], forms: Sequence[LinearForm]
-    ) -> tuple[Part, ...] | None:
+    ) -> tuple[InputFreePart, ...] | None:
         """Take a state apart; None if its guards cannot hold together."""
         guards = irredundant(forms)
         if guards is None:
@@ -143,7 +143,7 @@ class Shapes:
             shape = (tuple(map(len, roles)), frozenset(here))
             number = self._parts_alike.number(shape, None)
             globally = tuple(tuple(variables[s] for s in role) for role in roles)
-            parts.append(Part(number, globally, here))
+            parts.append(InputFreePart(number, globally, here))
         return tuple(parts)
 
 

@@ -10,18 +10,18 @@ import numpy as np
 from dipapprox.events.columns import (
     FEW,
     Block,
+    CellTable,
     Column,
     Inputs,
     Numbered,
     Pairs,
-    Table,
     Tallies,
     combined,
     mapped,
     paired,
 )
 from dipapprox.events.paths import AnyStar, GroupStar, PathStar
-from dipapprox.events.shapes import Fixed, Part, Shape, Varying
+from dipapprox.events.shapes import Fixed, InputFreePart, Shape, Varying
 from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Solutions
 from dipapprox.linear.form import LinearForm
 
@@ -43,7 +43,7 @@ class Batch:
         self,
         inputs: Inputs,
         block: Block,
-        laws: Sequence[Table],
+        laws: Sequence[CellTable],
         whole: tuple[Batch, Column] | None = None,
     ) -> None:
         self.inputs = inputs
@@ -70,7 +70,7 @@ class Batch:
         """The number of the variable's law at every input."""
         return self.find(variable, lambda batch: batch.column(batch._laws[variable]))
 
-    def column(self, table: Table) -> Column:
+    def column(self, table: CellTable) -> Column:
         """The value of a function of some cells at every input."""
         return self.inputs.column(table, self.block)
 
@@ -238,7 +238,7 @@ class Solver:
             found = own if k == 0 else combined(found, own, self._solutions.joined)
         return found
 
-    def _part(self, part: Part, batch: Batch) -> Column:
+    def _part(self, part: InputFreePart, batch: Batch) -> Column:
         """Only the multiset of laws in each role counts."""
         key = batch.constant(0)
         for role in part.roles:

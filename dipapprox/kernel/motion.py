@@ -56,7 +56,7 @@ NOTHING = Form(Fraction(0))
 
 
 @dataclass(slots=True)
-class Runs:
+class Moved:
     """Where runs stand, and what was decided and chosen; of one that has ended, its output."""
 
     stores: tuple[dict[str, Stored], ...]
@@ -75,12 +75,12 @@ class Runs:
         """Whether this run has ended."""
         return self.outputs[self.side] is not None
 
-    def copy(self) -> Runs:
+    def copy(self) -> Moved:
         """Return the same with stores of its own."""
         return replace(self, stores=tuple([copied(store) for store in self.stores]))
 
 
-class Motion(Walk[Runs]):
+class Motion(Walk[Moved]):
     """How the real inputs of a machine, by their places among all inputs, move its outputs.
 
     That is told by all that one run may do; or two, of which the second has a larger input. Forms
@@ -104,7 +104,7 @@ class Motion(Walk[Runs]):
         self._real: set[int] = set()
         self._sides = 1 if larger is None else 2
         self._inside = self._waits = False
-        self._ended: list[Runs] = []
+        self._ended: list[Moved] = []
         self.ends = self._followed(larger)
         self._slopes = {atom: slopes for (_, _, slopes), atom in self._noise.items()}
         self._beside = self._taken_along()
@@ -172,11 +172,11 @@ class Motion(Walk[Runs]):
         states = []
         for own in product(*values):
             first = dict(zip(names, own, strict=True))
-            states.append(Runs((first, {**first, **second})[: self._sides], (None,) * self._sides))
+            states.append(Moved((first, {**first, **second})[: self._sides], (None,) * self._sides))
         found = self._block((*self.machine.body, ("exit",)), states)
         return {tuple([each for each in state.outputs if each is not None]) for state in found}
 
-    def _statement(self, statement: Tree, states: list[Runs], where: Where) -> list[Runs]:
+    def _statement(self, statement: Tree, states: list[Moved], where: Where) -> list[Moved]:
         """A statement of the body is taken by the first run, whatever it does, then by the second.
 
         What is known is not given up in between (`_waits`).
@@ -196,18 +196,18 @@ class Motion(Walk[Runs]):
             state.chosen = frozenset()
         return states
 
-    def _joined(self, states: list[Runs]) -> list[Runs]:
+    def _joined(self, states: list[Moved]) -> list[Moved]:
         """Let states with the same stores be one, with what is known of both."""
         if self._waits:
             return states
-        found: dict[object, Runs] = {}
+        found: dict[object, Moved] = {}
         for state in states:
             key = *(frozenset(store.items()) for store in state.stores), state.outputs, state.chosen
             alike = found.setdefault(key, state)
             alike.guards &= state.guards
         return list(found.values())
 
-    def _sample(self, state: Runs, noise: Noise, mean: Number | Form, where: Where) -> Form:
+    def _sample(self, state: Moved, noise: Noise, mean: Number | Form, where: Where) -> Form:
         form = form_of(mean)
         spend(50 + len(form.terms))
         if any(atom > self._d for atom, _ in form.terms):
@@ -222,8 +222,8 @@ class Motion(Walk[Runs]):
         return form.plus(Form(Fraction(0), ((atom, Fraction(1)),)))
 
     def _choose(
-        self, state: Runs, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
-    ) -> list[Runs]:
+        self, state: Moved, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
+    ) -> list[Moved]:
         self._chooses |= len(options) > 1
         own = where, *[self._weight(weight, state.store) for _, _, weight in options]
         known = [number for other, number in state.chosen if other == own]
@@ -247,13 +247,13 @@ class Motion(Walk[Runs]):
                 return word, *[self._weight(part, store) for part in parts]
         return number_of(weight, store, self._turn)
 
-    def _split(self, state: Runs, form: Form, relation: str) -> tuple[list[Runs], list[Runs]]:
+    def _split(self, state: Moved, form: Form, relation: str) -> tuple[list[Moved], list[Moved]]:
         if all(atom <= self._d for atom, _ in form.terms):
             raise NotProved("inputs are compared without noise")
         self._forms[form] = None
         return super()._split(state, form, relation)
 
-    def _guarded(self, state: Runs, guards: Sequence[Guard]) -> Runs | None:
+    def _guarded(self, state: Moved, guards: Sequence[Guard]) -> Moved | None:
         """Return a copy where these hold, up to null sets; None if that is seen to be impossible.
 
         So it is if a sum of one of them and at most two others is <= 0, and > 0.
@@ -278,7 +278,7 @@ class Motion(Walk[Runs]):
         after.guards = known
         return after
 
-    def _end(self, state: Runs) -> None:
+    def _end(self, state: Moved) -> None:
         output = []
         for name, domain in self.machine.outputs:
             value = state.store.get(name)

@@ -46,7 +46,7 @@ def trace(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
     Step: "events": [first call, second call, what is seen of it], "budget": b or null, "eps": one,
     0 for the limit there, null for the one at infinity; premises: signs.
     """
-    runs = Runs(service, Signs(ALL, signs))
+    runs = ServiceRuns(service, Signs(ALL, signs))
     return lost(step, *map(total_of, runs.adjacent(step["events"])))
 
 
@@ -57,7 +57,7 @@ def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budge
 
     Step: "events", "turns": as of traces; "store": values of the first run; "eps"; premises: signs.
     """
-    runs, eps = Runs(service, Signs(ALL, signs)), positive(step["eps"], "eps")
+    runs, eps = ServiceRuns(service, Signs(ALL, signs)), positive(step["eps"], "eps")
     first, second = runs.adjacent(step["events"])
     turns = as_list(step["turns"], "turns")
     store = tuple(map(read_value, as_list(step["store"], "a store", len(service.cells))))
@@ -77,7 +77,7 @@ def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budge
     return Budgets(None, None, at_any=False)
 
 
-class Runs:
+class ServiceRuns:
     """What runs of a service come to."""
 
     def __init__(self, service: Service, signs: Signs) -> None:

@@ -17,7 +17,7 @@ INSAMPLE_PRIME = "insampleprime"
 
 
 @dataclass(frozen=True, slots=True)
-class Atom(Located):
+class ThresholdTest(Located):
     """A comparison of insample with a variable: `at_least` for >= (or >), else < (or <=)."""
 
     variable: str
@@ -25,10 +25,10 @@ class Atom(Located):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Located):
+class StatedTransition(Located):
     """One transition: a conjunction of atoms (empty: true), variables set, output, next state."""
 
-    guard: tuple[Atom, ...]
+    guard: tuple[ThresholdTest, ...]
     assigned: tuple[str, ...]
     output: str
     target: str
@@ -36,7 +36,7 @@ class Step(Located):
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class AutomatonNoise:
     """Laplace noise: its rate (the scale is 1 / (rate · ε)) and its mean."""
 
     rate: Fraction
@@ -49,9 +49,9 @@ class Location(Located):
 
     name: str
     reads: bool
-    insample: Noise
-    insample_prime: Noise | None
-    steps: tuple[Step, ...]
+    insample: AutomatonNoise
+    insample_prime: AutomatonNoise | None
+    steps: tuple[StatedTransition, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE, as_number, scaled
 from dipapprox.language.piecewise import (
     Range,
-    Step,
+    ValueStep,
     absolute,
     bisected,
     held_between,
@@ -293,7 +293,7 @@ class Calls:
         span = points[0].span
         self._know(place, (labels[0], labels[-1]))
         self._emitter.count(len(labels), span)
-        steps = tuple(Step(label, label, True) for label in labels)
+        steps = tuple(ValueStep(label, label, True) for label in labels)
         self._emitter.emit(bisected(place, value, steps, span))
 
     def _clamp(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:

@@ -39,7 +39,7 @@ LARGEST_DOMAIN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Located):
+class DeclaredVariable(Located):
     """A declared input, output or state; `size` is None for a scalar."""
 
     name: str
@@ -47,7 +47,7 @@ class Variable(Located):
     domain: tuple[Value, ...]
 
 
-def cells_of(variables: Iterable[Variable]) -> tuple[Cell, ...]:
+def cells_of(variables: Iterable[DeclaredVariable]) -> tuple[Cell, ...]:
     """Return the cells of variables, in order."""
     return tuple(
         Cell(v.name if i is None else f"{v.name}[{i}]", v.name, i, v.domain, span=v.span)
@@ -66,9 +66,9 @@ class Declarations:
     """
 
     parameters: Mapping[str, Fraction]
-    inputs: tuple[Variable, ...]
-    outputs: tuple[Variable, ...]
-    states: tuple[Variable, ...]
+    inputs: tuple[DeclaredVariable, ...]
+    outputs: tuple[DeclaredVariable, ...]
+    states: tuple[DeclaredVariable, ...]
     adjacency: Adjacency
     declared: Mapping[str, Domain]
     published: Domain = ()
@@ -96,9 +96,9 @@ def elaborate_declarations(
     diagnosis = Diagnosis()
     parameters = _bind(program, overrides, diagnosis)
     diagnosis.finish()  # sizes and domains built on wrong parameters would be wrong, too
-    inputs: list[Variable] = []
-    outputs: list[Variable] = []
-    states: list[Variable] = []
+    inputs: list[DeclaredVariable] = []
+    outputs: list[DeclaredVariable] = []
+    states: list[DeclaredVariable] = []
     published: Domain = ()
     room = MOST_CELLS
     for declaration in program.declarations:
@@ -106,7 +106,7 @@ def elaborate_declarations(
             match declaration:
                 case ast.Stream(name):
                     domain = _domain(declaration.domain, declaration.span, parameters)
-                    inputs.append(Variable(name, None, domain, span=declaration.span))
+                    inputs.append(DeclaredVariable(name, None, domain, span=declaration.span))
                     continue
                 case ast.Publishes():
                     domain = _domain(declaration.domain, declaration.span, parameters)
@@ -131,7 +131,7 @@ def elaborate_declarations(
                 if declared.size is not None:
                     size = _size(declared.size, parameters, room)
                 room -= size or 1
-                known.append(Variable(declared.name, size, domain, span=declared.span))
+                known.append(DeclaredVariable(declared.name, size, domain, span=declared.span))
         except Wrong as wrong:
             wrong.report(diagnosis)
     adjacency: Adjacency = Everyone()
@@ -188,8 +188,8 @@ def adjacency_of(
 
 
 def _widened(
-    inputs: list[Variable], widening: Widening
-) -> tuple[list[Variable], dict[str, Domain]]:
+    inputs: list[DeclaredVariable], widening: Widening
+) -> tuple[list[DeclaredVariable], dict[str, Domain]]:
     """Give inputs their wider domains; also return what those declared."""
     declared = {variable.name: variable.domain for variable in inputs}
     wider = wider_domains(widening, declared)

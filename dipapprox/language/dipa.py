@@ -25,7 +25,13 @@ from typing import Any
 
 from dipapprox.errors import shorten
 from dipapprox.language import dipa_lexer
-from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
+from dipapprox.language.automata import (
+    AutomatonNoise,
+    AutomatonText,
+    Location,
+    StatedTransition,
+    ThresholdTest,
+)
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile
@@ -79,7 +85,9 @@ def p_block(p: Any) -> None:
 _LAYOUT = "write (state, rate, mean), (state, rate, mean, rate', mean') or e.g. (state, d = 1/2)"
 
 
-def _noises(p: Any, given: list[tuple[str | None, Fraction]]) -> tuple[Noise, Noise | None] | None:
+def _noises(
+    p: Any, given: list[tuple[str | None, Fraction]]
+) -> tuple[AutomatonNoise, AutomatonNoise | None] | None:
     """Return the noise of the two samples from a state's numbers; None if they are no such."""
     span = p.lexer.span(p, 4)
     names = [name for name, _ in given]
@@ -102,7 +110,7 @@ def _noises(p: Any, given: list[tuple[str | None, Fraction]]) -> tuple[Noise, No
         message = f"a state has 2 or 4 numbers, got {len(values)}"
         p.lexer.problems.report("syntax error", message, span, _LAYOUT)
         return None
-    return Noise(*values[:2]), Noise(*values[2:]) if len(values) == 4 else None
+    return AutomatonNoise(*values[:2]), AutomatonNoise(*values[2:]) if len(values) == 4 else None
 
 
 def p_kind(p: Any) -> None:
@@ -173,10 +181,10 @@ def p_branch(p: Any) -> None:
     p[0] = _step(p, tuple(p[2]), p[5], 5)
 
 
-def _step(p: Any, guard: tuple[Atom, ...], action: Any, index: int) -> Step:
+def _step(p: Any, guard: tuple[ThresholdTest, ...], action: Any, index: int) -> StatedTransition:
     assigned, output, target, target_span = action
     whole = p.lexer.span(p) if guard else p.lexer.span(p, index)
-    return Step(guard, assigned, output, target, span=whole, target_span=target_span)
+    return StatedTransition(guard, assigned, output, target, span=whole, target_span=target_span)
 
 
 def p_guard(p: Any) -> None:
@@ -188,12 +196,12 @@ def p_guard(p: Any) -> None:
 
 def p_atom(p: Any) -> None:
     """atom : INSAMPLE relation variable"""
-    p[0] = Atom(p[3], p[2] in (">", ">="), span=p.lexer.span(p))
+    p[0] = ThresholdTest(p[3], p[2] in (">", ">="), span=p.lexer.span(p))
 
 
 def p_atom_mirrored(p: Any) -> None:
     """atom : variable relation INSAMPLE"""
-    p[0] = Atom(p[1], p[2] in ("<", "<="), span=p.lexer.span(p))
+    p[0] = ThresholdTest(p[1], p[2] in ("<", "<="), span=p.lexer.span(p))
 
 
 def p_relation(p: Any) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong
-from dipapprox.language.declarations import Variable, describe_domain
+from dipapprox.language.declarations import DeclaredVariable, describe_domain
 from dipapprox.language.domains import AllReals, Domain, admits
 from dipapprox.source import Span
 
@@ -31,8 +31,8 @@ class Emitter:
 
     def __init__(
         self,
-        outputs: Iterable[Variable],
-        states: Iterable[Variable],
+        outputs: Iterable[DeclaredVariable],
+        states: Iterable[DeclaredVariable],
         diagnosis: Diagnosis,
     ) -> None:
         self.block: list[core.Statement] = []

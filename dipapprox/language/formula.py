@@ -36,7 +36,7 @@ from dipapprox.language.traversal import nodes_in
 from dipapprox.source import BLANKS, Diagnostic, Located, SourceFile, Span, unlike_ascii
 
 
-class Function(Enum):
+class FormulaFunction(Enum):
     """A function of one real argument; the value is its spelling."""
 
     SQRT = "sqrt"
@@ -71,14 +71,14 @@ class Operation(Located):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Located):
+class FormulaCall(Located):
     """function(argument)."""
 
-    function: Function
+    function: FormulaFunction
     argument: Formula
 
 
-Formula = Number | Name | Negation | Operation | Call
+Formula = Number | Name | Negation | Operation | FormulaCall
 """Names are `eps` and `delta`."""
 
 _TOKEN = re.compile(
@@ -98,7 +98,7 @@ _MOST_BITS = 10_000
 _MOST_FACTORS = 400_000
 """Of powers of powers, written out: their values are longer than what a single power has."""
 
-_FUNCTIONS = [function.value for function in Function]
+_FUNCTIONS = [function.value for function in FormulaFunction]
 _HINT = "a formula is made of numbers, {names}, + - * / ^, parentheses, sqrt, log and exp"
 
 
@@ -127,7 +127,7 @@ def rational_value(formula: Formula, values: Mapping[str, Fraction]) -> Fraction
         case Negation(operand):
             value = rational_value(operand, values)
             return None if value is None else -value
-        case Call():
+        case FormulaCall():
             return None
         case Operation(left, operator, right):
             first, second = rational_value(left, values), rational_value(right, values)
@@ -161,7 +161,7 @@ def _written_out(formula: Formula) -> Fraction:
     match formula:
         case Number() | Name():
             return Fraction(1)
-        case Negation(operand) | Call(_, operand):
+        case Negation(operand) | FormulaCall(_, operand):
             return _written_out(operand)
         case Operation(left, Operator.POWER, right):
             return max(_written_out(left) * _exponent(right), _written_out(right))
@@ -300,7 +300,7 @@ class _Parser:
             argument = self._formula(0)
             end = self._close()
             span = self._span(token.span.start, end.span.end)
-            return Call(Function(token.text), argument, span=span)
+            return FormulaCall(FormulaFunction(token.text), argument, span=span)
         if token.text not in self._names:
             known = [*self._names, *_FUNCTIONS]
             raise self._error(

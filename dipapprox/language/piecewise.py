@@ -31,7 +31,7 @@ _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ValueStep:
     """A value of a step function, and where the next one begins.
 
     Attributes:
@@ -67,7 +67,7 @@ def held_between(
 
 
 def bisected(
-    place: Place, value: core.Expression, steps: Sequence[Step], span: Span | None
+    place: Place, value: core.Expression, steps: Sequence[ValueStep], span: Span | None
 ) -> core.Statement:
     """Return place <- the value of the step, of at least one, that `value` is in."""
     if len(steps) == 1:
@@ -81,9 +81,9 @@ def bisected(
     return core.If(condition, (below,), (above,), span=span)
 
 
-def whole_steps(low: int, high: int) -> tuple[Step, ...]:
+def whole_steps(low: int, high: int) -> tuple[ValueStep, ...]:
     """Return the steps of clamp(z, low, high) for an integer z."""
-    return tuple(Step(Fraction(k), Fraction(k), True) for k in range(low, high + 1))
+    return tuple(ValueStep(Fraction(k), Fraction(k), True) for k in range(low, high + 1))
 
 
 def rounded(word: str, value: Fraction, step: Fraction) -> Fraction:
@@ -108,7 +108,7 @@ def step_numbers(word: str, step: Fraction, between: Range, is_clamped: bool) ->
 
 def rounding_steps(
     word: str, step: Fraction, numbers: range, ends: Range | None, factor: int
-) -> Iterator[Step]:
+) -> Iterator[ValueStep]:
     """Yield the steps of a function of x, in terms of factor · x.
 
     Args:
@@ -123,7 +123,7 @@ def rounding_steps(
         value = number * step
         if ends is not None:
             value = min(max(value, ends[0]), ends[1])
-        yield Step(value, (number + above) * step * factor, word == "ceil")
+        yield ValueStep(value, (number + above) * step * factor, word == "ceil")
 
 
 def _multiple(word: str, quotient: Fraction) -> int:

@@ -19,7 +19,7 @@ from dipapprox.language.calls import Clamp
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import (
-    Variable,
+    DeclaredVariable,
     cells_of,
     describe_domain,
     elaborate_declarations,
@@ -207,7 +207,9 @@ def _program_of(program: ast.Program, handler: ast.Handler | None) -> ast.Progra
 
 
 def _state_cells(
-    program: ast.Program, variables: tuple[Variable, ...], parameters: Mapping[str, Fraction]
+    program: ast.Program,
+    variables: tuple[DeclaredVariable, ...],
+    parameters: Mapping[str, Fraction],
 ) -> tuple[StateCell, ...]:
     diagnosis = Diagnosis()
     initials = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flint import arb
 
 
-class DiscreteGaussian(IntegerFamily):
+class DiscreteGaussianNoise(IntegerFamily):
     """See the module; the scale is σ."""
 
     name, constant, title = "DGauss", "DISCRETE_GAUSSIAN", "discrete Gaussian"
@@ -44,4 +44,4 @@ class DiscreteGaussian(IntegerFamily):
         return [bell / norm for bell in asking(bells)]
 
 
-DISCRETE_GAUSSIAN = DiscreteGaussian()
+DISCRETE_GAUSSIAN = DiscreteGaussianNoise()

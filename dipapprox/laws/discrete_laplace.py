@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flint import arb
 
 
-class DiscreteLaplace(IntegerFamily):
+class DiscreteLaplaceNoise(IntegerFamily):
     """See the module."""
 
     name, constant, title = "DLap", "DISCRETE_LAPLACE", "discrete Laplace"
@@ -33,4 +33,4 @@ class DiscreteLaplace(IntegerFamily):
         return list(progressions.products((1 - q) / (1 + q), q, 1, radius))
 
 
-DISCRETE_LAPLACE = DiscreteLaplace()
+DISCRETE_LAPLACE = DiscreteLaplaceNoise()

@@ -49,7 +49,7 @@ _BITS = 32
 _ERRORS = ((16 + 4, 16 + 12), (8, 8), (0, 0))
 
 
-class Exponential(RealFamily):
+class ExponentialNoise(RealFamily):
     """See the module."""
 
     is_exponential = True
@@ -237,8 +237,8 @@ class Exponential(RealFamily):
         return found
 
 
-LAPLACE = Exponential("Lap", "LAPLACE", "Laplace", *BOTH_SIDES)
-EXPONENTIAL = Exponential("LapPlus", "EXPONENTIAL", "one-sided", 1)
-REFLECTED_EXPONENTIAL = Exponential("LapMinus", "REFLECTED_EXPONENTIAL", "one-sided", -1)
+LAPLACE = ExponentialNoise("Lap", "LAPLACE", "Laplace", *BOTH_SIDES)
+EXPONENTIAL = ExponentialNoise("LapPlus", "EXPONENTIAL", "one-sided", 1)
+REFLECTED_EXPONENTIAL = ExponentialNoise("LapMinus", "REFLECTED_EXPONENTIAL", "one-sided", -1)
 
 _BY_SIDES = {each.sides: each for each in (LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL)}

@@ -58,7 +58,7 @@ _ZERO = Fraction(0)
 _ERRORS = ((16 + 4, 2 * 16 + 14), (8, 16), (9, 9))
 
 
-class Gaussian(RealFamily):
+class GaussianNoise(RealFamily):
     """See the module."""
 
     name, constant, title = "Gauss", "GAUSSIAN", "Gaussian"
@@ -247,4 +247,4 @@ class Gaussian(RealFamily):
         return bell * (_ROOT_ABOVE / scale * rounding.SAFE), np.zeros_like(near)
 
 
-GAUSSIAN = Gaussian()
+GAUSSIAN = GaussianNoise()

@@ -72,7 +72,7 @@ def _have_common_slack(system: Sequence[LinearForm]) -> bool:
     scale = ""  # no symbol of a form
     rows = [((scale, form.constant), *form.terms) for form in system]
     unknowns = dict.fromkeys([scale, *(s for form in system for s, _ in form.terms)])
-    anywhere, positive = programme.Side.ANY, programme.Side.AT_LEAST_ZERO
+    anywhere, positive = programme.UnknownSide.ANY, programme.UnknownSide.AT_LEAST_ZERO
     sides = dict.fromkeys(unknowns, anywhere) | {scale: positive}
     slack = programme.LinearProgramme(rows, dict.fromkeys(unknowns, 1), sides, Limits())
     return isinstance(slack.solve([-1] * len(rows)), programme.Optimum)
@@ -89,7 +89,7 @@ def nearest_point(
         limits: Asked again and again.
     """
     rates = dict.fromkeys(unknowns, 1)
-    sides = dict.fromkeys(rates, programme.Side.ANY)
+    sides = dict.fromkeys(rates, programme.UnknownSide.ANY)
     rows = [form.terms for form in forms]
     nearest = programme.LinearProgramme(rows, rates, sides, limits)
     found = nearest.solve([-form.constant for form in forms])

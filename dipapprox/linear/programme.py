@@ -29,7 +29,7 @@ Unknown = TypeVar("Unknown", bound=Hashable)
 Number = Fraction | int
 
 
-class Side(Enum):
+class UnknownSide(Enum):
     """Where an unknown may lie."""
 
     ANY = "any"
@@ -37,7 +37,7 @@ class Side(Enum):
     AT_MOST_ZERO = "at most zero"
 
 
-SIDES = {(-1, 1): Side.ANY, (1,): Side.AT_LEAST_ZERO, (-1,): Side.AT_MOST_ZERO}
+SIDES = {(-1, 1): UnknownSide.ANY, (1,): UnknownSide.AT_LEAST_ZERO, (-1,): UnknownSide.AT_MOST_ZERO}
 """Where an unknown lies that has one of these signs, or is 0."""
 
 
@@ -87,7 +87,7 @@ class LinearProgramme(Generic[Unknown]):
         self,
         rows: Iterable[Iterable[tuple[Unknown, Number]]],
         rates: Mapping[Unknown, Number | None],
-        sides: Mapping[Unknown, Side],
+        sides: Mapping[Unknown, UnknownSide],
         limits: Limits,
     ) -> None:
         self._unknowns, self._limits = tuple(rates), limits
@@ -99,7 +99,7 @@ class LinearProgramme(Generic[Unknown]):
             (unknown, sign, int(rate * self._unit))
             for unknown, rate in rates.items()
             if rate is not None
-            for sign, missing in ((1, Side.AT_LEAST_ZERO), (-1, Side.AT_MOST_ZERO))
+            for sign, missing in ((1, UnknownSide.AT_LEAST_ZERO), (-1, UnknownSide.AT_MOST_ZERO))
             if sides[unknown] is not missing
         ]
         count = len(own)

@@ -16,7 +16,7 @@ _ZERO = Fraction(0)
 Matrix = tuple[tuple[Fraction, ...], ...]
 
 
-class Span:
+class FormSpan:
     """Sums of named forms.
 
     Attributes:
@@ -65,7 +65,7 @@ def solved(
 
     Columns that are sums of earlier ones get 0. None if some vector is no such sum.
     """
-    span = Span()
+    span = FormSpan()
     for number, column in enumerate(columns):
         span.put(_form(column), number)
     found = [span.combination(_form(vector)) for vector in wanted]

@@ -45,7 +45,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.numerics.methods import OneByOne
+from dipapprox.numerics.methods import EventByEvent
 
 _ATTEMPTS = 4
 
@@ -169,5 +169,5 @@ def enclose_guard_by_guard(event: Connected, bits: int) -> Enclosure | NotEnclos
     return NotEnclosed("no guard is nearly impossible, and some may fail")
 
 
-CLOSED_FORM = OneByOne("closed form", enclose_closed_form)
-GUARD_BY_GUARD = OneByOne("guard by guard", enclose_guard_by_guard)
+CLOSED_FORM = EventByEvent("closed form", enclose_closed_form)
+GUARD_BY_GUARD = EventByEvent("guard by guard", enclose_guard_by_guard)

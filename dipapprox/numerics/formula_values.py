@@ -15,9 +15,9 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
-    Call,
     Formula,
-    Function,
+    FormulaCall,
+    FormulaFunction,
     Negation,
     Operation,
     Operator,
@@ -104,7 +104,7 @@ def _evaluate(formula: Formula, values: Mapping[str, Jet], bits: int) -> Jet:
                     return _power(formula, first, second, bits)
                 case _:
                     assert_never(operator)
-        case Call(function, argument):
+        case FormulaCall(function, argument):
             return _call(function, _evaluate(argument, values, bits), argument.span, bits)
         case _:
             assert_never(formula)
@@ -169,8 +169,8 @@ def _power(formula: Operation, x: Jet, y: Jet, bits: int) -> Jet:
             return _whole_power(x, int(exponent))
         return _whole_power(_inverse(x, formula.left.span), -int(exponent))
     # x^y = exp(y log x)
-    logarithm = _call(Function.LOG, x, formula.left.span, bits, "a fractional power of")
-    return _call(Function.EXP, _product(y, logarithm), formula.span, bits)
+    logarithm = _call(FormulaFunction.LOG, x, formula.left.span, bits, "a fractional power of")
+    return _call(FormulaFunction.EXP, _product(y, logarithm), formula.span, bits)
 
 
 def _whole_power(x: Jet, n: int) -> Jet:
@@ -184,23 +184,23 @@ def _whole_power(x: Jet, n: int) -> Jet:
     return _composed(x, intervals.power(x.value, n), first, second)
 
 
-def _call(function: Function, x: Jet, span: Span | None, bits: int, word: str = "") -> Jet:
+def _call(function: FormulaFunction, x: Jet, span: Span | None, bits: int, word: str = "") -> Jet:
     lower, upper = x.value.lower, x.value.upper
     match function:
-        case Function.EXP:
+        case FormulaFunction.EXP:
             if max(-lower, upper) > _LARGEST:
                 certain = lower > _LARGEST or upper < -_LARGEST
                 raise Undefined(f"an exponent beyond {_LARGEST}", span, certain=certain)
             value = intervals.exponentiate(x.value, bits)
             return _composed(x, value, value, value)
-        case Function.LOG:
+        case FormulaFunction.LOG:
             if lower <= 0:
                 reason = f"{word or 'the logarithm of'} a number that is not positive"
                 raise Undefined(reason, span, certain=upper <= 0)
             value = intervals.logarithm(x.value, bits)
             first = intervals.reciprocal(x.value)
             return _composed(x, value, first, intervals.negate(intervals.power(first, 2)))
-        case Function.SQRT:
+        case FormulaFunction.SQRT:
             if lower < 0:
                 raise Undefined("the square root of a negative number", span, certain=upper < 0)
             value = intervals.square_root(x.value, bits)

@@ -166,7 +166,7 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OneByOne:
+class EventByEvent:
     """A method that computes event by event, and remembers nothing.
 
     Attributes:
@@ -187,7 +187,7 @@ class OneByOne:
 
 
 @dataclass(slots=True, eq=False)
-class Step:
+class TriedMethod:
     """A method among others, and what has become of it.
 
     Attributes:
@@ -220,7 +220,7 @@ class InOrder:
         name: The word in reports as long as nothing has answered.
     """
 
-    def __init__(self, steps: Sequence[Step], name: str) -> None:
+    def __init__(self, steps: Sequence[TriedMethod], name: str) -> None:
         self._steps = steps
         self._name = name
 
@@ -258,7 +258,7 @@ class InOrder:
         return found
 
 
-def _method(step: Step) -> Method:
+def _method(step: TriedMethod) -> Method:
     if step.method is None:
         step.method = step.make()
     return step.method
@@ -275,7 +275,7 @@ _SHARE = 0.5
 
 
 def _one_by_one(
-    step: Step,
+    step: TriedMethod,
     events: Sequence[Connected],
     places: Sequence[int],
     bits: int,
@@ -300,7 +300,7 @@ def _one_by_one(
 
 
 def _alone(
-    step: Step, event: Connected, bits: int, limits: Limits, longest: float, share: float
+    step: TriedMethod, event: Connected, bits: int, limits: Limits, longest: float, share: float
 ) -> Answer:
     """Enclose one event within a share of the time, unless one no harder took too long."""
     limits.check()
@@ -322,7 +322,7 @@ def _alone(
 
 
 def _learn(
-    step: Step,
+    step: TriedMethod,
     places: Sequence[int],
     part: Answers,
     found: Answers,

@@ -18,7 +18,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Answers, Method
 
 
-class Mixtures:
+class MixtureMethod:
     """Encloses mixtures by another method, which remembers nothing for it.
 
     Args:

@@ -40,7 +40,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Cell, Input, Value
 from dipapprox.pairs.selections import Pair
-from dipapprox.pairs.walk import Integers, Steps, Walk
+from dipapprox.pairs.walk import CellSteps, Integers, Walk
 
 _LARGEST_CODE = 2**52
 
@@ -98,7 +98,7 @@ class Completed:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class CounterStage:
     """The step of one cell.
 
     Attributes:
@@ -110,7 +110,7 @@ class Stage:
     """
 
     cell: int
-    steps: Steps
+    steps: CellSteps
     completed: tuple[Completed, ...]
     weights: Weights
     states: int
@@ -121,7 +121,7 @@ class Stage:
 class CounterPlan:
     """The stages of all cells that some output depends on; the others change nothing."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[CounterStage, ...]
     radius: int | None
 
     @property
@@ -150,7 +150,7 @@ def plan_counters(
     order = _order(symmetry.relevant)
     place = {cell: k for k, cell in enumerate(order)}
     last = [max((place[c] for c in used), default=-1) for used in symmetry.relevant]
-    stages: list[Stage] = []
+    stages: list[CounterStage] = []
     states = 1
     for k, cell in enumerate(order):
         pending = [o for o, stage in enumerate(last) if stage > k]
@@ -167,7 +167,7 @@ def plan_counters(
         # Paid changes are part of the state: as joint counters determine them, the bound holds
         # for those; with marginal counters it may be exceeded, and the run is cut short.
         states = min(bound, expansions)
-        stages.append(Stage(cell, walk.steps[cell], completed, weights, states, expansions))
+        stages.append(CounterStage(cell, walk.steps[cell], completed, weights, states, expansions))
     plan = CounterPlan(tuple(stages), walk.radius)
     return plan if plan.arguments <= _MOST_ARGUMENTS else None
 
@@ -294,7 +294,9 @@ class Trace:
         count: How many states there are.
     """
 
-    def __init__(self, stages: Sequence[Stage], origins: tuple[Origins, ...], count: int) -> None:
+    def __init__(
+        self, stages: Sequence[CounterStage], origins: tuple[Origins, ...], count: int
+    ) -> None:
         self._stages = stages
         self._origins = origins
         self.count = count

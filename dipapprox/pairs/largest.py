@@ -24,7 +24,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits, Progress, silent
-from dipapprox.pairs.counters import Codes, CounterPlan, Origins, Stage, Trace, Weights
+from dipapprox.pairs.counters import Codes, CounterPlan, CounterStage, Origins, Trace, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.maximum import all_about, first_largest
 from dipapprox.pairs.selections import Pair
@@ -192,7 +192,7 @@ def _evaluated(
 
 def _terms(
     layer: _Layer,
-    stage: Stage,
+    stage: CounterStage,
     before: Sequence[int],
     values: Mapping[int, _Values],
     limits: Limits,
@@ -273,7 +273,7 @@ def _vanishing(
 
 def _merged(
     layer: _Layer,
-    stage: Stage,
+    stage: CounterStage,
     before: Sequence[int],
     radius: int | None,
     lower: Numbers,

@@ -35,7 +35,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class CellSteps:
     """The steps of one cell, as three arrays of one length."""
 
     first: Integers
@@ -54,7 +54,7 @@ class Walk:
         radius: Most that the costs may add up to; None when all steps are free.
     """
 
-    steps: tuple[Steps, ...]
+    steps: tuple[CellSteps, ...]
     radius: int | None
 
 
@@ -87,9 +87,9 @@ def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | N
     return Walk(tuple(made[cell.domain] for cell in cells), None if limit >= most else limit)
 
 
-def _steps(steps: list[tuple[int, int, Fraction]], unit: int) -> Steps:
+def _steps(steps: list[tuple[int, int, Fraction]], unit: int) -> CellSteps:
     columns = np.array([(a, b, int(cost * unit)) for a, b, cost in steps], dtype=np.int64)
-    return Steps(columns[:, 0], columns[:, 1], columns[:, 2])
+    return CellSteps(columns[:, 0], columns[:, 1], columns[:, 2])
 
 
 @dataclass(frozen=True, slots=True)

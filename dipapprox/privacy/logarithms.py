@@ -15,9 +15,9 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError, shorten
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
-    Call,
     Formula,
-    Function,
+    FormulaCall,
+    FormulaFunction,
     Negation,
     Operation,
     Operator,
@@ -85,9 +85,9 @@ def _exponential(formula: Formula, values: Mapping[str, Fraction]) -> _Power | N
             return _raised(_exponential(left, values), 1 / divisor if divisor else None)
         case Operation():
             return None
-        case Call(Function.LOG, argument):
+        case FormulaCall(FormulaFunction.LOG, argument):
             return _positive(argument, values)
-        case Call():
+        case FormulaCall():
             return None
         case _:
             assert_never(formula)
@@ -99,9 +99,9 @@ def _positive(formula: Formula, values: Mapping[str, Fraction]) -> _Power | None
     if number is not None:
         return (Fraction(0), number) if number > 0 else None
     match formula:
-        case Call(Function.EXP, argument):
+        case FormulaCall(FormulaFunction.EXP, argument):
             return _exponential(argument, values)
-        case Call(Function.SQRT, argument):
+        case FormulaCall(FormulaFunction.SQRT, argument):
             return _raised(_positive(argument, values), Fraction(1, 2))
         case Operation(left, Operator.MULTIPLY, right):
             return _times(_positive(left, values), _positive(right, values))

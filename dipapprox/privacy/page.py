@@ -63,7 +63,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class WrittenCertificate:
     """A certificate that was written: the name of its file, if it is known, and its digest."""
 
     file: str | None
@@ -74,7 +74,7 @@ def page(
     description: Description,
     charts: Sequence[Chart],
     listings: Sequence[Listing],
-    certificate: Signed | None,
+    certificate: WrittenCertificate | None,
     version: str,
 ) -> str:
     """Write an answer as an HTML page.
@@ -93,7 +93,7 @@ def _page(
     description: Description,
     charts: Sequence[Chart],
     listings: Sequence[Listing],
-    certificate: Signed | None,
+    certificate: WrittenCertificate | None,
     version: str,
 ) -> Iterator[str]:
     title = escaped(_title(description))

@@ -18,7 +18,7 @@ from dipapprox.language.load import DPG
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description
 from dipapprox.privacy.page import Listing, page
-from dipapprox.privacy.page import Signed as Shown
+from dipapprox.privacy.page import WrittenCertificate as Shown
 from dipapprox.version import VERSION
 
 SUFFIX = ".html"

@@ -27,7 +27,7 @@ from dipapprox.privacy.result import Result
 
 if TYPE_CHECKING:
     from dipapprox.privacy import reports
-    from dipapprox.privacy.scope import Scope
+    from dipapprox.privacy.scope import AnswerScope
 else:
     reports = Deferred("dipapprox.privacy.reports")
 
@@ -54,7 +54,7 @@ class Run:
     parameters: Mapping[str, Fraction] = field(hash=False)
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
-    scope: Scope
+    scope: AnswerScope
     pairs: int | None
     outputs: int
     final_states: int
@@ -66,7 +66,7 @@ class Run:
 
 def run_of(
     program: Program,
-    scope: Scope,
+    scope: AnswerScope,
     *,
     pairs: int | None,
     outputs: int,
@@ -127,7 +127,7 @@ class RunResult(Result):
         return self.run.output_cells
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> AnswerScope:
         """The domains and pairs that the answer is about."""
         return self.run.scope
 

@@ -44,7 +44,7 @@ _LONGEST_PAIR = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class AnswerScope:
     """What an answer is about, in words.
 
     Attributes:
@@ -91,7 +91,7 @@ class Scope:
         return [("scope", self.text), *caveat]
 
 
-def scope_of(program: Program, selection: PairSelection) -> Scope:
+def scope_of(program: Program, selection: PairSelection) -> AnswerScope:
     """Describe what an answer for these pairs of a program is about."""
     match selection:
         case AllPairs():
@@ -102,12 +102,12 @@ def scope_of(program: Program, selection: PairSelection) -> Scope:
             assert_never(selection)
     listed = isinstance(selection, OrderedPairs)
     everywhere = has_real_inputs(program)
-    return Scope(_inputs_text(program), pairs, listed, _caveat(program), everywhere)
+    return AnswerScope(_inputs_text(program), pairs, listed, _caveat(program), everywhere)
 
 
-def scope_of_input(program: Program, input: str) -> Scope:
+def scope_of_input(program: Program, input: str) -> AnswerScope:
     """Describe what an answer for one input of a program is about: "q = (0, 1)", "" for none."""
-    return Scope(_inputs_text(program), f"the input {input}", bool(input), _caveat(program))
+    return AnswerScope(_inputs_text(program), f"the input {input}", bool(input), _caveat(program))
 
 
 def _caveat(program: Program) -> str | None:

@@ -42,7 +42,7 @@ from dipapprox.numerics.kinds import (
     is_ratio,
     is_sum,
 )
-from dipapprox.numerics.methods import InOrder, Method, Step
+from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.tier import Tier
 from dipapprox.pairs.search import ExactPairs
@@ -93,13 +93,17 @@ def open_method(options: Options) -> Method:
 def methods_in_order(options: Options) -> InOrder:
     """List the methods that `options` ask for, in the order in which they are tried."""
     if options.engine is Engine.EXACT:
-        return InOrder([Step(_exact, _is_any)], "exact")
-    steps = [Step(partial(_mixtures, options), is_mixture)]
-    steps += [Step(_sums, _is_long_sum), Step(_exact, is_ratio), Step(_sums, is_sum)]
+        return InOrder([TriedMethod(_exact, _is_any)], "exact")
+    steps = [TriedMethod(partial(_mixtures, options), is_mixture)]
+    steps += [
+        TriedMethod(_sums, _is_long_sum),
+        TriedMethod(_exact, is_ratio),
+        TriedMethod(_sums, is_sum),
+    ]
     if options.strategy is not Strategy.NONE:
         # Without optimisation the integrals are evaluated as they stand: the published shape.
-        steps.append(Step(_closed_form, is_half_space, trivial=True))
-    elimination = Step(partial(Eliminated, options.tier), has_density)
+        steps.append(TriedMethod(_closed_form, is_half_space, trivial=True))
+    elimination = TriedMethod(partial(Eliminated, options.tier), has_density)
     quadrature = partial(_nested, options.strategy)
     bounded = partial(_nested, options.strategy, _MOST_EVALUATIONS)
     match options.engine:
@@ -108,16 +112,18 @@ def methods_in_order(options: Options) -> InOrder:
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
             # Who asks for doubles only gets their widths.
             narrows = options.tier is not Tier.FLOAT64
-            rank = Step(_gaussian_rank, is_gaussian, narrows, slow=True)
-            integration = Step(_bounded_integration, is_laplace_type, narrows, slow=True)
-            slowly = Step(bounded, has_density, narrows, slow=True)
-            separators = Step(partial(_conditioning, options), has_density, narrows, slow=True)
-            exact_sums = Step(_laplace_sums, _is_laplace_sum, narrows)
-            simple = Step(_guard_by_guard, has_half_spaces, narrows)
+            rank = TriedMethod(_gaussian_rank, is_gaussian, narrows, slow=True)
+            integration = TriedMethod(_bounded_integration, is_laplace_type, narrows, slow=True)
+            slowly = TriedMethod(bounded, has_density, narrows, slow=True)
+            separators = TriedMethod(
+                partial(_conditioning, options), has_density, narrows, slow=True
+            )
+            exact_sums = TriedMethod(_laplace_sums, _is_laplace_sum, narrows)
+            simple = TriedMethod(_guard_by_guard, has_half_spaces, narrows)
             slow = [rank, integration, separators, slowly]
             return InOrder([*steps, exact_sums, elimination, simple, *slow], "elimination")
         case Engine.AUTO | Engine.NESTED:
-            return InOrder([*steps, Step(quadrature, has_density)], "nested")
+            return InOrder([*steps, TriedMethod(quadrature, has_density)], "nested")
         case _:
             assert_never(options.engine)
 
@@ -157,7 +163,7 @@ def _guard_by_guard() -> Method:
 
 
 def _mixtures(options: Options) -> Method:
-    return mixtures.Mixtures(partial(methods_in_order, options))
+    return mixtures.MixtureMethod(partial(methods_in_order, options))
 
 
 def _exact() -> Method:
@@ -176,9 +182,9 @@ def _conditioning(options: Options) -> Method:
     """What is left is enclosed in doubles, which take milliseconds: there are many of it."""
     tier = Tier.FLOAT64 if options.tier is Tier.AUTO else options.tier
     inner = [
-        Step(_closed_form, is_half_space, trivial=True),
-        Step(partial(Eliminated, tier), has_density),
-        Step(_gaussian_rank, is_gaussian, narrows=False),
+        TriedMethod(_closed_form, is_half_space, trivial=True),
+        TriedMethod(partial(Eliminated, tier), has_density),
+        TriedMethod(_gaussian_rank, is_gaussian, narrows=False),
     ]
     return conditioning.Conditioned(InOrder(inner, "elimination"))
 

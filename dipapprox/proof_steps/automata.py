@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.automata.model import Automaton, Laplace, Sample, Transition, members
+from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, Transition, members
 from dipapprox.automata.orders import steps_before_stops
 from dipapprox.errors import NoCertificate
 from dipapprox.language import core
@@ -122,7 +122,7 @@ def first_steps(automaton: Automaton) -> int:
     return steps
 
 
-def _drawn(cell: str, noise: Laplace, reads: bool) -> Json:
+def _drawn(cell: str, noise: LaplaceNoise, reads: bool) -> Json:
     mean = number_json(noise.mean)
     if reads:
         mean = ["+", ["cell", "input"], mean]
@@ -152,9 +152,9 @@ def _tree(automaton: Automaton, steps: Sequence[Transition], known: int) -> list
 def _taken(automaton: Automaton, step: Transition) -> list[Json]:
     done: list[Json] = []
     match step.output:
-        case Sample.COMPARED:
+        case OutputSample.COMPARED:
             done.append(["set", ["cell", _SHOWN], ["cell", _SAMPLE]])
-        case Sample.FRESH:
+        case OutputSample.FRESH:
             done.append(["set", ["cell", _SHOWN], ["cell", _FRESH]])
         case symbol:
             done.append(["set", ["cell", _SHOWN], {"name": symbol}])

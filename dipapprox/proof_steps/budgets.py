@@ -25,7 +25,7 @@ from dipapprox.proof_steps.heads import Way
 from dipapprox.proof_steps.large import chances_step, large_step
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes
-from dipapprox.proof_steps.potentials import Dearer, Search
+from dipapprox.proof_steps.potentials import Dearer, PotentialSearch
 from dipapprox.proof_steps.rays import ray_step
 from dipapprox.proof_steps.serving import MOST_ENTRIES, ORDERS, potential_step
 from dipapprox.proof_steps.verdicts import WrittenProof
@@ -44,7 +44,7 @@ _LITTLE = Fraction(1, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Ray:
+class DearestRay:
     """Inputs of a program without rounds that lose the most, and the output that does.
 
     Attributes:
@@ -57,7 +57,7 @@ class Ray:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class DearestInputs:
     """Two inputs between which an output loses the most.
 
     Attributes:
@@ -89,7 +89,7 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class BudgetBounds:
     """What is to be proved of a subject.
 
     Attributes:
@@ -102,13 +102,13 @@ class Bounds:
 
     serves: Fraction | None
     fails: Fraction | None
-    ray: Ray | None
-    between: Between | None = None
+    ray: DearestRay | None
+    between: DearestInputs | None = None
     again: Sequence[Again] = ()
 
 
 def replayed(
-    subject: Program | Automaton, stops_are_seen: bool, bounds: Bounds, limits: Limits
+    subject: Program | Automaton, stops_are_seen: bool, bounds: BudgetBounds, limits: Limits
 ) -> tuple[WrittenProof, Replayed]:
     """Return a proof, which the kernel has replayed.
 
@@ -151,7 +151,7 @@ def replayed(
     raise missing
 
 
-def _claim(bounds: Bounds) -> dict[str, Json]:
+def _claim(bounds: BudgetBounds) -> dict[str, Json]:
     """Return what is claimed of a budget, if no more is lost than is known."""
     at_least = None if bounds.fails is None else number_json(bounds.fails)
     if bounds.serves is None:
@@ -174,12 +174,12 @@ def endless(
         LimitReached: If a limit is reached.
     """
     try:
-        return replayed(subject, stops_are_seen, Bounds(None, None, None), limits)[0]
+        return replayed(subject, stops_are_seen, BudgetBounds(None, None, None), limits)[0]
     except (NoCertificate, NotProved):
         return None
 
 
-def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[Json]]:
+def _written(machine: Json, bounds: BudgetBounds, limits: Limits) -> tuple[Json, list[Json]]:
     read = read_rounds(machine)
     if bounds.serves is None:
         fails = bounds.fails
@@ -208,7 +208,7 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
 
 
 def _loss(
-    machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
+    machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
 ) -> tuple[Json, Fraction | None]:
     """Return a step, and what is lost: more than the budget, or the most that was found."""
     missing: NoCertificate | NotProved | None = None
@@ -230,7 +230,7 @@ def _loss(
 
 
 def _between(
-    machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
+    machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
 ) -> tuple[Json, Fraction | None]:
     """Return a step of two inputs, as `_loss`."""
     known = bounds.between
@@ -269,7 +269,7 @@ def _between(
 
 
 def _ray(
-    machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
+    machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
 ) -> tuple[Json, Fraction | None]:
     """Return a step, and what is lost: more than the budget, or the most that was found."""
     missing: NoCertificate | NotProved = NoCertificate("no ray is known that loses so much")
@@ -289,12 +289,12 @@ def _ray(
     return best
 
 
-def _cycles(machine: Rounds, bounds: Bounds, limits: Limits) -> Json:
+def _cycles(machine: Rounds, bounds: BudgetBounds, limits: Limits) -> Json:
     """Return a step that shows that no budget serves."""
     missing: NoCertificate | NotProved = NoCertificate("no part of a run is known to lose again")
     ways = chain.from_iterable(_along(machine, again) for again in bounds.again)
     known = islice(ways, MOST_RUNS)
-    nothing = Bounds(None, None, None)
+    nothing = BudgetBounds(None, None, None)
     budgets = _BUDGETS if bounds.fails is None else ()  # else there are other proofs, too
     walks = (_runs(machine, budget, nothing, limits) for budget in budgets)
     for numbers, grows in chain(known, chain.from_iterable(walks)):
@@ -371,7 +371,7 @@ def _fixed(store: Mapping[str, Stored]) -> dict[str, Stored]:
 
 
 def _runs(
-    machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
+    machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
 ) -> Iterator[tuple[list[int], Growth]]:
     """Yield runs that may lose more than a budget, with what their inputs grow by."""
     if machine.round is None and bounds.ray is None:
@@ -386,7 +386,7 @@ def _runs(
         return
     for joins, facts in reversed(ORDERS):
         try:
-            Search(machine, budget, limits, facts, joins, most=MOST_ENTRIES).step()
+            PotentialSearch(machine, budget, limits, facts, joins, most=MOST_ENTRIES).step()
         except NoCertificate as none:
             if not isinstance(none, Dearer):
                 continue

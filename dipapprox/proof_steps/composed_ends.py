@@ -20,7 +20,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.composed_steps import ComposedGoal
-from dipapprox.proof_steps.compositions import Written
+from dipapprox.proof_steps.compositions import PipelineProofs
 
 _WIDER = (Fraction(1, 64), Fraction(1, 4))
 """Of the width of an interval: how far its ends are moved outward, the least that serves."""
@@ -63,7 +63,7 @@ class _Prover:
         self._found = answer
         self._options = options
         self._step = None if answer.grid is None else float(answer.grid.step.loss(2))
-        self._written: Written | None = None
+        self._written: PipelineProofs | None = None
         self._missing: list[str] = []
         self._ended: str | None = None
         self._obstacle: str | None = None
@@ -199,7 +199,7 @@ class _Prover:
 
     def _replays(self, goal: ComposedGoal) -> bool:
         if self._written is None:
-            self._written = Written(self._found.pipeline, self._options, self._found.worst)
+            self._written = PipelineProofs(self._found.pipeline, self._options, self._found.worst)
         failed: NotProved | None = None
         for proof in self._written.attempts(goal):
             start = perf_counter()

@@ -39,7 +39,7 @@ class ComposedGoal:
         return {"eps_prv": number_json(self.eps_prv), "delta": number_json(self.delta)}
 
 
-class Steps:
+class ReplayedSteps:
     """Steps that are replayed while they are written.
 
     Args:
@@ -111,7 +111,7 @@ class Steps:
         return found
 
 
-class ComposedSteps(Steps):
+class ComposedSteps(ReplayedSteps):
     """Steps about a pipeline."""
 
     def largest(self, ends: Sequence[int | None], eps_prv: Fraction) -> Fraction:

@@ -67,7 +67,7 @@ class _Grid:
         }
 
 
-class Written:
+class PipelineProofs:
     """Proofs about one pipeline, whose programs are looked at once.
 
     Args:

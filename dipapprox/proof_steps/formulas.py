@@ -9,9 +9,9 @@ from dipapprox.errors import NoCertificate
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
-    Call,
     Formula,
-    Function,
+    FormulaCall,
+    FormulaFunction,
     Negation,
     Operation,
     Operator,
@@ -42,9 +42,9 @@ def formula_json(formula: Formula) -> Json:
             raise NoCertificate(f"'{name}' is no name that the kernel knows")
         case Negation(operand):
             return ["*", -1, formula_json(operand)]
-        case Call(Function.EXP, argument):
+        case FormulaCall(FormulaFunction.EXP, argument):
             return ["exp", formula_json(argument)]
-        case Call(function):
+        case FormulaCall(function):
             raise NoCertificate(f"the kernel has no rule for '{function.value}'")
         case Operation(left, Operator.POWER, right):
             return _power(left, right)

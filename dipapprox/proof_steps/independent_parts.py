@@ -25,7 +25,7 @@ from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.parts import Part, Parts, parts_of
 from dipapprox.kernel.proofs import Proof, growth_bound, pairs_of
 from dipapprox.numerics.simplest import simplest
-from dipapprox.proof_steps.composed_steps import Steps
+from dipapprox.proof_steps.composed_steps import ReplayedSteps
 from dipapprox.proof_steps.liveness import live_before
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.sets import values_json
@@ -144,7 +144,7 @@ class _Prover:
                 self._place.setdefault(part.machine, each)
         if len(self._parts) < 2:
             raise NoCertificate(_NO_PARTS)
-        self._all = Steps(proof)
+        self._all = ReplayedSteps(proof)
 
     def steps(self) -> tuple[Json, ...]:
         known = {part: self._run(part, exact=False) for part in self._place}

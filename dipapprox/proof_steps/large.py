@@ -20,7 +20,7 @@ from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Inputs, Runs, Turn, is_whole
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.linear.programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.least_noise import Solved, is_light, never, solved
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.rays import MOST_ALIKE, Ray, inputs_json, step_fields
@@ -217,6 +217,6 @@ def _inwards(
         shifts = FAMILIES[sample.family].shifts
         if len(shifts) == 1 and not is_light(sample) and not noise[number]:
             rows.append([(number, Fraction(-shifts[0]))])
-    sides = dict.fromkeys(range(len(whole.samples)), Side.ANY)
+    sides = dict.fromkeys(range(len(whole.samples)), UnknownSide.ANY)
     moved = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))
     return list(moved.shift.values()) if isinstance(moved, Optimum) else None

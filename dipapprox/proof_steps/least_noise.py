@@ -12,7 +12,7 @@ from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.paths import Sample
 from dipapprox.kernel.runs import STEPS
 from dipapprox.limits import Limits
-from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.whole_runs import Whole
 
@@ -70,7 +70,9 @@ def never(whole: Whole, integers: bool, limits: Limits) -> Json:
     for form in forms:
         known = [*whole.noise_of(form), (count, _grown(form)), (count + 1, form.constant)]
         rows.append([(number, -c) for number, c in known])
-    sides = dict.fromkeys(range(count + 1), Side.ANY) | {count + 1: Side.AT_LEAST_ZERO}
+    sides = dict.fromkeys(range(count + 1), UnknownSide.ANY) | {
+        count + 1: UnknownSide.AT_LEAST_ZERO
+    }
     found = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))
     if isinstance(found, Optimum):
         return None
@@ -103,9 +105,9 @@ def is_light(sample: Sample) -> bool:
     return FAMILIES[sample.family].is_light
 
 
-def _side(family: str) -> Side:
+def _side(family: str) -> UnknownSide:
     if FAMILIES[family].is_light:
-        return Side.ANY
+        return UnknownSide.ANY
     side = SIDES.get(tuple(sorted(FAMILIES[family].shifts)))
     if side is None:
         raise NoCertificate(f"{family} noise has no price")

@@ -70,7 +70,7 @@ class Dearer(NoCertificate):
         self.walk = walk
 
 
-class Search:
+class PotentialSearch:
     """The search for nodes.
 
     Args:

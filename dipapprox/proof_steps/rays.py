@@ -17,7 +17,7 @@ from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Pair, Runs, Turn, on_ray
 from dipapprox.limits import Limits
-from dipapprox.linear.programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.least_noise import never, solved
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.whole_runs import (
@@ -158,7 +158,7 @@ def _possible(
     for margin in (Fraction(1), Fraction(1, count + 2)):
         wanted = [*fixed, *(_spared(form, margin, machine.whole) for form in open_)]
         rows = [[(atom, -c) for atom, c in form.terms] for form in wanted]
-        sides = dict.fromkeys(atoms, Side.ANY)
+        sides = dict.fromkeys(atoms, UnknownSide.ANY)
         programme = LinearProgramme(rows, dict.fromkeys(atoms, 1), sides, limits)
         found = programme.solve([form.constant for form in wanted])
         if isinstance(found, Optimum):

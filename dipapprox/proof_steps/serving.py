@@ -14,7 +14,7 @@ from dipapprox.kernel.served import all_numbers
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import Json
-from dipapprox.proof_steps.potentials import Search
+from dipapprox.proof_steps.potentials import PotentialSearch
 from dipapprox.proof_steps.rounds import rounds_json
 
 ORDERS = tuple(product((True, False), (False, True)))
@@ -39,7 +39,7 @@ def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
     """
     missing = NoCertificate("there is nothing to try")
     for quiet, (joins, facts) in product((False, True), ORDERS):
-        search = Search(machine, budget, limits, facts, joins, quiet)
+        search = PotentialSearch(machine, budget, limits, facts, joins, quiet)
         if quiet and not search.quiet:
             break
         try:
@@ -91,7 +91,7 @@ def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fra
     cap = _MOST_KNOWN if most is None else most
     best = most
     for joins, facts in reversed(ORDERS):
-        search = Search(machine, cap, limits, facts, joins, True, MOST_ENTRIES)
+        search = PotentialSearch(machine, cap, limits, facts, joins, True, MOST_ENTRIES)
         if not search.quiet:
             break
         try:

@@ -9,8 +9,8 @@ from typing import assert_never
 from dipapprox.automata.analysis import RunBound
 from dipapprox.automata.candidates import Candidate
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
-from dipapprox.automata.model import Automaton, Sample
-from dipapprox.automata.rays import Ray
+from dipapprox.automata.model import Automaton, OutputSample
+from dipapprox.automata.rays import RunRay
 from dipapprox.automata.runs import Run, Segment
 from dipapprox.automata.structures import (
     DisclosingCycle,
@@ -19,7 +19,7 @@ from dipapprox.automata.structures import (
     Structure,
     ViolatingPath,
 )
-from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, Symbol, WordBound
+from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol, WordBound
 from dipapprox.digits import exact_text
 from dipapprox.privacy.description import Table
 
@@ -171,7 +171,7 @@ def _place(automaton: Automaton, run: Run, part: Segment) -> str:
     return f"through {', '.join(automaton.states[state].name for state in states)}"
 
 
-def ray_fields(ray: Ray | None) -> dict[str, object] | None:
+def ray_fields(ray: RunRay | None) -> dict[str, object] | None:
     """Return the fields of two inputs, and of what is seen, in JSON."""
     if ray is None:
         return None
@@ -182,7 +182,7 @@ def ray_fields(ray: Ray | None) -> dict[str, object] | None:
     }
 
 
-def evidence_table(automaton: Automaton, evidence: Evidence, ray: Ray | None = None) -> Table:
+def evidence_table(automaton: Automaton, evidence: Evidence, ray: RunRay | None = None) -> Table:
     """Lay evidence out: a step, or a letter, a row; a run with inputs on its ray."""
     match evidence:
         case RunBound(candidate=candidate):
@@ -195,7 +195,7 @@ def evidence_table(automaton: Automaton, evidence: Evidence, ray: Ray | None = N
             assert_never(evidence)
 
 
-def _run_table(automaton: Automaton, candidate: Candidate, ray: Ray | None) -> Table:
+def _run_table(automaton: Automaton, candidate: Candidate, ray: RunRay | None) -> Table:
     costs = costs_of_steps(automaton, candidate)
     rows = [
         (
@@ -211,14 +211,14 @@ def _run_table(automaton: Automaton, candidate: Candidate, ray: Ray | None) -> T
     return Table(title, columns, _shortened(rows, len(columns)), (0, 4, 5, 6))
 
 
-def _input_cell(automaton: Automaton, candidate: Candidate, ray: Ray | None, place: int) -> str:
+def _input_cell(automaton: Automaton, candidate: Candidate, ray: RunRay | None, place: int) -> str:
     """Write how an input changes: "2 → 1" on the ray, else by how much."""
     if ray is None or ray.first[place] is None:
         return _signed(automaton, candidate.run[place], candidate.changes[place])
     return f"{ray.first[place]} → {ray.second[place]}"
 
 
-def ray_table(ray: Ray, rounds: int) -> Table:
+def ray_table(ray: RunRay, rounds: int) -> Table:
     """Lay the inputs of some rounds out."""
     rows = _seen_rows(ray)
     columns = "first input", "second input", "seen"
@@ -252,7 +252,7 @@ def _word_table(bound: WordBound) -> Table:
     return Table(title, columns, _shortened(rows, len(columns)), (0, 1))
 
 
-def _seen_rows(known: WordBound | Ray) -> list[tuple[str, ...]]:
+def _seen_rows(known: WordBound | RunRay) -> list[tuple[str, ...]]:
     return [
         (*("" if letter is None else exact_text(letter) for letter in pair), seen_text(seen))
         for *pair, seen in zip(known.first, known.second, known.word, strict=True)
@@ -283,13 +283,13 @@ def _signed(automaton: Automaton, index: int, change: int) -> str:
 def output_text(automaton: Automaton, index: int) -> str:
     """Write what a transition shows."""
     output = automaton.transitions[index].output
-    return output.value if isinstance(output, Sample) else output
+    return output.value if isinstance(output, OutputSample) else output
 
 
 def seen_text(seen: Seen) -> str:
     """Write what is seen of an output."""
     match seen:
-        case Symbol(name=name):
+        case SeenSymbol(name=name):
             return name
         case NearZero():
             return "a number close to 0"

@@ -12,7 +12,7 @@ from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBou
 from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import CaseFamilies, ClosedFamily
-from dipapprox.automata.rays import Ray
+from dipapprox.automata.rays import RunRay
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
@@ -57,7 +57,7 @@ class Round:
 
     times: int
     budget: Fraction
-    ray: Ray | None = None
+    ray: RunRay | None = None
     log_ratio: Enclosure | None = None
 
 
@@ -86,7 +86,7 @@ class AutomatonProof(BudgetAnswer):
     stops: Stops
     stopping: tuple[str, ...]
     analysis: Analysis = field(repr=False)
-    ray: Ray | None = field(repr=False)
+    ray: RunRay | None = field(repr=False)
     rounds: tuple[Round, ...]
     beyond: int | None
     again: WrittenProof | None = field(repr=False)

@@ -24,7 +24,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content
-from dipapprox.linear.programme import SIDES, Side
+from dipapprox.linear.programme import SIDES, UnknownSide
 from dipapprox.proofs.possible_inputs import PossibleInputs
 from dipapprox.semantics.real_inputs import NotReal
 from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of
@@ -39,7 +39,7 @@ class Pricing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ShiftSource:
     """A sample as a source of shifts.
 
     Attributes:
@@ -57,14 +57,14 @@ class Source:
     line: int | None
     pricing: Pricing
     rate: Fraction | None
-    side: Side
+    side: UnknownSide
     mean: tuple[tuple[int, Fraction], ...]
     is_integer: bool
     site: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GuardRow:
     """A guard without its constant: Σ noise · x <= Σ inputs · Δ.
 
     Attributes:
@@ -90,8 +90,8 @@ class Cone:
         inputs: The numbers of inputs, by their names.
     """
 
-    rows: tuple[Row, ...]
-    sources: tuple[Source, ...]
+    rows: tuple[GuardRow, ...]
+    sources: tuple[ShiftSource, ...]
     start: tuple[Fraction, ...]
     guards: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
     shown: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
@@ -139,7 +139,7 @@ class ConeBuilder:
         sources = tuple(self._sources[number] for number in numbers)
         return Cone(kept, sources, start, centred, shown, self._inputs)
 
-    def _row(self, form: LinearForm, places: dict[int, int]) -> Row:
+    def _row(self, form: LinearForm, places: dict[int, int]) -> GuardRow:
         noise = {places[s]: c for s, c in form.terms if isinstance(s, int)}
         change: dict[int, Fraction] = {}
         for symbol, coefficient in form.terms:
@@ -150,10 +150,10 @@ class ConeBuilder:
             for cell, factor in parts:
                 change[cell] = change.get(cell, Fraction(0)) - coefficient * factor
         unit = content([*noise.values(), *change.values()]) or Fraction(1)
-        return Row(_integers(noise, unit), _integers(change, unit))
+        return GuardRow(_integers(noise, unit), _integers(change, unit))
 
 
-def _source(sample: Sample, inputs: dict[str, int]) -> Source:
+def _source(sample: Sample, inputs: dict[str, int]) -> ShiftSource:
     side = SIDES[sample.family.shifts or sample.family.sides]
     if not sample.family.shifts:
         pricing = Pricing.GAUSSIAN
@@ -167,7 +167,9 @@ def _source(sample: Sample, inputs: dict[str, int]) -> Source:
     rate = 1 / sample.scale.coefficient if pricing is Pricing.LINEAR else None
     mean = tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str)))
     is_integer = sample.family.is_discrete
-    return Source(sample.label, sample.line, pricing, rate, side, mean, is_integer, sample.site)
+    return ShiftSource(
+        sample.label, sample.line, pricing, rate, side, mean, is_integer, sample.site
+    )
 
 
 def _integers(numbers: dict[int, Fraction], unit: Fraction) -> tuple[tuple[int, int], ...]:

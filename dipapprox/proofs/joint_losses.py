@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from dipapprox.proofs.changes import Change, Changes
 from dipapprox.proofs.part_proofs import PartRay, PartRun
-from dipapprox.proofs.proof import Loss
+from dipapprox.proofs.proof import PartLoss
 
-Losses = tuple[Loss, ...]
+Losses = tuple[PartLoss, ...]
 
 
 def joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
@@ -50,7 +50,7 @@ def single_losses(runs: Sequence[PartRun]) -> Iterator[Losses]:
     for number, run in enumerate(runs):
         best = run.best_ray
         if best is not None:
-            yield (Loss(number, best.output, best.ray),)
+            yield (PartLoss(number, best.output, best.ray),)
 
 
 def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Change]:
@@ -71,7 +71,7 @@ def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Chang
 
 def _losses(rays: Iterable[PartRay | None]) -> Losses:
     return tuple(
-        Loss(number, each.output, each.ray)
+        PartLoss(number, each.output, each.ray)
         for number, each in enumerate(rays)
         if each is not None and each.ray.loss != 0
     )

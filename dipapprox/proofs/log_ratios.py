@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.automata.model import Automaton, Laplace, Sample
-from dipapprox.automata.rays import Ray
+from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample
+from dipapprox.automata.rays import RunRay
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen
 from dipapprox.data_classes import replace
@@ -43,7 +43,7 @@ _RELATIVE = Fraction(1, 2**12)
 
 @sound_arithmetic()
 def log_ratio(
-    automaton: Automaton, run: Run, ray: Ray, eps: Fraction, limits: Limits
+    automaton: Automaton, run: Run, ray: RunRay, eps: Fraction, limits: Limits
 ) -> Enclosure | None:
     """Enclose ln(Pr[word | second inputs] / Pr[word | first inputs]) / eps for one run.
 
@@ -82,18 +82,18 @@ def event_of(
         transition = automaton.transitions[index]
         state = automaton.states[transition.source]
         samples.append(_law(state.compared, letter, eps))
-        if transition.output is Sample.COMPARED:
+        if transition.output is OutputSample.COMPARED:
             guards += _shown(place, seen)
     guards += [_below({i: 1, j: -1}, 0) for i, j in dependencies(automaton, run)]
     for index, letter, seen in zip(run, letters, word, strict=True):
         transition = automaton.transitions[index]
-        if transition.output is Sample.FRESH:
+        if transition.output is OutputSample.FRESH:
             guards += _shown(len(samples), seen)
             samples.append(_law(automaton.states[transition.source].fresh, letter, eps))
     return Event(tuple(samples), tuple(guards))
 
 
-def _law(noise: Laplace | None, letter: Fraction | None, eps: Fraction) -> Distribution:
+def _law(noise: LaplaceNoise | None, letter: Fraction | None, eps: Fraction) -> Distribution:
     if noise is None:
         raise BrokenInvariant("a state with transitions has noise")
     return Distribution(LAPLACE, noise.mean + (letter or 0), 1 / (noise.rate * eps))

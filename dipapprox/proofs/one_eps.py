@@ -40,7 +40,7 @@ _GAIN = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InputsAtEps:
     """Two adjacent inputs, and an eps."""
 
     first: Point
@@ -50,7 +50,7 @@ class Place:
 
 def climbed(
     known: Closed, pairs: Sequence[tuple[Point, Point]], radius: Fraction, integers: bool
-) -> Place | None:
+) -> InputsAtEps | None:
     """Return where much is lost, as far as doubles tell; None if nothing is.
 
     Args:
@@ -62,7 +62,7 @@ def climbed(
     return _Search(known, radius, integers).best(pairs)
 
 
-def lost_at(known: Closed, place: Place, limits: Limits) -> Vanishing | None:
+def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> Vanishing | None:
     """Return what is lost at a place, rounded down; None if that is nothing."""
     losses = []
     for part in known.parts:
@@ -92,21 +92,21 @@ class _Search:
         self._left = MOST_TERMS
         self._logs = dict[tuple[int, Point, Fraction], list[float | None]]()
 
-    def best(self, pairs: Sequence[tuple[Point, Point]]) -> Place | None:
+    def best(self, pairs: Sequence[tuple[Point, Point]]) -> InputsAtEps | None:
         """Return the best place that is found by climbing from the best pairs."""
-        seeds = list[tuple[float, int, Place]]()
+        seeds = list[tuple[float, int, InputsAtEps]]()
         for pair in dict.fromkeys(pairs):
             if self._left < MOST_TERMS // 2:
                 break
-            places = [Place(*pair, eps) for eps in EPSILONS]
+            places = [InputsAtEps(*pair, eps) for eps in EPSILONS]
             seeds += [(-self._height(each), len(seeds) + k, each) for k, each in enumerate(places)]
-        chosen = dict[tuple[Point, Point], Place]()
+        chosen = dict[tuple[Point, Point], InputsAtEps]()
         for _, _, seed in sorted(seeds, key=lambda each: each[:2]):
             chosen.setdefault((seed.first, seed.second), seed)
         tops = [self._climbed(seed) for seed in [*chosen.values()][:MOST_SEEDS]]
         return max(tops, key=self._height, default=None)
 
-    def _climbed(self, place: Place) -> Place:
+    def _climbed(self, place: InputsAtEps) -> InputsAtEps:
         height, known = self._height(place), None
         while known is not place and self._left > 0:
             known = place
@@ -119,17 +119,17 @@ class _Search:
                     break
         return place
 
-    def _near(self, place: Place) -> Iterator[Place]:
+    def _near(self, place: InputsAtEps) -> Iterator[InputsAtEps]:
         """Yield places with another eps, or with one input moved: of both points, or of one."""
         for factor in _FACTORS:
-            yield Place(place.first, place.second, place.eps * factor)
+            yield InputsAtEps(place.first, place.second, place.eps * factor)
         for step in _STEPS[: 1 if self._integers else None]:
             for k in range(self._known.inputs.count):
                 for move in (step * self._radius, -step * self._radius):
                     moved = [self._moved(each, k, move) for each in (place.first, place.second)]
                     for one, other in (moved, (place.first, moved[1]), (moved[0], place.second)):
                         if one is not None and other is not None and self._may(one, other):
-                            yield Place(one, other, place.eps)
+                            yield InputsAtEps(one, other, place.eps)
 
     def _may(self, first: Point, second: Point) -> bool:
         change = [b - a for a, b in zip(first, second, strict=True)]
@@ -141,7 +141,7 @@ class _Search:
             return None
         return (*point[:place], value, *point[place + 1 :])
 
-    def _height(self, place: Place) -> float:
+    def _height(self, place: InputsAtEps) -> float:
         """Return about what is lost at a place, in multiples of eps."""
         total = 0.0
         for part in self._known.parts:

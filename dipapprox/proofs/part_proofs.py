@@ -31,8 +31,8 @@ from dipapprox.proofs.changes import Box, Change
 from dipapprox.proofs.cones import Cone, ConeBuilder
 from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
 from dipapprox.proofs.rays import Ray, climbed_ray, direct_ray, ray_from_zero
-from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
-from dipapprox.semantics.parts import Part
+from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, DearChange
+from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.state import FinalStates
 
 Atoms = tuple[Fraction | None, ...]
@@ -58,7 +58,7 @@ class PartRun:
     """
 
     def __init__(
-        self, part: Part, states: FinalStates, boxes: Sequence[Box], limits: Limits
+        self, part: ProgramPart, states: FinalStates, boxes: Sequence[Box], limits: Limits
     ) -> None:
         self.part, self.inputs = part, part.inputs
         self._outputs = part.outputs[: len(part.program.outputs)]  # the finite ones come first
@@ -102,7 +102,7 @@ class PartRun:
         Args:
             with_rays: Whether to look for rays: they leave all bounds.
         """
-        worst = list[list[Flow]]()
+        worst = list[list[DearChange]]()
         for output, cones in self._groups:
             costs = [CostOfChanges(cone, self._limits) for cone in cones]
             found = [cost.worst(self._boxes) for cost in costs]
@@ -117,7 +117,7 @@ class PartRun:
         if with_rays:
             self._climb(worst)
 
-    def _climb(self, worst: Sequence[Sequence[Flow]]) -> None:
+    def _climb(self, worst: Sequence[Sequence[DearChange]]) -> None:
         """Look for better rays of outputs that may lose more than is known, the dearest first."""
         uppers = [_upper(each) for each in self._proofs]
         order = sorted(range(len(uppers)), key=lambda k: uppers[k] or 0, reverse=True)

@@ -17,7 +17,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.linear.half_spaces import has_interior
-from dipapprox.linear.programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.proofs.cones import Cone
 
 Point = tuple[Fraction, ...]
@@ -105,9 +105,9 @@ class CostOfPoints:
 def is_open(cone: Cone, point: Point) -> bool:
     """Whether an open set of real noises leads to a state; one-sided noise asks for more."""
     supports = [
-        LinearForm.of({place: Fraction(-1 if source.side is Side.AT_LEAST_ZERO else 1)})
+        LinearForm.of({place: Fraction(-1 if source.side is UnknownSide.AT_LEAST_ZERO else 1)})
         for place, source in enumerate(cone.sources)
-        if source.side is not Side.ANY
+        if source.side is not UnknownSide.ANY
     ]
     values = _values(cone, point)
     return has_interior([*(form.at(values) for form in cone.guards), *supports])

@@ -12,7 +12,7 @@ from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.places import Places
 from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.vanishing import Vanishing
-from dipapprox.proofs.worst_change import BoxShift, Flow
+from dipapprox.proofs.worst_change import BoxShift, DearChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class StateProof:
     """
 
     cone: Cone
-    dearest: Flow
+    dearest: DearChange
     shifts: tuple[BoxShift, ...] | None
 
 
@@ -63,7 +63,7 @@ class PartProof:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class PartLoss:
     """What one part contributes to the lower bound.
 
     Attributes:
@@ -135,7 +135,7 @@ class Proof:
     integers: bool
     changes: Changes | None
     parts: tuple[PartProof, ...] = ()
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[PartLoss, ...] = ()
     places: Places | None = None
     vanishing: Vanishing | None = None
     coupling: tuple[CoupledSample, ...] = ()

@@ -16,7 +16,7 @@ from dipapprox.automata.families import (
     rounds_beyond,
 )
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.rays import Ray, ray_of
+from dipapprox.automata.rays import RunRay, ray_of
 from dipapprox.automata.stops import stopping_states, with_visible_stops
 from dipapprox.automata.validity import gaps
 from dipapprox.data_classes import dataclass
@@ -122,7 +122,7 @@ def _stopping(automaton: Automaton, limits: Limits) -> tuple[str, ...]:
     return tuple(automaton.states[state].name for state in found)
 
 
-def _ray(found: Analysis, limits: Limits) -> Ray | None:
+def _ray(found: Analysis, limits: Limits) -> RunRay | None:
     """Return inputs for which the tight run loses what it needs; None if there is none such."""
     if found.unbounded or not isinstance(found.lower, RunBound):
         return None

@@ -30,7 +30,7 @@ from dipapprox.laws.choices import weights_of
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, changes_of
-from dipapprox.proofs.cones import Cone, Pricing, Row, Source
+from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
 from dipapprox.proofs.joint_losses import (
     Losses,
     dearness,
@@ -346,7 +346,7 @@ def _has_no_shift(output: OutputProof) -> bool:
 
 def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
     """Say why outputs have no budget, or states of theirs no shift."""
-    touched = dict[Source, None]()
+    touched = dict[ShiftSource, None]()
     impossible = False
     for output in outputs:
         impossible = impossible or (output.ray is not None and output.ray.loss is None)
@@ -407,7 +407,7 @@ def _coupled(
         yield CoupledSample(source.label, source.line, mean, shift * radius, moved, cost)
 
 
-def _total(rows: Sequence[Row], flow: Iterable[Fraction], place: int) -> Fraction:
+def _total(rows: Sequence[GuardRow], flow: Iterable[Fraction], place: int) -> Fraction:
     """Σ_g y_g a_gi."""
     return sum(
         (y * a for y, row in zip(flow, rows, strict=True) for i, a in row.noise if i == place),

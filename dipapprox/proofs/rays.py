@@ -39,7 +39,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.proofs.changes import Change
-from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
+from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, DearChange
 
 LENGTHS = (-12, -4, -1, 0, 1, 4, 12)
 """What coordinates of origins are tried."""
@@ -65,13 +65,13 @@ class Ray:
 
     origin: Change
     target: Change
-    flows: tuple[Flow, ...]
+    flows: tuple[DearChange, ...]
     state: int
     shift: BoxShift
     loss: Fraction | None
 
 
-def direct_ray(costs: Sequence[CostOfChanges], dearest: Sequence[Flow]) -> Ray | None:
+def direct_ray(costs: Sequence[CostOfChanges], dearest: Sequence[DearChange]) -> Ray | None:
     """Look for a ray from 0 on which an output loses much.
 
     Args:
@@ -85,7 +85,7 @@ def direct_ray(costs: Sequence[CostOfChanges], dearest: Sequence[Flow]) -> Ray |
 
 
 def climbed_ray(
-    costs: Sequence[CostOfChanges], dearest: Sequence[Flow], limits: Limits
+    costs: Sequence[CostOfChanges], dearest: Sequence[DearChange], limits: Limits
 ) -> Ray | None:
     """Do the same from origins at which one of several states is the cheapest."""
     changes = _dear_changes(dearest)
@@ -96,7 +96,7 @@ def climbed_ray(
     )
 
 
-def _dear_changes(dearest: Sequence[Flow]) -> dict[Change, int]:
+def _dear_changes(dearest: Sequence[DearChange]) -> dict[Change, int]:
     """The dearest changes of states that lose anything, with a state each; the dearest first."""
     order = sorted(range(len(dearest)), key=lambda k: _dearness(dearest[k]), reverse=True)
     found = dict[Change, int]()
@@ -136,7 +136,7 @@ def ray_along(costs: Sequence[CostOfChanges], origin: Change, target: Change) ->
     return Ray(origin, target, flows, state, shift, loss)
 
 
-def _dearness(flow: Flow) -> tuple[bool, Fraction]:
+def _dearness(flow: DearChange) -> tuple[bool, Fraction]:
     return flow.cost is None, flow.cost or Fraction(0)
 
 

@@ -15,7 +15,7 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
 from dipapprox.proofs.places import Places
 from dipapprox.proofs.point_costs import is_open
-from dipapprox.proofs.proof import Loss, Proof
+from dipapprox.proofs.proof import PartLoss, Proof
 from dipapprox.proofs.vanishing import Vanishing
 
 _MOST_ROWS = 20
@@ -203,7 +203,7 @@ def _draws(program: core.Program) -> dict[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class InputFamily:
     """Adjacent inputs start + t·origin + s·(target - origin), s and s + 1, for 0 <= s < t.
 
     Attributes:
@@ -235,7 +235,7 @@ class Family:
         return f"Tight as {grows} grows: {inputs}; the {shown} {loses}"
 
 
-def family_of(proof: Proof) -> Family | None:
+def family_of(proof: Proof) -> InputFamily | None:
     """Return the inputs on which the lower bound of a proof is lost; None if nothing is."""
     changes, program = proof.changes, proof.program
     if not proof.losses or changes is None:
@@ -255,14 +255,14 @@ def family_of(proof: Proof) -> Family | None:
         cells = (program.outputs[cell].name for cell in part.cells)
         output += zip(cells, shown.output, strict=True)
         lost = _added(lost, each, changes.radius)
-    return Family(tuple(start), tuple(origin), tuple(target), tuple(output), lost)
+    return InputFamily(tuple(start), tuple(origin), tuple(target), tuple(output), lost)
 
 
 MOST_STEPS = 64
 """Along a ray, to where its output becomes impossible."""
 
 
-def _impossible_text(proof: Proof, family: Family) -> str | None:
+def _impossible_text(proof: Proof, family: InputFamily) -> str | None:
     """Say between which inputs of a ray from 0 its output becomes impossible, if that is found."""
     if family.loss is not None or any(family.origin) or proof.integers:
         return None
@@ -290,7 +290,7 @@ def _alone_text(
     return f"For every ε: {inputs}; the output {_output_text(output)} is possible at the first only"
 
 
-def _added(lost: Fraction | None, loss: Loss, radius: Fraction) -> Fraction | None:
+def _added(lost: Fraction | None, loss: PartLoss, radius: Fraction) -> Fraction | None:
     if lost is None or loss.ray.loss is None:
         return None
     return lost + loss.ray.loss * radius

@@ -12,7 +12,7 @@ from dipapprox.automata.model import Automaton, is_real
 from dipapprox.automata.runs import Run
 from dipapprox.automata.shifts import Changes
 from dipapprox.automata.word_cycles import beyond, runs_again
-from dipapprox.automata.words import Symbol, WordBound
+from dipapprox.automata.words import SeenSymbol, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved
@@ -65,7 +65,7 @@ def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
         NotProved: If the kernel does not follow.
         LimitReached: If a limit is reached.
     """
-    return _written(answer, budgets.Bounds(answer.upper, None, None), limits)[1]
+    return _written(answer, budgets.BudgetBounds(answer.upper, None, None), limits)[1]
 
 
 def with_proof(answer: Answered, limits: Limits) -> Answered:
@@ -97,12 +97,14 @@ def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Repla
         fails = answer.budget
     ray = _ray(answer) if isinstance(answer, RealProof) else None
     upper = answer.upper if private else None
-    bounds = budgets.Bounds(upper, fails, ray, _between(answer, limits), _again(answer, limits))
+    bounds = budgets.BudgetBounds(
+        upper, fails, ray, _between(answer, limits), _again(answer, limits)
+    )
     return _written(answer, bounds, limits)
 
 
 def _written(
-    answer: BudgetAnswer, bounds: budgets.Bounds, limits: Limits
+    answer: BudgetAnswer, bounds: budgets.BudgetBounds, limits: Limits
 ) -> tuple[WrittenProof, Replayed]:
     match answer:
         case AutomatonProof(automaton=subject, stops=stops):
@@ -115,23 +117,23 @@ def _written(
             return answer.replay(limits)
 
 
-def _ray(answer: RealProof) -> budgets.Ray | None:
+def _ray(answer: RealProof) -> budgets.DearestRay | None:
     """Return the ray of a program's proof, if it has one from where nothing is known to be lost."""
     family = family_of(answer.proof)
     if family is None or any(family.origin):
         return None
     names = [cell.name for cell in answer.proof.program.inputs]
-    return budgets.Ray(dict(zip(names, family.target, strict=True)), dict(family.output))
+    return budgets.DearestRay(dict(zip(names, family.target, strict=True)), dict(family.output))
 
 
-def _between(answer: BudgetAnswer, limits: Limits) -> budgets.Between | None:
+def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | None:
     """Return the inputs between which an answer knows of a loss as eps grows."""
     match answer:
         case RealProof(proof=Proof(vanishing=Vanishing() as lost) as proof):
             output = dict(likelier_of(proof, lost))
-            return budgets.Between(*_by_name(proof, lost), output, None, lost.eps)
+            return budgets.DearestInputs(*_by_name(proof, lost), output, None, lost.eps)
         case RealProof(proof=Proof(places=Places() as lost) as proof):
-            return budgets.Between(*_by_name(proof, lost), dict(output_of(proof, lost)), None)
+            return budgets.DearestInputs(*_by_name(proof, lost), dict(output_of(proof, lost)), None)
         case RealProof(proof=proof) if (family := family_of(proof)) is not None:
             step = [b - a for a, b in zip(family.origin, family.target, strict=True)]
             ends = zip(family.start, family.origin, step, strict=True)
@@ -142,7 +144,7 @@ def _between(answer: BudgetAnswer, limits: Limits) -> budgets.Between | None:
                 {name: [value] for name, value in zip(names, point, strict=True)}
                 for point in (first, second)
             )
-            return budgets.Between(one, other, dict(family.output), None)
+            return budgets.DearestInputs(one, other, dict(family.output), None)
         case AutomatonProof(analysis=Analysis(lower=WordBound() as lost)):
             return _of_word(_beyond(answer, lost, limits), INPUT)
         case StreamProof(analysis=Analysis(lower=WordBound() as lost), subject=subject):
@@ -159,16 +161,16 @@ def _beyond(answer: AutomatonProof | StreamProof, lost: WordBound, limits: Limit
     return beyond(known.quotient.graph, lost, answer.budget, limits)
 
 
-def _of_word(lost: WordBound, input: str) -> budgets.Between:
+def _of_word(lost: WordBound, input: str) -> budgets.DearestInputs:
     """Return the inputs of a word, which is likelier at the second ones."""
     reads = ([a for a in letters if a is not None] for letters in (lost.second, lost.first))
     first, second = ({input: each} for each in reads)
     word: list[str | None] = []
     for seen in lost.word:
         # A step of a program may publish several symbols, and end.
-        said = seen.name.split(", ") if isinstance(seen, Symbol) else [None]
+        said = seen.name.split(", ") if isinstance(seen, SeenSymbol) else [None]
         word += [each for each in said if each not in (SILENT, END)]
-    return budgets.Between(first, second, {}, tuple(word))
+    return budgets.DearestInputs(first, second, {}, tuple(word))
 
 
 def _by_name(

@@ -23,13 +23,13 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.signs.log_ratios import NearZero, near_zero, without_common
+from dipapprox.exact.signs.log_ratios import LimitAtZero, near_zero, without_common
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Program, Value, Within
 from dipapprox.limits import Limits
 from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point
-from dipapprox.semantics.parts import Part
+from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.real_inputs import bounds_of, with_values
 from dipapprox.semantics.state import FinalStates
 
@@ -99,14 +99,14 @@ class Closed:
         starts: Changes that promise much, the dearest first, each with inputs to try.
     """
 
-    inputs: Inputs
+    inputs: BoundedInputs
     parts: tuple[ClosedPart, ...]
     starts: tuple[tuple[Point, Point], ...]
 
 
 def closed(
     program: Program,
-    parts: Sequence[Part],
+    parts: Sequence[ProgramPart],
     states: Sequence[FinalStates],
     turns: Sequence[Collection[Fraction]],
     integers: bool,
@@ -131,7 +131,7 @@ def closed(
     reach = [_reach(program.adjacency, each, integers) for each in bounds]
     if any(each is None for each in reach):
         return None
-    inputs = Inputs(program.adjacency, bounds, [each or _ZERO for each in reach])
+    inputs = BoundedInputs(program.adjacency, bounds, [each or _ZERO for each in reach])
     limits = replace(limits, pieces=min(limits.pieces, _PIECES))
     corners = [(*corner, inputs.steps(corner)) for corner in inputs.corners()]
     points = sum(len(part.inputs) + 1 for part in parts for _ in corners) + 2 * MOST_CHANGES
@@ -189,7 +189,7 @@ def _reach(adjacency: Adjacency, bounds: Bounds | None, integers: bool) -> Fract
             return radius if width is None else min(radius, width)
 
 
-class Inputs:
+class BoundedInputs:
     """Inputs between bounds and their changes.
 
     Args:
@@ -263,7 +263,9 @@ class Inputs:
 
 
 def _dear_changes(
-    inputs: Inputs, parts: Sequence[ClosedPart], slopes: Sequence[Sequence[Sequence[Fraction]]]
+    inputs: BoundedInputs,
+    parts: Sequence[ClosedPart],
+    slopes: Sequence[Sequence[Sequence[Fraction]]],
 ) -> list[Point]:
     """Return changes that promise much, the dearest first.
 
@@ -304,7 +306,7 @@ class ClosedPart:
         limits: Asked again and again.
     """
 
-    def __init__(self, number: int, part: Part, states: FinalStates, limits: Limits) -> None:
+    def __init__(self, number: int, part: ProgramPart, states: FinalStates, limits: Limits) -> None:
         self.number, self.inputs, self._states = number, part.inputs, states
         self._limits = limits
         self.outputs = states.outputs
@@ -338,7 +340,7 @@ class ClosedPart:
                 best = VanishingLoss(self.number, tuple(output), loss)
         return best
 
-    def _near(self, first: Point, second: Point) -> list[NearZero | None]:
+    def _near(self, first: Point, second: Point) -> list[LimitAtZero | None]:
         """Return the limits of Pr[output | first] / Pr[output | second]; None for what has none."""
         p, q = self.distribution(first), self.distribution(second)
         if p is None or q is None:
@@ -360,7 +362,7 @@ class ClosedPart:
         return self._known[own]
 
 
-def _slope(near: NearZero | None, step: Fraction) -> Fraction:
+def _slope(near: LimitAtZero | None, step: Fraction) -> Fraction:
     if near is None or near.jump == 0:
         return _ZERO
     if near.jump is None or near.jump != 1:

@@ -50,7 +50,7 @@ class BoxShift:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class DearChange:
     """A proof that a change is dear: Σ_g y_g · (row g) pays at least `cost` at `change`.
 
     Attributes:
@@ -76,7 +76,7 @@ class WorstChange:
             or none was found.
     """
 
-    dearest: Flow
+    dearest: DearChange
     shifts: tuple[BoxShift, ...] | None
 
     @property
@@ -104,10 +104,10 @@ class CostOfChanges:
             limits,
         )
 
-    def at(self, change: Change) -> Flow:
+    def at(self, change: Change) -> DearChange:
         """Return the cost of one change, of any integers, with its proof."""
         found = self._solve(tuple((each, each) for each in change))
-        return Flow(change, found.flow, found.value if isinstance(found, Optimum) else None)
+        return DearChange(change, found.flow, found.value if isinstance(found, Optimum) else None)
 
     def shift_for(self, box: Box) -> BoxShift | None:
         """Return the cheapest shift for all changes in a box; None if there is none."""
@@ -146,13 +146,13 @@ class CostOfChanges:
         dearest = max(gaps, key=lambda k: gaps[k], default=0)
         if isinstance(found, Infeasible):
             if value > 0:
-                search.note(Flow(change, found.flow, None))
+                search.note(DearChange(change, found.flow, None))
                 return False
             search.wait(box, None, dearest)
             return True
         shift = self._shift(box, found)
         if value == shift.cost:
-            search.note(Flow(change, found.flow, shift.cost))
+            search.note(DearChange(change, found.flow, shift.cost))
             search.done.append(shift)
             return True
         corner = self.at(change)
@@ -188,13 +188,13 @@ class _Search:
     """
 
     def __init__(self, rows: int, inputs: int) -> None:
-        self.dearest = Flow((0,) * inputs, (_ZERO,) * rows, _ZERO)
+        self.dearest = DearChange((0,) * inputs, (_ZERO,) * rows, _ZERO)
         self.done: list[BoxShift] = []
         # Boxes without a shift first, then the dearest; of equals the latest.
         self._waiting: list[tuple[tuple[bool, Fraction], int, Box, BoxShift | None, int]] = []
         self._number = 0
 
-    def note(self, flow: Flow) -> None:
+    def note(self, flow: DearChange) -> None:
         """Keep a flow if it is the dearest so far."""
         known = self.dearest.cost
         if known is not None and (flow.cost is None or flow.cost > known):

@@ -74,7 +74,7 @@ REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class StatedClaim:
     """A question about a program, and the answer that it must have.
 
     Attributes:
@@ -97,7 +97,7 @@ class Claim:
     for_all: str | None
 
 
-class Outcome(Enum):
+class ClaimOutcome(Enum):
     """What became of a claim."""
 
     HOLDS = "holds"
@@ -115,13 +115,13 @@ class Tested:
         seconds: What it took.
     """
 
-    claim: Claim
-    outcome: Outcome
+    claim: StatedClaim
+    outcome: ClaimOutcome
     message: str
     seconds: float
 
 
-def read_claims(text: str, name: str, *, docstring: bool = False) -> tuple[Claim, ...]:
+def read_claims(text: str, name: str, *, docstring: bool = False) -> tuple[StatedClaim, ...]:
     """Read the claims of a program.
 
     Args:
@@ -143,7 +143,7 @@ def read_claims(text: str, name: str, *, docstring: bool = False) -> tuple[Claim
     return tuple(found)
 
 
-def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
+def claims_in(path: Path) -> dict[Path, tuple[StatedClaim, ...]]:
     """Read the claims of a file, or of all programs in a folder.
 
     Args:
@@ -212,7 +212,7 @@ def _dedented(mechanism: object) -> str:
     return first + end + textwrap.dedent(others)
 
 
-def _read(word: str, text: str, span: Span) -> Claim:
+def _read(word: str, text: str, span: Span) -> StatedClaim:
     match = _CLAIM.fullmatch(text)
     if match is None or not (match["answer"] or match["least"]):
         raise UserError(
@@ -233,7 +233,7 @@ def _read(word: str, text: str, span: Span) -> Claim:
     if match["reals"]:
         given["reals"] = True
     asked: Verify | Decide | Prove = read(about, given, spelled_as_keyword)
-    return Claim(
+    return StatedClaim(
         text=text,
         span=span,
         question=asked,
@@ -296,7 +296,7 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def try_claim(claim: Claim, path: Path, options: Options) -> Tested:
+def try_claim(claim: StatedClaim, path: Path, options: Options) -> Tested:
     """Ask the question of a claim, and compare.
 
     Args:
@@ -312,20 +312,20 @@ def try_claim(claim: Claim, path: Path, options: Options) -> Tested:
         except UserError as error:
             if claim.answer != REFUSED or isinstance(error, SourceError):
                 raise
-            outcome, message = Outcome.HOLDS, ""
+            outcome, message = ClaimOutcome.HOLDS, ""
         else:
             outcome, message = _compare(claim, found)
     except UserError as error:
-        outcome, message = Outcome.ERROR, error.render()
+        outcome, message = ClaimOutcome.ERROR, error.render()
     except LimitReached as limit:
-        outcome, message = Outcome.UNKNOWN, limit.reason
+        outcome, message = ClaimOutcome.UNKNOWN, limit.reason
     return Tested(claim, outcome, message, perf_counter() - start)
 
 
 _Judged = Verdict | IntervalVerdict | Decision | Proof
 
 
-def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], _Judged]:
+def _asking(claim: StatedClaim, path: Path, options: Options) -> Callable[[], _Judged]:
     """Load the program of a claim and return what asks: a program that fails refuses nothing."""
     question = claim.question
     if isinstance(question, Prove):
@@ -340,7 +340,7 @@ def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], _Judged]
     return lambda: question.answer(program, options)
 
 
-def _compare(claim: Claim, found: _Judged) -> tuple[Outcome, str]:
+def _compare(claim: StatedClaim, found: _Judged) -> tuple[ClaimOutcome, str]:
     if found.interrupted:
         raise KeyboardInterrupt
     answer = found.answer
@@ -348,16 +348,16 @@ def _compare(claim: Claim, found: _Judged) -> tuple[Outcome, str]:
     if claim.least is not None and isinstance(found, Proof):
         upper = found.upper
         if answer.value == claim.answer and found.lower == upper == claim.least:
-            return Outcome.HOLDS, ""
+            return ClaimOutcome.HOLDS, ""
         bounds = f"at least {exact_text(found.lower)}"
         bounds += "" if upper is None else f", at most {exact_text(upper)}"
         if found.has_none:
-            return Outcome.FALSE, f"there is no budget\n{told}"
+            return ClaimOutcome.FALSE, f"there is no budget\n{told}"
         possible = found.lower <= claim.least and (upper is None or claim.least <= upper)
-        outcome = Outcome.UNKNOWN if possible else Outcome.FALSE
+        outcome = ClaimOutcome.UNKNOWN if possible else ClaimOutcome.FALSE
         return outcome, f"the least budget is {bounds}\n{told}"
     if answer.value != claim.answer:
-        return Outcome.UNKNOWN if answer is Answer.UNKNOWN else Outcome.FALSE, told
+        return ClaimOutcome.UNKNOWN if answer is Answer.UNKNOWN else ClaimOutcome.FALSE, told
     if claim.structure and isinstance(found, Proof) and claim.structure not in found.structures:
-        return Outcome.FALSE, f"the structure is another one\n{told}"
-    return Outcome.HOLDS, ""
+        return ClaimOutcome.FALSE, f"the structure is another one\n{told}"
+    return ClaimOutcome.HOLDS, ""

@@ -22,7 +22,7 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
 from dipapprox.proof_steps.machines import program_json, value_json
 from dipapprox.replays.digest import text_hash
-from dipapprox.replays.judged import Kind, Said, judged, program_of
+from dipapprox.replays.judged import FileKind, Said, judged, program_of
 from dipapprox.replays.result import VERSION, Replay
 from dipapprox.replays.widened import check_widened, widening_of
 
@@ -56,7 +56,7 @@ CHANGED_TEXT = "program.sha256: it is not that of the text"
 def check_proof(content: Mapping[str, object], limits: Limits, explained: bool = False) -> Replay:
     """Judge the JSON object of a file with the "format" of proofs; see `judged`."""
     fields = _BUDGET_FIELDS if is_budget(content.get("claim")) else _FIELDS
-    return judged(content, Kind(fields, VERSION, _said, _differences), limits, explained)
+    return judged(content, FileKind(fields, VERSION, _said, _differences), limits, explained)
 
 
 def _said(content: Mapping[str, Any]) -> Said:

@@ -51,7 +51,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """A kind of files.
 
     Attributes:
@@ -67,7 +67,9 @@ class Kind:
     differences: Callable[[Mapping[str, Any], Said], tuple[list[str], str | None]]
 
 
-def judged(content: Mapping[str, object], kind: Kind, limits: Limits, explained: bool) -> Replay:
+def judged(
+    content: Mapping[str, object], kind: FileKind, limits: Limits, explained: bool
+) -> Replay:
     """Judge the JSON object of a file.
 
     Args:
@@ -89,7 +91,7 @@ def judged(content: Mapping[str, object], kind: Kind, limits: Limits, explained:
         raise UserError("the proof is malformed: too deep") from None
 
 
-def _judged(content: Mapping[str, Any], kind: Kind, limits: Limits, explained: bool) -> Replay:
+def _judged(content: Mapping[str, Any], kind: FileKind, limits: Limits, explained: bool) -> Replay:
     version = content["version"]
     if version != kind.version or isinstance(version, bool):
         raise BadProof(f"version {shorten(str(version))}; this dipapprox reads {kind.version}")

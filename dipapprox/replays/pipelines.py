@@ -21,7 +21,7 @@ from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.reading import as_list, as_record, as_word
 from dipapprox.limits import Limits
 from dipapprox.replays.check import meant_by, parameters_of, remembering
-from dipapprox.replays.judged import Kind, Said, judged, program_of
+from dipapprox.replays.judged import FileKind, Said, judged, program_of
 from dipapprox.replays.result import PIPELINE_VERSION, Replay
 
 FIELDS = (
@@ -40,7 +40,9 @@ def check_pipeline(
     content: Mapping[str, object], limits: Limits, explained: bool = False
 ) -> Replay:
     """Judge the JSON object of a file; see `judged`."""
-    return judged(content, Kind(FIELDS, PIPELINE_VERSION, _said, _differences), limits, explained)
+    return judged(
+        content, FileKind(FIELDS, PIPELINE_VERSION, _said, _differences), limits, explained
+    )
 
 
 def _said(content: Mapping[str, Any]) -> Said:

@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import floor, lcm
 
-from dipapprox.automata.model import Automaton, Laplace, Sample, State, Transition
+from dipapprox.automata.model import Automaton, ControlState, LaplaceNoise, OutputSample, Transition
 from dipapprox.automata.validity import check
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.language import core
@@ -179,7 +179,7 @@ class _Compiler:
         self._offsets = Offsets()
         self._rates = [noise.rate for noise in steps.noises]
         self._idle = Fraction(1, lcm(*(rate.denominator for rate in self._rates)))
-        self._states: list[State] = []
+        self._states: list[ControlState] = []
         self._transitions: list[Transition] = []
         self._words: list[Words] = []
         self._seen: list[Seen] = []
@@ -257,16 +257,16 @@ class _Compiler:
         before: tuple[object, int] | None = None
         for count, ((line, _), variable) in enumerate(numbers.items()):
             name = f"number {self._variables[variable]}"
-            self._states.append(State(name, False, Laplace(self._idle)))
+            self._states.append(ControlState(name, False, LaplaceNoise(self._idle)))
             above = 1 << before[1] if before is not None and before[0] == line else 0
-            step = Transition(count, above, 0, count + 1, Sample.COMPARED, 1 << variable)
+            step = Transition(count, above, 0, count + 1, OutputSample.COMPARED, 1 << variable)
             self._transitions.append(step)
             self._note(Words(None, "", "", ""), ())
             before = line, variable
 
     # --- states and transitions ---------------------------------------------------------------
 
-    def _state(self, number: int, point: Point) -> State:
+    def _state(self, number: int, point: Point) -> ControlState:
         noise = self._steps.noises[number]
         draw = noise.statement
         known = [
@@ -277,11 +277,13 @@ class _Compiler:
         line = "a round" if draw is None or draw.span is None else f"line {draw.span.line}"
         name = ", ".join([line, *known])
         if draw is None:
-            return State(name, False, Laplace(self._idle))
+            return ControlState(name, False, LaplaceNoise(self._idle))
         _, potential = self._offsets.place(("site", draw.site))
-        compared = Laplace(noise.rate, noise.mean + potential)
+        compared = LaplaceNoise(noise.rate, noise.mean + potential)
         fresh = {s.shown.fresh for s in self._steps.steps if s.source == number} - {None}
-        return State(name, noise.reads != 0, compared, next(iter(fresh), None), span=draw.span)
+        return ControlState(
+            name, noise.reads != 0, compared, next(iter(fresh), None), span=draw.span
+        )
 
     def _end(self) -> int:
         """Add the state after the end, and what it goes on publishing; return its number."""
@@ -289,9 +291,9 @@ class _Compiler:
         end = len(self._states)
         padding = None if rounds is None else rounds.padding
         if padding is None:
-            self._states.append(State("the end", False, None))
+            self._states.append(ControlState("the end", False, None))
             return end
-        self._states.append(State("the end", False, Laplace(self._idle)))
+        self._states.append(ControlState("the end", False, LaplaceNoise(self._idle)))
         symbols = tuple(map(str, padding))
         text = ", ".join(symbols) or SILENT
         self._transitions.append(Transition(end, 0, 0, end, text, 0))
@@ -315,7 +317,11 @@ class _Compiler:
         stored = sum(1 << (place - 1) for place in step.stored)
         draw = self._draw(step.source)
         sample = (
-            Sample.COMPARED if step.shown.sample else Sample.FRESH if step.shown.fresh else None
+            OutputSample.COMPARED
+            if step.shown.sample
+            else OutputSample.FRESH
+            if step.shown.fresh
+            else None
         )
         symbols = ", ".join(step.shown.symbols)
         words = Words(
@@ -327,7 +333,9 @@ class _Compiler:
         if sample is not None and symbols:
             # Both are seen: the symbol by a step of its own.
             between = len(self._states)
-            self._states.append(State(f"after {words.statement}", False, Laplace(self._idle)))
+            self._states.append(
+                ControlState(f"after {words.statement}", False, LaplaceNoise(self._idle))
+            )
             self._transitions.append(Transition(between, 0, 0, target, symbols, 0))
             self._note(Words(None, "", "", symbols), step.shown.symbols)
             target = between

@@ -21,7 +21,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.automata.model import Laplace
+from dipapprox.automata.model import LaplaceNoise
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
@@ -32,8 +32,8 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.hoisting import hoisted
 from dipapprox.rounds.liveness import RoundLiveness
 from dipapprox.rounds.noises import read_noise
-from dipapprox.rounds.paths import DRAWN, Foreseen, Path, WantsMean, refusal
-from dipapprox.rounds.points import Points
+from dipapprox.rounds.paths import DRAWN, Foreseen, RoundPath, WantsMean, refusal
+from dipapprox.rounds.points import PointMaker
 from dipapprox.rounds.steps import (
     Atom,
     Noise,
@@ -129,14 +129,14 @@ class _Exploration:
         self._live = RoundLiveness(self._rounds)
         self._limits = limits
         self._found = Steps(places=demands.places)
-        self._points = Points(self._rounds, self._live, demands.places, demands.facts)
+        self._points = PointMaker(self._rounds, self._live, demands.places, demands.facts)
         self._numbers: dict[Hashable, int] = {}
-        self._fresh: dict[int, Laplace] = {}
+        self._fresh: dict[int, LaplaceNoise] = {}
         self._source: int | None = None  # the point that paths come from now
 
     def run(self) -> Steps:
         start = into(self._prelude, None)
-        here, path, stop = next(self._ways(start, Path(self._integers, False, {}), 0))
+        here, path, stop = next(self._ways(start, RoundPath(self._integers, False, {}), 0))
         if stop is _Stop.DRAW and not path.shown.symbols:
             self._number_of(self._points.point(here, path, True))
         else:  # something is published, or the program ends, before anything is drawn
@@ -158,7 +158,7 @@ class _Exploration:
 
     def _steps_from(self, number: int, point: Point) -> None:
         serial = 1 + len({s for v in point.values.values() for s in inputs_in(v)})
-        begun = Path(
+        begun = RoundPath(
             self._integers, point.in_rounds, point.values, point.used, cells=point.shown,
             serial=serial, facts=point.facts,
         )  # fmt: skip
@@ -181,8 +181,8 @@ class _Exploration:
             raise self._foresee(wanted) from None
 
     def _arrivals(
-        self, start: Frame | None, begun: Path, rounds: int
-    ) -> Iterator[tuple[Path, Point | None]]:
+        self, start: Frame | None, begun: RoundPath, rounds: int
+    ) -> Iterator[tuple[RoundPath, Point | None]]:
         """Yield the paths from a point, each with the next one, None for the end."""
         for here, path, stop in self._ways(start, begun, rounds):
             if stop is _Stop.END:
@@ -228,8 +228,8 @@ class _Exploration:
     # --- paths --------------------------------------------------------------------------------
 
     def _ways(
-        self, start: Frame | None, begun: Path, rounds: int
-    ) -> Iterator[tuple[Frame | None, Path, _Stop]]:
+        self, start: Frame | None, begun: RoundPath, rounds: int
+    ) -> Iterator[tuple[Frame | None, RoundPath, _Stop]]:
         """Follow paths to the next draw, the end, or the end of the second round without a draw.
 
         Args:
@@ -252,17 +252,17 @@ class _Exploration:
             else:
                 yield here, self._published(path, self._live.assigned(here)), _Stop.DRAW
 
-    def assign(self, statement: core.Assign, path: Path) -> Path:
+    def assign(self, statement: core.Assign, path: RoundPath) -> RoundPath:
         """Return the path after an assignment."""
         value = evaluate(self._forms, statement.value, path)
         self._check_symbol(statement.target, value, statement.span)
         return path.put(cell_of(self._forms, statement.target, path), value, statement.span)
 
-    def decides(self, statement: core.If, path: Path) -> bool:
+    def decides(self, statement: core.If, path: RoundPath) -> bool:
         """Whether the condition of a branch holds."""
         return holds(self._forms, statement.condition, path)
 
-    def go_on(self, here: Frame, path: Path) -> list[Way[Path]] | None:
+    def go_on(self, here: Frame, path: RoundPath) -> list[Way[RoundPath]] | None:
         """Return how a path goes on: it stops before draws and at the end."""
         match here.statement:
             case core.While(condition, body):
@@ -302,17 +302,17 @@ class _Exploration:
                 f"'publishes' allows {allowed}", "value error",
             )  # fmt: skip
 
-    def _next_round(self, path: Path) -> Path:
+    def _next_round(self, path: RoundPath) -> RoundPath:
         kept = {name: path.values[name] for name in self._live.at(None, (), path.values)}
         return replace(path, in_rounds=True, values=kept, cells=0)
 
-    def _ended(self, path: Path) -> Path:
+    def _ended(self, path: RoundPath) -> RoundPath:
         if self._rounds.padding is not None:
             return self._published(path, ())
         shown = path.shown
         return replace(path, shown=replace(shown, symbols=(*shown.symbols, END)))
 
-    def _published(self, path: Path, awaited: Sequence[str] | frozenset[str]) -> Path:
+    def _published(self, path: RoundPath, awaited: Sequence[str] | frozenset[str]) -> RoundPath:
         """Publish the output cells of the round, up to one that may still be assigned."""
         for cell in self._points.awaited(path):
             if cell in awaited:
@@ -328,7 +328,9 @@ class _Exploration:
             path = replace(path.publish(value, None), cells=path.cells + 1)
         return path
 
-    def _as_fresh(self, here: Frame, path: Path, draw: core.Draw) -> list[Way[Path]] | None:
+    def _as_fresh(
+        self, here: Frame, path: RoundPath, draw: core.Draw
+    ) -> list[Way[RoundPath]] | None:
         """Return the way after a draw that is published at once, on the same input; or None."""
         if self._source is None:
             return None
@@ -361,7 +363,7 @@ class _Exploration:
             return None
         if noise.statement.family.is_discrete != draw.family.is_discrete:
             return None
-        fresh = Laplace(other.rate, other.mean)
+        fresh = LaplaceNoise(other.rate, other.mean)
         if self._fresh.setdefault(number, fresh) != fresh:
             return None
         return [(following, replace(path, shown=replace(path.shown, fresh=fresh)))]
@@ -374,15 +376,15 @@ class _Exploration:
             return Noise(None, Fraction(1), Fraction(0), Fraction(0), None)
         if not isinstance(statement, core.Draw):
             raise BrokenInvariant("a point that draws is at no draw")
-        noise = self._noise(Path(self._integers, point.in_rounds, point.values), statement)
+        noise = self._noise(RoundPath(self._integers, point.in_rounds, point.values), statement)
         if noise.input is not None and noise.input in point.used:
             self._found.shares = statement
         return noise
 
-    def _noise(self, path: Path, draw: core.Draw) -> Noise:
+    def _noise(self, path: RoundPath, draw: core.Draw) -> Noise:
         return read_noise(draw, form_of(self._forms, draw.mean, path) + self._around(path, draw))
 
-    def _drawn(self, path: Path, draw: core.Draw) -> Path:
+    def _drawn(self, path: RoundPath, draw: core.Draw) -> RoundPath:
         """Return the path after its draw."""
         noise = self._noise(path, draw)
         used = path.used | ({noise.input} if noise.input is not None else set())
@@ -390,7 +392,7 @@ class _Exploration:
         value = LinearForm.symbol(DRAWN) - self._around(path, draw)
         return after.put(cell_of(self._forms, draw.target, after), value, draw.span)
 
-    def _around(self, path: Path, draw: core.Draw) -> LinearForm:
+    def _around(self, path: RoundPath, draw: core.Draw) -> LinearForm:
         """What is added to the mean of a draw."""
         if draw.site not in self._added:
             return LinearForm.constant_form(0)

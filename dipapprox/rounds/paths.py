@@ -58,7 +58,7 @@ class Foreseen(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Path:
+class RoundPath:
     """A path so far.
 
     Attributes:
@@ -92,13 +92,13 @@ class Path:
         outcomes = (True, False)
         return Parted([replace(self, guard={**self.guard, atom: holds}) for holds in outcomes])
 
-    def put(self, name: str, value: StoredValue, span: Span | None) -> Path:
+    def put(self, name: str, value: StoredValue, span: Span | None) -> RoundPath:
         """Return the path with another value of a cell, or with something more published."""
         if name == core.PUBLISHED:
             return self.publish(value, span)
         return replace(self, values={**self.values, name: value}, serial=self.serial + 1)
 
-    def publish(self, value: StoredValue, span: Span | None) -> Path:
+    def publish(self, value: StoredValue, span: Span | None) -> RoundPath:
         """Return the path with something more published.
 
         Raises:

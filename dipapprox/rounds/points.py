@@ -8,12 +8,12 @@ from functools import partial
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.rounds.liveness import RoundLiveness
-from dipapprox.rounds.paths import DRAWN, Path
+from dipapprox.rounds.paths import DRAWN, RoundPath
 from dipapprox.rounds.steps import Atom, Facts, Point, samples_in
 from dipapprox.semantics.courses import Frame
 
 
-class Points:
+class PointMaker:
     """Makes points of paths.
 
     Args:
@@ -33,12 +33,12 @@ class Points:
         self._rounds, self._live = rounds, live
         self._places, self._wanted = places, wanted
 
-    def awaited(self, path: Path) -> tuple[str, ...]:
+    def awaited(self, path: RoundPath) -> tuple[str, ...]:
         """Return the output cells of the round that are not published yet."""
         cells = self._rounds.each if path.in_rounds else self._rounds.before
         return cells[path.cells :]
 
-    def point(self, here: Frame | None, path: Path, draws: bool) -> Point:
+    def point(self, here: Frame | None, path: RoundPath, draws: bool) -> Point:
         """Forget what is not read any more, and give the drawn sample its places.
 
         Raises:
@@ -67,7 +67,7 @@ class Points:
         facts = self._facts(path, taken - new, new)
         return Point(here, path.in_rounds, draws, values, used, path.cells, facts)
 
-    def _facts(self, path: Path, old: set[int], new: set[int]) -> Facts:
+    def _facts(self, path: RoundPath, old: set[int], new: set[int]) -> Facts:
         """Return what is known of stored values: of old ones what was, of new ones what is asked.
 
         Raises:
@@ -95,7 +95,7 @@ class Points:
                 return symbol
             name += "'"
 
-    def stored(self, path: Path, after: Point) -> frozenset[int]:
+    def stored(self, path: RoundPath, after: Point) -> frozenset[int]:
         return frozenset(
             symbol
             for name, value in after.values.items()

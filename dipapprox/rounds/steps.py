@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from fractions import Fraction
 
-from dipapprox.automata.model import Laplace
+from dipapprox.automata.model import LaplaceNoise
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm
@@ -82,7 +82,7 @@ class Shown:
 
     symbols: tuple[str, ...] = ()
     sample: bool = False
-    fresh: Laplace | None = None
+    fresh: LaplaceNoise | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class PipelineRun(Statement, frozen=True):
     times: Positive
 
 
-class CurvePoint(Statement, frozen=True):
+class ComposedPoint(Statement, frozen=True):
     """The least δ at one budget."""
 
     eps_prv: Rational
@@ -89,7 +89,7 @@ class Delta(Composed, frozen=True):
     curve: None
 
 
-class Curve(Composed, frozen=True):
+class ComposedProfile(Composed, frozen=True):
     """The profile: between two points it lies below their chord in x = e^eps_prv, and above the
     lower end of the next point."""
 
@@ -99,7 +99,7 @@ class Curve(Composed, frozen=True):
     reason: Text | None
     eps_prv_enclosure: None
     delta_enclosure: None
-    curve: Annotated[tuple[CurvePoint, ...], Meta(min_length=2)]
+    curve: Annotated[tuple[ComposedPoint, ...], Meta(min_length=2)]
 
 
 class Claimed(Composed, frozen=True):
@@ -112,21 +112,21 @@ class Claimed(Composed, frozen=True):
     curve: None
 
 
-class Private(Claimed, frozen=True):
+class ComposedPrivate(Claimed, frozen=True):
     """The composition keeps the claim."""
 
     verdict: Literal["DP"]
     reason: None
 
 
-class Violated(Claimed, frozen=True):
+class ComposedViolated(Claimed, frozen=True):
     """Some mechanisms as they are described break it."""
 
     verdict: Literal["Not_DP"]
     reason: None
 
 
-class Undecided(Claimed, frozen=True):
+class ComposedUndecided(Claimed, frozen=True):
     """Not told."""
 
     verdict: Literal["Unknown"]

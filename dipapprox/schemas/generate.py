@@ -49,14 +49,14 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
         (
             compositions.EpsPrv,
             compositions.Delta,
-            compositions.Curve,
-            compositions.Private,
-            compositions.Violated,
-            compositions.Undecided,
+            compositions.ComposedProfile,
+            compositions.ComposedPrivate,
+            compositions.ComposedViolated,
+            compositions.ComposedUndecided,
         ),
     ),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
-    "prove": ("dipapprox prove --json", (proofs.Proved, proofs.Refuted, proofs.Open)),
+    "prove": ("dipapprox prove --json", (proofs.Served, proofs.Refuted, proofs.Open)),
 }
 """The title of every schema, and the types one of which what it describes has."""
 

@@ -210,7 +210,7 @@ class ProveAnswer(Statement, frozen=True, kw_only=True):
     proved: answers.Proved | UnsetType = UNSET
 
 
-class Proved(ProveAnswer, frozen=True):
+class Served(ProveAnswer, frozen=True):
     """There is a budget, and the claimed one is one; the reason says why it is not exact."""
 
     verdict: Literal["DP"]

@@ -6,7 +6,7 @@ choices in them: values of live cells and outputs. Its transitions are the cours
 place to the next, with the weights of the outcomes:
 
     test of a loop -- the path decides the condition --> run to the next places, one transition each
-         |         -- it does not --> `Open`: the caller splits the path and explores again
+         |         -- it does not --> `OpenCondition`: the caller splits the path and explores again
          `-> no end can be reached from here --> the loop never ends
 
 DiPC paper, section 3.6 and appendix F.
@@ -32,7 +32,7 @@ from dipapprox.semantics.courses import Frame, follow, into
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.path_ends import finish, refuse
-from dipapprox.semantics.run import Run, number_of
+from dipapprox.semantics.run import Execution, number_of
 from dipapprox.semantics.splitting import Refused, split, split_on_input
 from dipapprox.semantics.statements import (
     assign,
@@ -124,7 +124,7 @@ class Chain:
     ends: tuple[ChainEnd, ...]
 
 
-class Open(Exception):
+class OpenCondition(Exception):
     """A path does not decide a condition in a loop; `state` is what it looked like there."""
 
     def __init__(self, statement: core.If | core.While, state: State) -> None:
@@ -136,7 +136,7 @@ class Open(Exception):
 _Node = tuple[Frame, State] | ChainEnd
 
 
-def explore(run: Run, loop: core.While, state: State) -> list[tuple[State, Chain]]:
+def explore(run: Execution, loop: core.While, state: State) -> list[tuple[State, Chain]]:
     """Split a state that reaches a loop until each part has one chain; the state is used up.
 
     Raises:
@@ -148,7 +148,7 @@ def explore(run: Run, loop: core.While, state: State) -> list[tuple[State, Chain
         state = waiting.pop()
         try:
             found.append((state, _chain(run, loop, state)))
-        except Open as condition:
+        except OpenCondition as condition:
             waiting += _settled(run, condition, state)[::-1]
         except NeedsValue as need:
             waiting += split_on_input(state, need.cell)[::-1]
@@ -157,7 +157,7 @@ def explore(run: Run, loop: core.While, state: State) -> list[tuple[State, Chain
     return found
 
 
-def _chain(run: Run, loop: core.While, entry: State) -> Chain:
+def _chain(run: Execution, loop: core.While, entry: State) -> Chain:
     """Follow a loop from a state, which stays as it is.
 
     Raises:
@@ -186,7 +186,7 @@ def _chain(run: Run, loop: core.While, entry: State) -> Chain:
     return Chain(law, tuple(ends[node] for node in outcomes))
 
 
-def _settled(run: Run, condition: Open, state: State) -> list[State]:
+def _settled(run: Execution, condition: OpenCondition, state: State) -> list[State]:
     """Split a state that reaches a loop on a condition in it."""
     before, number = state.copy(), number_of(run, condition.statement)
     state.take_values(condition.state)
@@ -201,14 +201,14 @@ def _settled(run: Run, condition: Open, state: State) -> list[State]:
     return held + failed
 
 
-def _count(run: Run) -> None:
+def _count(run: Execution) -> None:
     run.limits.check()
     run.explored += 1
     if run.explored > run.limits.states:
         raise LimitReached(f"loop limit: more than {run.limits.states} states in loops")
 
 
-def _key(run: Run, loop: core.While, node: _Node) -> object:
+def _key(run: Execution, loop: core.While, node: _Node) -> object:
     """Equal for equal situations. Forgets the cells that are not live."""
     if isinstance(node, ChainEnd):
         live = run.live.at_end if node.by_exit else run.live.after[id(loop)]
@@ -226,7 +226,7 @@ def _key(run: Run, loop: core.While, node: _Node) -> object:
 class _Steps:
     """How courses go from one place to the next where courses meet."""
 
-    run: Run
+    run: Execution
 
     def assign(self, statement: core.Assign, state: State) -> State:
         """Run target <- value."""
@@ -243,7 +243,9 @@ class _Steps:
             raise BrokenInvariant("a sample drawn in a loop was not refused")
 
 
-def _courses(run: Run, frame: Frame, state: State) -> Iterator[tuple[ExponentialRatio, _Node]]:
+def _courses(
+    run: Execution, frame: Frame, state: State
+) -> Iterator[tuple[ExponentialRatio, _Node]]:
     """Yield the courses from a place where courses meet to the next one, or the end."""
     first = frame.statement
     if isinstance(first, core.Choose):
@@ -263,20 +265,20 @@ def _courses(run: Run, frame: Frame, state: State) -> Iterator[tuple[Exponential
                 yield weight, (here, after)
 
 
-def _decide(run: Run, statement: core.If | core.While, state: State) -> bool:
+def _decide(run: Execution, statement: core.If | core.While, state: State) -> bool:
     """Whether a condition holds on all of the path; it may also be a fault on all of it."""
     refused: list[Refused] = []
     held, failed = split(run, state.copy(), statement.condition, refused)
     first, *others = [*held, *failed, *(part for part, _ in refused)]
     if others or first.path is not state.path or first.knowledge is not state.knowledge:
-        raise Open(statement, state)
+        raise OpenCondition(statement, state)
     if refused:
         raise refused[0][1]
     return bool(held)
 
 
 def _outcomes(
-    run: Run, statement: core.Choose, following: Frame | None, state: State
+    run: Execution, statement: core.Choose, following: Frame | None, state: State
 ) -> list[tuple[ExponentialRatio, Frame | None, State]]:
     _count(run)
     name = target_name(run, state, statement.target)
@@ -299,7 +301,7 @@ def _loop_of(nodes: Sequence[_Node], terminating: Collection[int]) -> core.While
     raise BrokenInvariant("what has no loop in it ends")
 
 
-def taken(run: Run, loop: core.While, state: State, chain: Chain) -> list[State]:
+def taken(run: Execution, loop: core.While, state: State, chain: Chain) -> list[State]:
     """Split a state, which is used up, into the ways in which a loop is left."""
     site = next(choices_in((loop,))).site
     require_law(run, chain.law, site, "while")

@@ -27,7 +27,7 @@ _Terms = tuple[tuple[Symbol, object], ...]
 
 
 @dataclass(slots=True)
-class Cone:
+class GuardCone:
     """The guards of a path, closed under simple consequences; never changed.
 
     Attributes:
@@ -54,13 +54,13 @@ class Cone:
             return False
         return None
 
-    def assume(self, guard: Constraint, points: Points) -> Cone:
+    def assume(self, guard: Constraint, points: Points) -> GuardCone:
         """Add an undecided guard."""
         pair = points.pair(guard)
         if pair is not None:
-            return Cone(self.order.assume(pair, points), self.others)
+            return GuardCone(self.order.assume(pair, points), self.others)
         assert isinstance(guard, Guard)
-        return Cone(self.order, {**self.others, guard.form.terms: guard})
+        return GuardCone(self.order, {**self.others, guard.form.terms: guard})
 
     def knows_none_of(self, group: Collection[int], points: Points) -> bool:
         """Whether no guard mentions any sample of a group."""
@@ -70,7 +70,7 @@ class Cone:
             samples.isdisjoint(mentioned) for mentioned in others
         )
 
-    def with_extreme(self, extreme: Extreme, group: int, points: Points) -> Cone:
+    def with_extreme(self, extreme: Extreme, group: int, points: Points) -> GuardCone:
         """Add that a sample is the extreme of a group, of which no guard knows any yet.
 
         Args:
@@ -80,7 +80,7 @@ class Cone:
         """
         best = points.number(extreme.best)
         order = self.order.with_extreme(best, group & ~(1 << best), extreme.largest)
-        return Cone(order, self.others)
+        return GuardCone(order, self.others)
 
     def guards(self, points: Points) -> Iterator[Constraint]:
         """Yield guards that say the same, without those that others imply."""
@@ -145,7 +145,7 @@ class State:
     store: Store[StoredValue]
     outputs: Store[core.Value]
     knowledge: Knowledge
-    cone: Cone | None
+    cone: GuardCone | None
     settled: Path | None = None
     path: Path | None = None
     trail: Trail | None = None
@@ -255,7 +255,7 @@ class State:
         factors = [form for form in (left, right) if not form.samples()]
         raise NeedsValue(min(factors, key=lambda form: len(form.terms)).inputs()[0])
 
-    def settle(self, points: Points) -> Cone | None:
+    def settle(self, points: Points) -> GuardCone | None:
         """Take the whole path into the cone, and return it."""
         if self.cone is not None and self.path is not self.settled:
             for step in steps_since(self.path, self.settled):
@@ -303,22 +303,22 @@ def steps_since(path: Path | None, start: Path | None) -> list[Path]:
     return found[::-1]
 
 
-def cones_of(paths: Iterable[Path | None], points: Points) -> Iterator[Cone]:
+def cones_of(paths: Iterable[Path | None], points: Points) -> Iterator[GuardCone]:
     """Yield the cones of paths with undecided guards only; what paths share is read once."""
-    known: dict[int, Cone] = {}
+    known: dict[int, GuardCone] = {}
     for path in paths:
         waiting = []
         node = path
         while node is not None and id(node) not in known:
             waiting.append(node)
             node = node.parent
-        cone = Cone() if node is None else known[id(node)]
+        cone = GuardCone() if node is None else known[id(node)]
         for node in reversed(waiting):
             cone = known[id(node)] = _taken_in(cone, node, points)
         yield cone
 
 
-def _taken_in(cone: Cone, node: Path, points: Points) -> Cone:
+def _taken_in(cone: GuardCone, node: Path, points: Points) -> GuardCone:
     """Add the newest guards of a path, which are undecided."""
     if isinstance(node.step, Extreme) and cone.knows_none_of(node.step.group, points):
         return cone.with_extreme(node.step, points.mask(node.step.group), points)
@@ -327,9 +327,9 @@ def _taken_in(cone: Cone, node: Path, points: Points) -> Cone:
     return cone
 
 
-def cone_of(guards: Iterable[Guard], points: Points) -> Cone:
+def cone_of(guards: Iterable[Guard], points: Points) -> GuardCone:
     """Return the cone of guards, but for those that contradict the ones before them."""
-    cone = Cone()
+    cone = GuardCone()
     for guard in guards:
         if cone.decides(guard, points) is None:
             cone = cone.assume(guard, points)
@@ -338,7 +338,7 @@ def cone_of(guards: Iterable[Guard], points: Points) -> Cone:
 
 def are_contradictory(guards: Iterable[Guard], points: Points) -> bool:
     """Whether guards are seen to leave at most a null set."""
-    cone = Cone()
+    cone = GuardCone()
     for guard in guards:
         verdict = cone.decides(guard, points)
         if verdict is False:

@@ -30,7 +30,7 @@ from dipapprox.semantics.configuration import State, Trail, cone_of
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
-from dipapprox.semantics.run import Run, check_states, first_states, new_run, number_of
+from dipapprox.semantics.run import Execution, check_states, first_states, new_run, number_of
 from dipapprox.semantics.selections import Selection, selectable, selections_in, ties_apart
 from dipapprox.semantics.splitting import Refused, Split, split, split_on_input
 from dipapprox.semantics.state import Extreme, FinalStates, guards_of, refusal_of_reals
@@ -158,7 +158,7 @@ def _place(diagnostic: Diagnostic) -> tuple[int, str]:
 # --- statements -----------------------------------------------------------------------------------
 
 
-def _block(run: Run, block: core.Body, states: list[State]) -> list[State]:
+def _block(run: Execution, block: core.Body, states: list[State]) -> list[State]:
     """Run a block from every state; return the states that reach its end."""
     selections = _selections_in(run, block)
     place = 0
@@ -174,7 +174,7 @@ def _block(run: Run, block: core.Body, states: list[State]) -> list[State]:
 
 
 def _statement(
-    run: Run, statement: core.Statement | core.Repeat, states: list[State]
+    run: Execution, statement: core.Statement | core.Repeat, states: list[State]
 ) -> list[State]:
     """Run a statement from every state; return the states that go on."""
     match statement:
@@ -198,7 +198,7 @@ def _statement(
             assert_never(statement)
 
 
-def _repeat(run: Run, loop: core.Repeat, states: list[State]) -> list[State]:
+def _repeat(run: Execution, loop: core.Repeat, states: list[State]) -> list[State]:
     """Run the turns of a loop: each once for all that begin in the same way."""
     known = repetition(run, loop)
     turn = 0
@@ -210,7 +210,7 @@ def _repeat(run: Run, loop: core.Repeat, states: list[State]) -> list[State]:
     return states
 
 
-def _each(run: Run, states: list[State], step: Callable[[State], list[State]]) -> list[State]:
+def _each(run: Execution, states: list[State], step: Callable[[State], list[State]]) -> list[State]:
     """Apply a step to every state, splitting those where an input has to be known."""
     result: list[State] = []
     waiting = states[::-1]
@@ -229,7 +229,7 @@ def _each(run: Run, states: list[State], step: Callable[[State], list[State]]) -
 # --- random choices -------------------------------------------------------------------------------
 
 
-def _choose(run: Run, statement: core.Choose, state: State) -> list[State]:
+def _choose(run: Execution, statement: core.Choose, state: State) -> list[State]:
     name = target_name(run, state, statement.target)
     law, values = weighed(run, statement, name, state)
     parts = split_by_outcome(run, state, law, statement.site, name)
@@ -251,7 +251,7 @@ def _choose(run: Run, statement: core.Choose, state: State) -> list[State]:
 # --- branches ----------------------------------------------------------------------------------
 
 
-def _branch(run: Run, statement: core.If, states: list[State]) -> list[State]:
+def _branch(run: Execution, statement: core.If, states: list[State]) -> list[State]:
     held, failed = list[State](), list[State]()
     for state in states:
         more_held, more_failed = _decide(run, statement, state)
@@ -266,7 +266,7 @@ def _branch(run: Run, statement: core.If, states: list[State]) -> list[State]:
     return _join(run, live, result)
 
 
-def _meet(run: Run, live: int | None, block: core.Block, states: list[State]) -> list[State]:
+def _meet(run: Execution, live: int | None, block: core.Block, states: list[State]) -> list[State]:
     """Merge states that differ in what a block overwrites: it runs once for all of them.
 
     Args:
@@ -287,7 +287,7 @@ def _meet(run: Run, live: int | None, block: core.Block, states: list[State]) ->
     return join_states(run, states, needed, outputs)
 
 
-def _selections_in(run: Run, block: core.Body) -> dict[int, Selection]:
+def _selections_in(run: Execution, block: core.Body) -> dict[int, Selection]:
     """Return the selections of a block, found once; none if states are not merged."""
     found = run.selections.get(id(block))
     if found is None:
@@ -295,7 +295,7 @@ def _selections_in(run: Run, block: core.Body) -> dict[int, Selection]:
     return found
 
 
-def _select(run: Run, selection: Selection, states: list[State]) -> list[State] | None:
+def _select(run: Execution, selection: Selection, states: list[State]) -> list[State] | None:
     """Run a selection at once, the last candidate first.
 
     Returns:
@@ -316,7 +316,7 @@ def _select(run: Run, selection: Selection, states: list[State]) -> list[State] 
     return _join(run, run.live.after.get(id(selection.branches[-1])), result)
 
 
-def _candidates(run: Run, selection: Selection, state: State) -> list[LinearForm] | None:
+def _candidates(run: Execution, selection: Selection, state: State) -> list[LinearForm] | None:
     """Return the values of the candidates, the best so far first, if they can be selected."""
     values = [state.store.get(selection.best)]
     try:
@@ -327,7 +327,7 @@ def _candidates(run: Run, selection: Selection, state: State) -> list[LinearForm
 
 
 def _selected(
-    run: Run, selection: Selection, state: State, values: list[LinearForm]
+    run: Execution, selection: Selection, state: State, values: list[LinearForm]
 ) -> Iterator[State]:
     """Split a state, which is used up, by which of the candidates is the best."""
     samples = [sample for value in values if (sample := value.sole_sample) is not None]
@@ -356,7 +356,7 @@ def _selected(
             yield part
 
 
-def _decide(run: Run, statement: core.If | core.While, state: State) -> Split:
+def _decide(run: Execution, statement: core.If | core.While, state: State) -> Split:
     number = number_of(run, statement)
     path, knowledge, trail = state.path, state.knowledge, state.trail
     refused: list[Refused] = []
@@ -374,7 +374,7 @@ def _decide(run: Run, statement: core.If | core.While, state: State) -> Split:
     return held, failed
 
 
-def _join(run: Run, live: int | None, states: list[State]) -> list[State]:
+def _join(run: Execution, live: int | None, states: list[State]) -> list[State]:
     """Merge states where paths meet: with equal live cells; not if these are None."""
     if not run.merge or live is None:
         return states
@@ -384,7 +384,7 @@ def _join(run: Run, live: int | None, states: list[State]) -> list[State]:
 # --- loops -------------------------------------------------------------------------------------
 
 
-def _loop(run: Run, statement: core.While, states: list[State]) -> list[State]:
+def _loop(run: Execution, statement: core.While, states: list[State]) -> list[State]:
     fault = draw_fault(statement)
     if fault is not None:
         for state in states:
@@ -400,7 +400,7 @@ def _loop(run: Run, statement: core.While, states: list[State]) -> list[State]:
     return _join(run, run.live.after[id(statement)], result)
 
 
-def _unroll(run: Run, statement: core.While, state: State) -> list[State]:
+def _unroll(run: Execution, statement: core.While, state: State) -> list[State]:
     """Run a loop without random choices.
 
     A state that comes back to a situation it was in stays in the loop: inputs and samples are
@@ -427,7 +427,7 @@ def _unroll(run: Run, statement: core.While, state: State) -> list[State]:
     return left
 
 
-def _chain(run: Run, loop: core.While, state: State) -> list[State]:
+def _chain(run: Execution, loop: core.While, state: State) -> list[State]:
     """Run a loop with random choices in it: all are one choice."""
     pruned = state.cone is not None
     if not pruned:

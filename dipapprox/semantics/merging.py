@@ -60,7 +60,7 @@ from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear.form import difference
 from dipapprox.linear.zones import Zone, union
-from dipapprox.semantics.configuration import Cone, cone_of
+from dipapprox.semantics.configuration import GuardCone, cone_of
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear_extensions import extension_share, nested_hooks
 from dipapprox.semantics.order import Order, Points, bits, complement
@@ -82,7 +82,7 @@ class Region:
     """
 
     knowledge: Knowledge
-    cone: Cone
+    cone: GuardCone
     outcomes: int
     member: int
     share: int
@@ -217,7 +217,7 @@ def _merge_orders(regions: list[Region], points: Points, limits: Limits) -> list
         order = _union([region.cone.order for region in group], points)
         if order is None:
             return None
-        cone = Cone(order, group[0].cone.others)
+        cone = GuardCone(order, group[0].cone.others)
         return replace(group[0], cone=cone, share=_share(group), merged=True)
 
     return _in_groups(regions, key, lambda group: _united_all(group, unite, limits))
@@ -375,7 +375,7 @@ def _joined(region: Region, partner: Region, literal: _Literal) -> Region:
     knowledge, cone = region.knowledge, region.cone
     if isinstance(literal, Guard):
         others = {t: g for t, g in cone.others.items() if g is not literal}
-        cone = Cone(cone.order, others)
+        cone = GuardCone(cone.order, others)
     elif isinstance(literal, str):
         allowed = dict(knowledge.allowed)
         values = allowed.pop(literal) | partner.knowledge.allowed[literal]

@@ -25,7 +25,7 @@ from dipapprox.language.traversal import reachable
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProgramPart:
     """One part of a program.
 
     Attributes:
@@ -63,7 +63,7 @@ def is_seen_whole(program: core.Program) -> bool:
     return False
 
 
-def independent_parts(program: core.Program) -> tuple[Part, ...]:
+def independent_parts(program: core.Program) -> tuple[ProgramPart, ...]:
     """Split a program.
 
     Returns:
@@ -115,7 +115,7 @@ def _units(body: core.Block) -> tuple[list[core.Block], list[Use]]:
 
 def _part(
     program: core.Program, units: Sequence[core.Block], uses: Sequence[Use], chosen: set[int]
-) -> Part:
+) -> ProgramPart:
     """Return the part of some units and, numbered after them, outputs."""
     size = len(units)
     own = [number for number in sorted(chosen) if number < size]
@@ -130,4 +130,4 @@ def _part(
         real_outputs=tuple(program.real_outputs[k - finite] for k in outputs if k >= finite),
         body=tuple(chain.from_iterable(units[number] for number in own)),
     )
-    return Part(part, inputs, outputs, any(uses[number].random for number in own))
+    return ProgramPart(part, inputs, outputs, any(uses[number].random for number in own))

@@ -33,7 +33,7 @@ from dipapprox.semantics.configuration import State, Trail, are_contradictory, c
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.outcomes import ALWAYS
-from dipapprox.semantics.run import Run, told_inputs
+from dipapprox.semantics.run import Execution, told_inputs
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,
@@ -53,7 +53,7 @@ else:
 
 
 def join_states(
-    run: Run, states: list[State], live: int, dead: Collection[str] = ()
+    run: Execution, states: list[State], live: int, dead: Collection[str] = ()
 ) -> list[State]:
     """Merge states with equal outputs and live variables as far as possible.
 
@@ -91,7 +91,7 @@ def join_states(
     return result
 
 
-def _merged(run: Run, group: list[State], live: int) -> list[State]:
+def _merged(run: Execution, group: list[State], live: int) -> list[State]:
     if run.spends:  # then nearly all that meet are one so, and the rules take longer
         group = spent_samples.unite_spent(run, group, live)
         if len(group) == 1:
@@ -129,7 +129,7 @@ def _merged(run: Run, group: list[State], live: int) -> list[State]:
 
 
 def _regions(
-    run: Run, state: State, regions: Sequence[merging.Region], live: int
+    run: Execution, state: State, regions: Sequence[merging.Region], live: int
 ) -> list[merging.Region]:
     """Merge regions of states that agree in what is live with one of them."""
     found = merging.merge_regions(regions, run.points, run.sets, run.limits)
@@ -148,7 +148,7 @@ def _regions(
     return found
 
 
-def _unread(run: Run, state: State, live: int) -> frozenset[str]:
+def _unread(run: Execution, state: State, live: int) -> frozenset[str]:
     """Return the input cells that are not read any more, not even through a variable."""
     stored = dict(state.store.items())
     read = set(run.live.among(live, run.places))
@@ -309,7 +309,7 @@ _MANY_POINTS = 4096
 """An order has as many bits for a point: those of thousands of ended states are not kept."""
 
 
-def finish(run: Run, states: Iterable[State], span: Span | None) -> None:
+def finish(run: Execution, states: Iterable[State], span: Span | None) -> None:
     """Keep the states that have all outputs; `span` is the exit, None at the program's end."""
     for state in states:
         missing = [cell for cell in run.program.real_outputs if state.store.get(cell.name) is None]
@@ -328,13 +328,13 @@ def finish(run: Run, states: Iterable[State], span: Span | None) -> None:
     run.limits.check_states(len(run.ended))
 
 
-def refuse(run: Run, state: State, fault: PathFault) -> None:
+def refuse(run: Execution, state: State, fault: PathFault) -> None:
     """End a path by a fault."""
     run.refused ^= state.share
     _report(run, state, fault)
 
 
-def _report(run: Run, state: State, fault: PathFault) -> None:
+def _report(run: Execution, state: State, fault: PathFault) -> None:
     """Record the fault of a path, the first one of each cell and place.
 
     The path ends here: it must be recorded, or be proved to be a null set for every input.
@@ -350,7 +350,7 @@ def _report(run: Run, state: State, fault: PathFault) -> None:
         run.diagnostics[key] = describe_fault(fault, state.trail)
 
 
-def final_states(run: Run) -> FinalStates:
+def final_states(run: Execution) -> FinalStates:
     """Return what is left of all states at their ends.
 
     They are joined if states merge; if not, they keep their decisions, in the order of a
@@ -383,7 +383,7 @@ def final_states(run: Run) -> FinalStates:
     )
 
 
-def _restore_cones(run: Run) -> None:
+def _restore_cones(run: Execution) -> None:
     """Build the cones anew of states that may have outputs in common."""
     alike: dict[int, list[State]] = {}
     for state in run.ended:
@@ -393,7 +393,7 @@ def _restore_cones(run: Run) -> None:
         state.cone, state.settled = cone, state.path
 
 
-def _final_state(run: Run, state: State) -> FinalState:
+def _final_state(run: Execution, state: State) -> FinalState:
     """Return what is left of a state at its end; equal outputs are one object."""
     outputs = Valuation(run.names, state.outputs)
     alike = run.valuations.setdefault(state.fingerprint, [])

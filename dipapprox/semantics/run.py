@@ -1,7 +1,8 @@
 """What the paths of one execution share: its tables, which grow as it goes on.
 
-The functions that execute statements, evaluate expressions, split and end paths take a `Run` first.
-Equal values, forms and laws are one object in it: they are compared by identity from then on.
+Functions that execute statements, evaluate expressions, split and end paths take an `Execution`
+first. Equal values, forms and laws are one object in it: they are compared by identity from then
+on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dipapprox.language.domains import AllReals
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import Cone, State
+from dipapprox.semantics.configuration import GuardCone, State
 from dipapprox.semantics.evaluation import Forms
 from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
@@ -26,7 +27,7 @@ from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.selections import Selection
-from dipapprox.semantics.state import Choice, Comparison, Reading, Sample, Store, Valuation
+from dipapprox.semantics.state import Choice, LoneGuard, Reading, Sample, Store, Valuation
 from dipapprox.source import Diagnostic, Span
 
 
@@ -46,7 +47,7 @@ class Weighing:
 
 
 @dataclass(slots=True, eq=False)
-class Run(Forms):
+class Execution(Forms):
     """One execution of a program.
 
     Attributes:
@@ -134,14 +135,14 @@ class Run(Forms):
     readings: dict[int, int] = field(default_factory=dict)
     counts: bool = False
     spends: bool = False
-    comparisons: list[Comparison] = field(default_factory=list)
+    comparisons: list[LoneGuard] = field(default_factory=list)
     spent: dict[int, int] = field(default_factory=dict)
     unspent: set[int] = field(default_factory=set)
 
 
 def new_run(
     program: core.Program, merge: bool, limits: Limits, looked_at: Sequence[core.Input] | None
-) -> Run:
+) -> Execution:
     """Return a run that has done nothing yet, for some inputs only; None: for all."""
     known = {cell.name: cell.domain for cell in program.inputs}
     if looked_at is not None:
@@ -156,7 +157,7 @@ def new_run(
     domains = {id(cell.domain): cell.domain for cell in program.outputs}
     values = {number: {v: v for v in domain} for number, domain in domains.items()}
     drawn_on: list[int | None] = []
-    return Run(
+    return Execution(
         program,
         merge,
         limits,
@@ -173,7 +174,7 @@ def new_run(
     )
 
 
-def first_states(run: Run, inputs: Sequence[core.Input] | None) -> list[State]:
+def first_states(run: Execution, inputs: Sequence[core.Input] | None) -> list[State]:
     """Return the states at the start of the program.
 
     Args:
@@ -181,7 +182,7 @@ def first_states(run: Run, inputs: Sequence[core.Input] | None) -> list[State]:
         inputs: Those that may be followed one by one, which a few are where all that have their
             values are more; None for one state for all.
     """
-    first = State(Store(), Store(), run.knowledge, Cone() if run.merge else None)
+    first = State(Store(), Store(), run.knowledge, GuardCone() if run.merge else None)
     cells, known = run.program.inputs, run.knowledge.domains
     if inputs is None or len(inputs) > min(_FEW, prod(map(len, known.values())) - 1):
         return [first]
@@ -200,7 +201,7 @@ _FEW = 256
 
 
 def told_inputs(
-    run: Run, known: Mapping[str, Sequence[frozenset[core.Value] | None]], sets: Sequence[int]
+    run: Execution, known: Mapping[str, Sequence[frozenset[core.Value] | None]], sets: Sequence[int]
 ) -> list[int]:
     """Restrict sets of outcomes to inputs with some values.
 
@@ -227,12 +228,12 @@ def told_inputs(
     return found
 
 
-def number_of(run: Run, statement: core.Statement, outcome: int = 0) -> int:
+def number_of(run: Execution, statement: core.Statement, outcome: int = 0) -> int:
     """Number what decides where paths part: a statement, and its outcome."""
     return run.numbers.setdefault((id(statement), outcome, run.turn), len(run.numbers))
 
 
-def check_states(run: Run, count: int) -> None:
+def check_states(run: Execution, count: int) -> None:
     """Raise `LimitReached` if so many states in progress, and those that ended, are too many."""
     run.limits.check_states(count + len(run.ended))
 

@@ -13,10 +13,10 @@ outcomes (`outcomes`).
 
 It is right for these reasons.
 
-- A spent sample is in one comparison only, in the whole run: the same two sides (`Run.spent`), and
-  what spent samples are compared with is not spent (`Run.unspent`). So given the samples that are
-  not spent, the comparisons are independent, and a path is the conjunction of its other guards,
-  which mention none of its spent samples, with its set.
+- A spent sample is in one comparison only, in the whole run: the same two sides
+  (`Execution.spent`), and what spent samples are compared with is not spent (`Execution.unspent`).
+  So given the samples that are not spent, the comparisons are independent, and a path is the
+  conjunction of its other guards, which mention none of its spent samples, with its set.
 - The sets are disjoint. A combination of outcomes has a positive probability wherever the other
   guards have: spent samples have all numbers, or all integers, as values. So it is of one path.
 - A guard and its complement are the two outcomes, ties being null sets, or none between integers.
@@ -35,9 +35,9 @@ from operator import xor
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import BOTH_SIDES, Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import Cone, State
-from dipapprox.semantics.run import Run
-from dipapprox.semantics.state import Comparison, Constraint, Guard, guard_of, samples_of
+from dipapprox.semantics.configuration import GuardCone, State
+from dipapprox.semantics.run import Execution
+from dipapprox.semantics.state import Constraint, Guard, LoneGuard, guard_of, samples_of
 
 _MANY = 40
 """So many states that meet and stay apart are too many; then all that meet are dealt with."""
@@ -46,7 +46,7 @@ _Outcomes = tuple[tuple[int, Guard], ...]
 """Spent samples, ascending, with the guards about them."""
 
 
-def unite_spent(run: Run, states: list[State], live: int) -> list[State]:
+def unite_spent(run: Execution, states: list[State], live: int) -> list[State]:
     """Unite states that differ in comparisons of spent samples only.
 
     Args:
@@ -76,7 +76,7 @@ def unite_spent(run: Run, states: list[State], live: int) -> list[State]:
         first, base, _ = group[0]
         first.share = reduce(xor, (state.share for state, _, _ in group))
         first.outcomes = run.sets.union(sets)
-        first.cone, first.path = Cone(), None
+        first.cone, first.path = GuardCone(), None
         for guard in base:
             first.cone = first.cone.assume(guard, run.points)
             first.add_guard(guard)
@@ -85,7 +85,7 @@ def unite_spent(run: Run, states: list[State], live: int) -> list[State]:
     return result
 
 
-def _held_samples(run: Run, state: State, live: int) -> set[int]:
+def _held_samples(run: Execution, state: State, live: int) -> set[int]:
     """Return the samples that variables which matter hold."""
     stored = dict(state.store.items())
     values = (stored[name] for name in run.live.among(live, stored))
@@ -93,7 +93,7 @@ def _held_samples(run: Run, state: State, live: int) -> set[int]:
 
 
 def _parted(
-    state: State, run: Run, held: set[int], families: list[Family]
+    state: State, run: Execution, held: set[int], families: list[Family]
 ) -> tuple[list[Constraint], _Outcomes]:
     """Part the guards of a state from those about spent samples."""
     cone = state.settle(run.points)
@@ -113,7 +113,9 @@ def _parted(
     return base, tuple(sorted(outcomes, key=lambda outcome: outcome[0]))
 
 
-def _sets(run: Run, group: Iterable[tuple[State, list[Constraint], _Outcomes]]) -> list[int] | None:
+def _sets(
+    run: Execution, group: Iterable[tuple[State, list[Constraint], _Outcomes]]
+) -> list[int] | None:
     """Return the sets of outcomes of states; None if some comparison is not independent."""
     found = []
     for state, _, outcomes in group:
@@ -128,7 +130,7 @@ def _sets(run: Run, group: Iterable[tuple[State, list[Constraint], _Outcomes]]) 
     return found
 
 
-def _number(run: Run, sample: int, guard: Guard) -> int | None:
+def _number(run: Execution, sample: int, guard: Guard) -> int | None:
     """Return the number of a comparison; None if its samples are in others that it is not."""
     others = set(guard.form.samples()) - {sample}
     number = run.spent.get(sample)
@@ -141,5 +143,5 @@ def _number(run: Run, sample: int, guard: Guard) -> int | None:
         guard = Guard(-guard.form, not guard.strict)  # all alike: the sample is the smaller side
     run.spent[sample] = len(run.comparisons)
     run.unspent |= others
-    run.comparisons.append(Comparison(guard, sample))
+    run.comparisons.append(LoneGuard(guard, sample))
     return run.spent[sample]

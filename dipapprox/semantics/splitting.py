@@ -16,7 +16,7 @@ from dipapprox.semantics.configuration import State, split_on_guard
 from dipapprox.semantics.evaluation import PathFault, evaluate, names_compare
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
-from dipapprox.semantics.run import Run
+from dipapprox.semantics.run import Execution
 from dipapprox.semantics.state import Guard, SampleComparison
 from dipapprox.source import Span
 
@@ -35,7 +35,7 @@ Refused = tuple[State, PathFault]
 """A state in which something goes wrong, and what."""
 
 
-def split(run: Run, state: State, condition: core.Condition, refused: list[Refused]) -> Split:
+def split(run: Execution, state: State, condition: core.Condition, refused: list[Refused]) -> Split:
     """Split a state, which is used up, on a condition; compound ones by short circuit.
 
     Args:
@@ -64,7 +64,7 @@ def split(run: Run, state: State, condition: core.Condition, refused: list[Refus
 
 
 def _split_each(
-    run: Run, states: list[State], condition: core.Condition, refused: list[Refused]
+    run: Execution, states: list[State], condition: core.Condition, refused: list[Refused]
 ) -> Split:
     held, failed = list[State](), list[State]()
     for state in states:
@@ -75,7 +75,7 @@ def _split_each(
 
 
 def _split_on_comparison(
-    run: Run, state: State, comparison: core.Comparison, refused: list[Refused]
+    run: Execution, state: State, comparison: core.Comparison, refused: list[Refused]
 ) -> Split:
     try:
         return _compared(run, state, comparison)
@@ -86,7 +86,7 @@ def _split_on_comparison(
         return [], []
 
 
-def _compared(run: Run, state: State, comparison: core.Comparison) -> Split:
+def _compared(run: Execution, state: State, comparison: core.Comparison) -> Split:
     """Split on one comparison; if it raises, the state is as it was."""
     left = evaluate(run, comparison.left, state)
     right = evaluate(run, comparison.right, state)
@@ -121,13 +121,13 @@ def _compared(run: Run, state: State, comparison: core.Comparison) -> Split:
     return _split_on_inputs(state, form, relation in (Relation.LESS, Relation.GREATER))
 
 
-def _split_on_guard(run: Run, state: State, guard: Guard, span: Span | None) -> Split:
+def _split_on_guard(run: Execution, state: State, guard: Guard, span: Span | None) -> Split:
     run.lines.note(guard.form, span)
     return split_on_guard(state, guard, run.points)
 
 
 def _split_on_reals(
-    run: Run, state: State, form: LinearForm, relation: Relation, span: Span | None
+    run: Execution, state: State, form: LinearForm, relation: Relation, span: Span | None
 ) -> Split:
     match relation:
         case Relation.EQUAL:  # a null set, since samples are continuous
@@ -144,7 +144,7 @@ def _split_on_reals(
 
 
 def _split_on_integers(
-    run: Run, state: State, form: LinearForm, relation: Relation, span: Span | None
+    run: Execution, state: State, form: LinearForm, relation: Relation, span: Span | None
 ) -> Split:
     form = with_integer_inputs(coprime(form), state.knowledge)
     match relation:

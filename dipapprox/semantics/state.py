@@ -348,7 +348,7 @@ class Valuation(Sequence[Value]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class LoneGuard:
     """A guard about a sample that nothing else is about.
 
     Attributes:
@@ -420,7 +420,7 @@ class FinalStates:
     sets: tuple[Node, ...] = NO_CHOICES
     laws: tuple[Choice, ...] = ()
     lines: GuardLines = field(default_factory=GuardLines)
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[LoneGuard, ...] = ()
 
 
 def refusal_of_reals(program: Program) -> UserError:

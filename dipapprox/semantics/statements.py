@@ -29,7 +29,7 @@ from dipapprox.semantics.evaluation import (
     shared,
 )
 from dipapprox.semantics.integers import with_integer_inputs
-from dipapprox.semantics.run import Run, Weighing
+from dipapprox.semantics.run import Execution, Weighing
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.semantics.weights import expressions_in, proportions, weight_value
 from dipapprox.source import Span
@@ -37,7 +37,7 @@ from dipapprox.source import Span
 L = TypeVar("L", bound=ChoiceLaw)
 
 
-def draw_again(run: Run, sample: Sample, mean: LinearForm, site: int) -> None:
+def draw_again(run: Execution, sample: Sample, mean: LinearForm, site: int) -> None:
     """Draw a sample like another one: in another turn of a loop, where nothing draws again.
 
     Args:
@@ -55,7 +55,7 @@ def draw_again(run: Run, sample: Sample, mean: LinearForm, site: int) -> None:
         run.integers.add(number)
 
 
-def assign(run: Run, statement: core.Assign, state: State) -> list[State]:
+def assign(run: Execution, statement: core.Assign, state: State) -> list[State]:
     """Run target <- value."""
     name = target_name(run, state, statement.target)
     if name not in run.outputs:
@@ -75,7 +75,9 @@ def assign(run: Run, statement: core.Assign, state: State) -> list[State]:
     return [state]
 
 
-def assign_value(run: Run, state: State, name: str, value: core.Value, span: Span | None) -> None:
+def assign_value(
+    run: Execution, state: State, name: str, value: core.Value, span: Span | None
+) -> None:
     """Assign a value to a cell."""
     if name in run.outputs:
         _set_output(run, state, name, value, span)
@@ -83,7 +85,7 @@ def assign_value(run: Run, state: State, name: str, value: core.Value, span: Spa
         _store(run, state, name, constant(run, value), span)
 
 
-def _store(run: Run, state: State, name: str, value: StoredValue, span: Span | None) -> None:
+def _store(run: Execution, state: State, name: str, value: StoredValue, span: Span | None) -> None:
     """Assign a cell that is no finite output.
 
     A real output that holds noise has been published: it is not assigned again. A constant may
@@ -114,7 +116,7 @@ def _store(run: Run, state: State, name: str, value: StoredValue, span: Span | N
 
 
 def _set_output(
-    run: Run, state: State, name: str, value: core.Value, span: Span | None
+    run: Execution, state: State, name: str, value: core.Value, span: Span | None
 ) -> core.Value:
     domain = run.outputs[name]
     found = domain.get(value)
@@ -130,7 +132,7 @@ def _set_output(
     return found
 
 
-def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
+def draw(run: Execution, statement: core.Draw, state: State) -> list[State]:
     """Run target <- a fresh sample."""
     name = target_name(run, state, statement.target)
     mean = over_inputs(form_of(run, statement.mean, state), statement.mean.span)
@@ -162,14 +164,14 @@ def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
     return [state]
 
 
-def target_name(run: Run, state: State, target: core.Variable | core.Element) -> str:
+def target_name(run: Execution, state: State, target: core.Variable | core.Element) -> str:
     """Return the name of the cell that is assigned."""
     name = cell_of(run, target, state)
     return run.cells.get(name, name)
 
 
 def weighed(
-    run: Run, statement: core.Choose, name: str, state: State
+    run: Execution, statement: core.Choose, name: str, state: State
 ) -> tuple[FiniteLaw, tuple[core.Value, ...]]:
     """Return the law of a choice, and the value of each outcome, all different.
 
@@ -198,7 +200,7 @@ def weighed(
     return known.law, values
 
 
-def _weights_of(run: Run, statement: core.Choose) -> tuple[int, tuple[core.Expression, ...]]:
+def _weights_of(run: Execution, statement: core.Choose) -> tuple[int, tuple[core.Expression, ...]]:
     """Return a number for the weights of a choice, and the expressions that they are of."""
     found = run.weights.get(id(statement))
     if found is None:
@@ -209,7 +211,9 @@ def _weights_of(run: Run, statement: core.Choose) -> tuple[int, tuple[core.Expre
     return found
 
 
-def _weighing(run: Run, statement: core.Choose, alike: tuple[int, ...], state: State) -> Weighing:
+def _weighing(
+    run: Execution, statement: core.Choose, alike: tuple[int, ...], state: State
+) -> Weighing:
     """Work out the law of a choice; options with equal values are `alike`."""
     functions = [
         weight_value(weight, lambda each: number(run, each, state), statement.span)
@@ -228,7 +232,7 @@ def _weighing(run: Run, statement: core.Choose, alike: tuple[int, ...], state: S
     return Weighing(_shared(run, FiniteLaw(tuple(weights))), law, tuple(kept))
 
 
-def _shared(run: Run, law: L) -> L:
+def _shared(run: Execution, law: L) -> L:
     """Return the one object that stands for equal laws: they hash slowly, and that one is known."""
     if run.the_laws.get(id(law)) is law:
         return law
@@ -238,13 +242,15 @@ def _shared(run: Run, law: L) -> L:
     return found
 
 
-def require_law(run: Run, law: ChoiceLaw, site: int, label: str) -> None:
+def require_law(run: Execution, law: ChoiceLaw, site: int, label: str) -> None:
     """Note that a law must be one for the program to make sense."""
     law = _shared(run, law)
     run.laws.setdefault((site, id(law)), Choice(law, site, label))
 
 
-def split_by_outcome(run: Run, state: State, law: ChoiceLaw, site: int, label: str) -> list[State]:
+def split_by_outcome(
+    run: Execution, state: State, law: ChoiceLaw, site: int, label: str
+) -> list[State]:
     """Split a state, which is used up, into one for each outcome of a choice.
 
     Choices of equal sites and laws are one, unless the state has met later ones before.
@@ -270,7 +276,7 @@ Situation = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 """The values of live cells and of outputs, by identity: equal values are one object."""
 
 
-def situation(run: Run, state: State, live: int) -> Situation:
+def situation(run: Execution, state: State, live: int) -> Situation:
     """Return all that the further course depends on, inputs and samples apart."""
     stored = dict(state.store.items())
     cells = frozenset((name, id(stored[name])) for name in run.live.among(live, stored))

@@ -36,7 +36,7 @@ from dipapprox.semantics.configuration import SHARE_BITS, State
 from dipapprox.semantics.evaluation import StoredValue, shared
 from dipapprox.semantics.inputs import ValuesLeft
 from dipapprox.semantics.order import bits
-from dipapprox.semantics.run import Run
+from dipapprox.semantics.run import Execution
 from dipapprox.semantics.state import (
     Extreme,
     Guard,
@@ -53,7 +53,7 @@ Rename = dict[Symbol, Symbol]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Head:
+class TurnHead:
     """A state at the head of a turn, and how much there was of everything by then.
 
     Attributes:
@@ -64,7 +64,7 @@ class Head:
         others: Guards on these values that are no comparisons.
         samples: How many had been drawn.
         ended: States that had ended.
-        refused: `Run.refused`, and the number of faults.
+        refused: `Execution.refused`, and the number of faults.
     """
 
     state: State
@@ -76,7 +76,7 @@ class Head:
     ended: int
     refused: tuple[int, int]
 
-    def is_like(self, other: Head) -> bool:
+    def is_like(self, other: TurnHead) -> bool:
         """Whether two states are in the same configuration."""
         return (
             all(a is b for a, b in zip(self.values, other.values, strict=True))
@@ -104,7 +104,7 @@ class _End:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Course:
+class TurnEffect:
     """What a turn does in a configuration.
 
     Attributes:
@@ -135,7 +135,7 @@ _MOST_TRIES = 3
 
 
 @dataclass(slots=True, eq=False)
-class Repetition:
+class TurnRepetition:
     """What is known of the turns of a loop.
 
     Attributes:
@@ -151,10 +151,10 @@ class Repetition:
     read: tuple[str, ...]
     written: tuple[str, ...]
     tries: int
-    before: Head | None = None
+    before: TurnHead | None = None
 
 
-def repetition(run: Run, loop: core.Repeat) -> Repetition:
+def repetition(run: Execution, loop: core.Repeat) -> TurnRepetition:
     """Return what is known of a loop before its first turn."""
     reads = use_of(loop.body).reads
     inputs, outputs = run.inputs.keys(), run.outputs.keys()
@@ -164,11 +164,11 @@ def repetition(run: Run, loop: core.Repeat) -> Repetition:
     )
     may_repeat = run.merge and reads.isdisjoint(outputs) and not run.reals
     tries = _MOST_TRIES if may_repeat else 0
-    return Repetition(loop, tuple(sorted(reads - inputs)), read, written, tries)
+    return TurnRepetition(loop, tuple(sorted(reads - inputs)), read, written, tries)
 
 
 @contextmanager
-def in_turn(run: Run, loop: core.Repeat, turn: int) -> Iterator[None]:
+def in_turn(run: Execution, loop: core.Repeat, turn: int) -> Iterator[None]:
     """Let the body of a loop stand for one of its turns."""
     first, now = loop.first, loop.first + turn
     run.turn, run.sites = turn, turn * loop.sites
@@ -179,7 +179,7 @@ def in_turn(run: Run, loop: core.Repeat, turn: int) -> Iterator[None]:
         run.turn, run.sites, run.cells = 0, 0, {}
 
 
-def skip_turns(run: Run, known: Repetition, turn: int, states: list[State]) -> int:
+def skip_turns(run: Execution, known: TurnRepetition, turn: int, states: list[State]) -> int:
     """Take the turns that do the same as the one before.
 
     Args:
@@ -205,7 +205,7 @@ def skip_turns(run: Run, known: Repetition, turn: int, states: list[State]) -> i
     return turn
 
 
-def _head(run: Run, known: Repetition, state: State) -> Head | None:
+def _head(run: Execution, known: TurnRepetition, state: State) -> TurnHead | None:
     """Describe a state at the head of a turn; None if no turn that begins so is repeated."""
     cone = state.settle(run.points)
     if cone is None:
@@ -215,7 +215,7 @@ def _head(run: Run, known: Repetition, state: State) -> Head | None:
     samples = {s for v in values if isinstance(v, LinearForm) for s in v.samples()}
     scope = run.points.mask(samples) | order.fixed
     below = {point: order.below.get(point, 0) & scope for point in bits(scope)}
-    return Head(
+    return TurnHead(
         state.copy(),
         values,
         below,
@@ -227,7 +227,9 @@ def _head(run: Run, known: Repetition, state: State) -> Head | None:
     )
 
 
-def _course(run: Run, known: Repetition, turn: int, before: Head, after: Head) -> Course | None:
+def _course(
+    run: Execution, known: TurnRepetition, turn: int, before: TurnHead, after: TurnHead
+) -> TurnEffect | None:
     """Read what a turn did that began and ended in the same configuration.
 
     Returns:
@@ -263,10 +265,12 @@ def _course(run: Run, known: Repetition, turn: int, before: Head, after: Head) -
         return None
     samples = tuple(run.samples.values())[before.samples :]
     parts = tuple(nodes), tuple(ends), left, stored, values, inputs
-    return Course(turn, before.samples, samples, *parts)
+    return TurnEffect(turn, before.samples, samples, *parts)
 
 
-def _repeated(run: Run, known: Repetition, course: Course, state: State, turn: int) -> int:
+def _repeated(
+    run: Execution, known: TurnRepetition, course: TurnEffect, state: State, turn: int
+) -> int:
     """Take turns that do the same.
 
     Args:
@@ -318,13 +322,13 @@ def _repeated(run: Run, known: Repetition, course: Course, state: State, turn: i
     return turn
 
 
-def _index(known: Repetition, turn: int) -> str:
+def _index(known: TurnRepetition, turn: int) -> str:
     """What follows the name of an array in that of a turn's element."""
     return f"[{known.loop.first + turn}]"
 
 
 def _end(
-    known: Repetition, turn: int, node: int, before: Store[core.Value], after: Store[core.Value]
+    known: TurnRepetition, turn: int, node: int, before: Store[core.Value], after: Store[core.Value]
 ) -> _End:
     """Compare the outputs before and after a turn."""
     elements = {array + _index(known, turn): array for array in known.written}
@@ -336,7 +340,7 @@ def _end(
     )
 
 
-def _renaming(run: Run, known: Repetition, course: Course, index: str) -> Rename:
+def _renaming(run: Execution, known: TurnRepetition, course: TurnEffect, index: str) -> Rename:
     """The samples and elements of a turn, by those of the turn that was learnt."""
     own = _index(known, course.turn)
     rename: Rename = {array + own: array + index for array in known.read}
@@ -346,7 +350,7 @@ def _renaming(run: Run, known: Repetition, course: Course, index: str) -> Rename
     return rename
 
 
-def _form(run: Run, form: LinearForm, rename: Rename) -> LinearForm:
+def _form(run: Execution, form: LinearForm, rename: Rename) -> LinearForm:
     """Rename the symbols of a form; the result is the object that stands for equal forms."""
     terms = form.terms
     if len(terms) == 1 and isinstance(terms[0][0], str):

@@ -28,10 +28,10 @@ from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
 from dipapprox.services.model import Call, Inexpressible, State, Untracked
-from dipapprox.services.pairs import EQUAL, Cover, Edge, Exploration, Node, PairGraph
+from dipapprox.services.pairs import EQUAL, Covering, Edge, Exploration, Node, PairGraph
 from dipapprox.services.ranges import range_of
 from dipapprox.services.reachable import Arrival, Examiner
-from dipapprox.services.search import Search, path_to
+from dipapprox.services.search import PairSearch, path_to
 from dipapprox.services.system import BY_VALUE, System
 
 _MOST_BEFORE = 50
@@ -96,7 +96,7 @@ def loss_by_counters(
     return None
 
 
-class _Search(Search):
+class _Search(PairSearch):
     """Pairs with some cells by differences.
 
     Args:
@@ -180,7 +180,7 @@ class _Search(Search):
         _, leading, turned = found
         exploration = Exploration(PairGraph(), self.fine, self.examiner, self.limits)
         exploration.graph.parents = {self.fine.initial: None}
-        search = Search(exploration.graph, self.fine, self.values, self.examiner, self.limits)
+        search = PairSearch(exploration.graph, self.fine, self.values, self.examiner, self.limits)
         for node, cover in exploration.covering(self.fine.initial):
             place = exploration.number(node)
             begin = None if place == EQUAL else self.followed(exploration, place, leading)
@@ -231,7 +231,7 @@ class _Search(Search):
         if not known.upper:
             return known
         exploration = Exploration(PairGraph(), self.fine, self.examiner, self.limits)
-        search = Search(exploration.graph, self.fine, self.values, self.examiner, self.limits)
+        search = PairSearch(exploration.graph, self.fine, self.values, self.examiner, self.limits)
         begins = islice(self.begins(exploration, known.upper), _MOST_COURSES)
         courses = ((cover, self.course(exploration, begin)) for begin, cover in begins)
         found = self.shown(
@@ -239,7 +239,7 @@ class _Search(Search):
         )
         return replace(found, reason="") if found.is_known else found
 
-    def begins(self, exploration: Exploration, upper: Fraction) -> Iterator[tuple[int, Cover]]:
+    def begins(self, exploration: Exploration, upper: Fraction) -> Iterator[tuple[int, Covering]]:
         """Yield pairs by value from which all of the upper bound may be lost."""
         parents: dict[State, Arrival | None] = {self.fine.initial: None}
         exploration.graph.parents = parents

@@ -27,7 +27,7 @@ from dipapprox.services.ratios import gain_of
 _Store = tuple[Kept, ...]
 
 
-class Undecided(Exception):
+class UnmatchedCall(Exception):
     """A call whose paths do not tell what it replies: it is to be followed exactly."""
 
     def __init__(self, number: int) -> None:
@@ -35,7 +35,7 @@ class Undecided(Exception):
         self.number = number
 
 
-class Couplings:
+class CouplingWriter:
     """Writes the step of couplings.
 
     Args:
@@ -127,14 +127,14 @@ class Couplings:
             except NotProved as obstacle:
                 if number in self._exact:
                     raise NoCertificate(f"the kernel does not follow a call: {obstacle}") from None
-                raise Undecided(number) from None
+                raise UnmatchedCall(number) from None
         return self._known[key]
 
     def _groups(self, number: int, ours: Sequence[Path], theirs: Sequence[Path]) -> Json:
         """Match paths that show the same, as outcomes are matched."""
         first, second = _classes(ours), _classes(theirs)
         if first.keys() - second.keys():
-            raise Undecided(number)
+            raise UnmatchedCall(number)
         found: list[Json] = []
         for label, left in first.items():
             ways = list(left.items()), list(second[label].items())

@@ -11,7 +11,7 @@ from itertools import product
 from typing import TypeVar
 
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.services.model import Outcome, Step
+from dipapprox.services.model import CallOutcome, Step
 from dipapprox.services.ratios import Gain
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 def by_label(step: Step) -> dict[tuple[object, ...], Step]:
     """Group outcomes by what they show."""
-    found: dict[tuple[object, ...], list[Outcome]] = defaultdict(list)
+    found: dict[tuple[object, ...], list[CallOutcome]] = defaultdict(list)
     for outcome in step:
         found[outcome.label].append(outcome)
     return {label: tuple(outcomes) for label, outcomes in found.items()}
@@ -42,7 +42,7 @@ def matched(
 
 def paired(
     left: Step, right: Step, gain: Callable[[ExponentialRatio, ExponentialRatio], Gain]
-) -> Iterator[tuple[Outcome, Outcome, Gain]]:
+) -> Iterator[tuple[CallOutcome, CallOutcome, Gain]]:
     """Pair outcomes that show the same."""
     if len(left) == 1 == len(right):
         yield left[0], right[0], gain(left[0].probability, right[0].probability)
@@ -53,7 +53,7 @@ def paired(
             yield one, other, found
 
 
-def _total(outcomes: Sequence[Outcome]) -> ExponentialRatio:
+def _total(outcomes: Sequence[CallOutcome]) -> ExponentialRatio:
     first, *others = outcomes
     total = first.probability
     for outcome in others:

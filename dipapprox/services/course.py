@@ -40,7 +40,7 @@ from dipapprox.semantics.evaluation import (
 )
 from dipapprox.semantics.state import Choice
 from dipapprox.semantics.weights import proportions, weight_value
-from dipapprox.services.model import NOTHING, Outcome, Published, Range
+from dipapprox.services.model import NOTHING, CallOutcome, Published, Range
 from dipapprox.services.ranges import range_of, regions
 from dipapprox.source import Span
 
@@ -185,7 +185,7 @@ class Courses:
         self._states = [(s.name, s.name in kept, s, _domain(s.cell)) for s in service.states]
         self._replies = [(cell.name, _domain(cell)) for cell in service.replies]
 
-    def run(self, handler: Handler, held: Mapping[str, StoredValue]) -> list[Outcome]:
+    def run(self, handler: Handler, held: Mapping[str, StoredValue]) -> list[CallOutcome]:
         """Execute a handler; outcomes may come several times.
 
         Args:
@@ -209,7 +209,7 @@ class Courses:
 
     def _outcome(
         self, course: _Course, handler: Handler, before: Mapping[str, StoredValue]
-    ) -> Outcome:
+    ) -> CallOutcome:
         state: list[core.Value | None] = []
         forms: list[LinearForm] = []
         for name, is_kept, cell, domain in self._states:
@@ -249,7 +249,7 @@ class Courses:
         where = tuple(
             (name, now) for name, now in course.ranges.items() if now != self.ranges[name]
         )
-        return Outcome(course.probability, tuple(reply), tuple(state), tuple(forms), where)
+        return CallOutcome(course.probability, tuple(reply), tuple(state), tuple(forms), where)
 
     def _require_fit(self, form: LinearForm, cell: StateCell, course: _Course) -> None:
         """Make sure that a cell certainly gets a value of its domain.

@@ -23,7 +23,7 @@ from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
 from dipapprox.kernel.signs import ALL
-from dipapprox.kernel.traces import Belief, Runs, total_of
+from dipapprox.kernel.traces import Belief, ServiceRuns, total_of
 from dipapprox.kernel.traces import repetition as repetition_of
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
@@ -34,11 +34,11 @@ from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.signs import Finder
 from dipapprox.proof_steps.verdicts import WrittenProof
-from dipapprox.services.coupled import Couplings, Undecided, ratio_of, value_of
+from dipapprox.services.coupled import CouplingWriter, UnmatchedCall, ratio_of, value_of
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING, Inexpressible
 from dipapprox.services.ratios import gain_at, gain_of
-from dipapprox.services.traces import Event
+from dipapprox.services.traces import SeenCall
 
 _EPSILONS = tuple(Fraction(10) ** k for k in (0, -6, -3, -2, -1, 1, 2))
 """Where the most may be lost, if that is no multiple of eps."""
@@ -130,14 +130,14 @@ class _Evidence:
             if any(isinstance(each, core.Draw) for each in statements_in(handler.body))
         }
         while True:
-            found = Couplings(self._service, self._machine, self._signs, self._loss, exact)
+            found = CouplingWriter(self._service, self._machine, self._signs, self._loss, exact)
             try:
                 step = found.step(budget)
                 if exact or "choose" in repr([call.body for call in self._machine.calls]):
                     self._signs.used.clear()
                     coupled(self._machine, self._signs, step)
                 return step
-            except Undecided as call:
+            except UnmatchedCall as call:
                 if call.number in exact:
                     raise NoCertificate("replies of two runs are not matched") from None
                 exact.add(call.number)
@@ -149,7 +149,7 @@ class _Evidence:
         loss = self._loss
         if loss.trace is None:
             raise NoCertificate("no calls are known that show it")
-        runs = Runs(self._machine, self._signs)
+        runs = ServiceRuns(self._machine, self._signs)
         events, first, second = self._shown(runs, loss.trace)
         if loss.repetition is not None:
             return self._repeated(runs, events, first, second), None
@@ -182,7 +182,7 @@ class _Evidence:
         yield from sorted(found, reverse=True)
 
     def _repeated(
-        self, runs: Runs, events: list[Json], first: Belief, second: Belief
+        self, runs: ServiceRuns, events: list[Json], first: Belief, second: Belief
     ) -> dict[str, Json]:
         repetition = self._loss.repetition
         assert repetition is not None
@@ -202,8 +202,8 @@ class _Evidence:
 
     def _shown(
         self,
-        runs: Runs,
-        events: Sequence[Event],
+        runs: ServiceRuns,
+        events: Sequence[SeenCall],
         first: Belief | None = None,
         second: Belief | None = None,
     ) -> tuple[list[Json], Belief, Belief]:
@@ -238,7 +238,7 @@ class _Evidence:
             return float("inf") if p.numerator.terms else float("-inf")
         return float(gain_at(ratio_of(p), ratio_of(q), Fraction(1), self._limits).lower)
 
-    def _ways(self, event: Event) -> Iterator[Json]:
+    def _ways(self, event: SeenCall) -> Iterator[Json]:
         """Yield what may be seen of an event."""
         call = event.first or event.second
         if event.reply is None or call is None or not self._machine.calls[call.handler].seen:

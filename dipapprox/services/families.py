@@ -27,7 +27,7 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.flows import Arc, maximum_flow
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.services.model import Call, Outcome, Replied, State
+from dipapprox.services.model import Call, CallOutcome, Replied, State
 from dipapprox.services.reachable import Examiner, reachable_states
 from dipapprox.services.system import System
 
@@ -176,12 +176,12 @@ class FamilyCheck:
                     return Rejection(_TOO_LITTLE, None, None, pair, budget, call, replies)
         return None
 
-    def _unmatched(self, pair: tuple[State, State], call: Call) -> Sequence[Outcome]:
+    def _unmatched(self, pair: tuple[State, State], call: Call) -> Sequence[CallOutcome]:
         """Return outcomes of the first run with too few matches; none if all are matched."""
         left, right = (self.system.step(state, call) for state in pair)
         budget = self.family.values[pair]
 
-        def fit(one: Outcome, other: Outcome) -> bool:
+        def fit(one: CallOutcome, other: CallOutcome) -> bool:
             after = self.family.of(one.state, other.state)
             share = None if after is None else self.share(one, other, call)
             return after is not None and share is not None and share + after <= budget
@@ -201,7 +201,7 @@ class FamilyCheck:
         flow = maximum_flow(sink + 1, arcs, source, sink)
         return [one for place, one in enumerate(left) if flow.reached[place]]
 
-    def share(self, one: Outcome, other: Outcome, call: Call) -> Fraction | None:
+    def share(self, one: CallOutcome, other: CallOutcome, call: Call) -> Fraction | None:
         """Return what it costs to match two outcomes, in eps; None if they show other replies."""
         cost = Fraction(0)
         if self.seen[call]:

@@ -17,7 +17,7 @@ from dipapprox.services.model import State
 from dipapprox.services.pairs import Edge, PairGraph
 from dipapprox.services.ratios import NO_GAIN, gain_of
 from dipapprox.services.system import System
-from dipapprox.services.traces import Event, Runs, Trace, total_of, with_best_replies
+from dipapprox.services.traces import Runs, SeenCall, Trace, total_of, with_best_replies
 
 _CLOSE = Fraction(1, 10**9)
 
@@ -38,7 +38,7 @@ class Repetition:
     """
 
     trace: Trace
-    events: tuple[Event, ...]
+    events: tuple[SeenCall, ...]
     gain: Fraction | None
     eps: Fraction | None
     is_hidden: bool = False
@@ -123,7 +123,7 @@ def paths_of(graph: PairGraph, limits: Limits) -> tuple[LongestPaths, int]:
 
 
 def repeated(
-    leading: Sequence[Event], turned: Sequence[Event], values: System, limits: Limits
+    leading: Sequence[SeenCall], turned: Sequence[SeenCall], values: System, limits: Limits
 ) -> Repetition | None:
     """Return calls as a repetition, if both runs come back to where they were, with a gain.
 
@@ -154,7 +154,7 @@ MOST_HIDDEN = 50
 
 
 def _repeated_unseen(
-    trace: Trace, events: tuple[Event, ...], runs: Runs, values: System, limits: Limits
+    trace: Trace, events: tuple[SeenCall, ...], runs: Runs, values: System, limits: Limits
 ) -> Repetition | None:
     """Return calls as a repetition whose states are not known; see `Repetition`."""
     following = list(runs.second)

@@ -87,7 +87,7 @@ def row_text(values: State | Replied) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """One of the ways in which a call may end.
 
     Attributes:
@@ -125,7 +125,7 @@ class Outcome:
         )
 
 
-Step = tuple[Outcome, ...]
+Step = tuple[CallOutcome, ...]
 """All outcomes of a call: of total probability 1, whatever cells without values hold."""
 
 

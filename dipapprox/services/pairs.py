@@ -56,8 +56,8 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.services.couplings import by_label, paired
 from dipapprox.services.model import (
     Call,
+    CallOutcome,
     Inexpressible,
-    Outcome,
     State,
     Step,
     Untracked,
@@ -97,7 +97,7 @@ class Edge:
     gain: Gain
     cost: Fraction
     call: Call
-    outcomes: tuple[Outcome, Outcome]
+    outcomes: tuple[CallOutcome, CallOutcome]
     determined: bool
 
 
@@ -117,7 +117,7 @@ class OneSided:
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
+class Covering:
     """How a covering pair comes about.
 
     Attributes:
@@ -150,7 +150,7 @@ class PairGraph:
 
     nodes: list[Node] = field(default_factory=list)
     edges: list[list[Edge]] = field(default_factory=list)
-    covers: dict[int, Cover] = field(default_factory=dict)
+    covers: dict[int, Covering] = field(default_factory=dict)
     least: Fraction = Fraction(0)
     parents: dict[State, Arrival | None] = field(default_factory=dict)
     one_sided: OneSided | None = None
@@ -235,7 +235,7 @@ class Exploration:
 
     # --- covering pairs -------------------------------------------------------------------------
 
-    def covering(self, state: State) -> Iterator[tuple[Node, Cover]]:
+    def covering(self, state: State) -> Iterator[tuple[Node, Covering]]:
         system = self.system
         ways: list[_Way] = []
         for call in system.calls:
@@ -247,7 +247,7 @@ class Exploration:
                     ways.append((given, step, number))
                 self.graph.determined &= len({each.where for each in step}) == len(step)
         unchanged = tuple(LinearForm.symbol(name) for name in self.kept)
-        stay = Outcome(_CERTAINLY, (), state, unchanged)
+        stay = CallOutcome(_CERTAINLY, (), state, unchanged)
         zero = (Fraction(0),) * len(self.kept)
         different = [(one, other) for one in ways for other in ways if one[0] != other[0]]
         if system.service.change is Change.INSERT:
@@ -260,14 +260,14 @@ class Exploration:
                         raise Inexpressible(_UNEVEN)
                     after = self.after(left, right, zero, first, second)
                     states = system.number(left.state), system.number(right.state)
-                    yield (*states, after), Cover(state, value, other, gain.upper)
+                    yield (*states, after), Covering(state, value, other, gain.upper)
 
     # --- differences ----------------------------------------------------------------------------
 
     def after(
         self,
-        left: Outcome,
-        right: Outcome,
+        left: CallOutcome,
+        right: CallOutcome,
         differences: tuple[Fraction, ...],
         first: Fraction | None,
         second: Fraction | None,
@@ -376,7 +376,9 @@ class Exploration:
                     said = _with_data(call, value)
                     yield Edge(target, gain, cost, said, (one, other), determined)
 
-    def data_values(self, call: Call, one: Outcome, other: Outcome) -> Sequence[Fraction | None]:
+    def data_values(
+        self, call: Call, one: CallOutcome, other: CallOutcome
+    ) -> Sequence[Fraction | None]:
         """Return the data that may matter to the differences; None: all are alike."""
         if not (call.is_data and self.system.any_data):
             return (None,)
@@ -386,7 +388,9 @@ class Exploration:
         )
         return self.calm if alike else self.ends
 
-    def costs(self, one: Outcome, other: Outcome, differences: tuple[Fraction, ...]) -> Fraction:
+    def costs(
+        self, one: CallOutcome, other: CallOutcome, differences: tuple[Fraction, ...]
+    ) -> Fraction:
         """Return what two replies cost: the samples that they publish."""
         total = _FREE
         for ours, theirs in zip(one.samples, other.samples, strict=True):

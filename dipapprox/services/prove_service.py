@@ -24,10 +24,10 @@ from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
 from dipapprox.services.model import Inexpressible, Untracked
 from dipapprox.services.pairs import Edge, Exploration, PairGraph
 from dipapprox.services.reachable import Examiner
-from dipapprox.services.search import Cycle, Search, path_to
+from dipapprox.services.search import Cycle, PairSearch, path_to
 from dipapprox.services.short_courses import best_short_course
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import Event, Trace, with_best_replies
+from dipapprox.services.traces import SeenCall, Trace, with_best_replies
 
 _LARGE = 10_000
 """States from which on it is tried to keep cells that are compared by differences, too."""
@@ -125,7 +125,7 @@ def loss_by_values(
     raise AssertionError("with values for all cells everything is tracked")
 
 
-class _Search(Search):
+class _Search(PairSearch):
     is_whole = True
     """Whether all pairs were found."""
 
@@ -235,7 +235,7 @@ class _Search(Search):
         assert found is not None
         events = self.events_to(found.node)
         assert events is not None
-        events.append(Event(found.call, found.call, found.reply))
+        events.append(SeenCall(found.call, found.call, found.reply))
         filled, runs = with_best_replies(events, self.values, self.limits)
         if not runs.is_one_sided():
             return None

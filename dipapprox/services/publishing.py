@@ -15,7 +15,7 @@ from dipapprox.data_classes import replace
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.laws.family import IntegerFamily, RealFamily
-from dipapprox.services.model import Inexpressible, Outcome, Published, Step, Untracked
+from dipapprox.services.model import CallOutcome, Inexpressible, Published, Step, Untracked
 
 _WIDEST = 20_000
 """Most numbers that a sample is spelled out for."""
@@ -66,7 +66,7 @@ def _power(published: Published, exponent: Fraction) -> ExponentialPolynomial:
     return ExponentialPolynomial.monomial(1, 0, -exponent / published.scale)
 
 
-def spelled_out(outcome: Outcome) -> Iterator[Outcome]:
+def spelled_out(outcome: CallOutcome) -> Iterator[CallOutcome]:
     """Yield an outcome once for each number that its samples may show.
 
     Raises:
@@ -132,7 +132,7 @@ def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
     return tuple(Fraction(n) for n in dict.fromkeys((low, high, min(low + 1, high))))
 
 
-def _may_show(ours: Outcome, theirs: Outcome, reply: tuple[Value, ...]) -> bool:
+def _may_show(ours: CallOutcome, theirs: CallOutcome, reply: tuple[Value, ...]) -> bool:
     """Whether an outcome may show a reply that another shows."""
     for own, other, value in zip(ours.reply, theirs.reply, reply, strict=True):
         if not isinstance(other, Published):

@@ -16,7 +16,7 @@ from math import ceil, floor, prod
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import LinearForm
-from dipapprox.services.model import Outcome, Range, Step, Untracked
+from dipapprox.services.model import CallOutcome, Range, Step, Untracked
 
 _MOST_CASES = 500
 
@@ -101,7 +101,7 @@ def _pieces(name: str, left: Step, right: Step, values: Range, apart: Fraction) 
         yield begin
 
 
-def _active(step: Sequence[Outcome], values: Mapping[str, int]) -> tuple[int, ...]:
+def _active(step: Sequence[CallOutcome], values: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(
         place
         for place, outcome in enumerate(step)

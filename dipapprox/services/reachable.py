@@ -6,7 +6,7 @@ from math import inf
 
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.services.model import Call, Outcome, State
+from dipapprox.services.model import Call, CallOutcome, State
 from dipapprox.services.system import System
 
 
@@ -33,7 +33,7 @@ class Arrival:
 
     state: State
     call: Call
-    outcome: Outcome
+    outcome: CallOutcome
 
 
 def reachable_states(

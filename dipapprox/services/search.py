@@ -14,11 +14,11 @@ from dipapprox.data_classes import replace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.services.loss import Loss, Repetition, repeated
-from dipapprox.services.model import Call, Outcome, Published, State
-from dipapprox.services.pairs import EQUAL, Cover, Edge, PairGraph
+from dipapprox.services.model import Call, CallOutcome, Published, State
+from dipapprox.services.pairs import EQUAL, Covering, Edge, PairGraph
 from dipapprox.services.reachable import Arrival, Examiner
 from dipapprox.services.system import System
-from dipapprox.services.traces import Event, Reply, with_best_replies
+from dipapprox.services.traces import Reply, SeenCall, with_best_replies
 
 Cycle = Sequence[tuple[int, int]]
 """Nodes and numbers of their edges, round a cycle."""
@@ -49,7 +49,7 @@ def path_to(
     return start, path[::-1], end
 
 
-class Search:
+class PairSearch:
     """A graph, and what shows what it says.
 
     Args:
@@ -83,7 +83,7 @@ class Search:
             states_of=tuple(self.system.states),
         )
 
-    def shown(self, known: Loss, courses: Iterable[Sequence[Event]]) -> Loss:
+    def shown(self, known: Loss, courses: Iterable[Sequence[SeenCall]]) -> Loss:
         """Return what courses show at least; the first that shows all that may be lost will do."""
         for events in courses:
             filled, runs = with_best_replies(events, self.values, self.limits)
@@ -117,7 +117,7 @@ class Search:
         return cover, leading, [self.graph.edges[n][a] for n, a in (*cycle[turn:], *cycle[:turn])]
 
     def repeated(
-        self, cover: Cover, leading: Sequence[Edge], turned: Sequence[Edge]
+        self, cover: Covering, leading: Sequence[Edge], turned: Sequence[Edge]
     ) -> Repetition | None:
         """Return the calls round a cycle, if runs on values confirm what they gain."""
         before = self.events_from(cover, leading)
@@ -125,24 +125,24 @@ class Search:
 
     # --- events ---------------------------------------------------------------------------------
 
-    def events_to(self, node: int) -> list[Event] | None:
+    def events_to(self, node: int) -> list[SeenCall] | None:
         """Return the calls up to a pair; None if none lead there."""
         path = self.path_to(lambda each: each == node)
         return None if path is None else self.events_from(self.graph.covers[path[0]], path[1])
 
-    def events_from(self, cover: Cover, edges: Sequence[Edge]) -> list[Event]:
+    def events_from(self, cover: Covering, edges: Sequence[Edge]) -> list[SeenCall]:
         """Return the calls up to a covering pair and along edges.
 
         Replies have None where samples are published after the runs differ.
         """
         events = list(self._before(cover.state))
-        events.append(Event(self._data(cover.first), self._data(cover.second), None))
+        events.append(SeenCall(self._data(cover.first), self._data(cover.second), None))
         return events + [self.event(edge) for edge in edges]
 
-    def event(self, edge: Edge) -> Event:
+    def event(self, edge: Edge) -> SeenCall:
         """Return what an edge stands for."""
         reply = edge.outcomes[0].values if self._sees(edge.call) else None
-        return Event(edge.call, edge.call, reply)
+        return SeenCall(edge.call, edge.call, reply)
 
     def _data(self, value: Value | None) -> Call | None:
         return None if value is None else Call(0, self.system.calls[0].name, (value,))
@@ -150,7 +150,7 @@ class Search:
     def _sees(self, call: Call) -> bool:
         return self.examiner.sees(self.system, call)
 
-    def _before(self, state: State) -> Iterator[Event]:
+    def _before(self, state: State) -> Iterator[SeenCall]:
         """Yield calls and replies that lead to a state."""
         arrivals: list[tuple[Arrival, State]] = []
         while (before := self.graph.parents[state]) is not None:
@@ -160,10 +160,10 @@ class Search:
         for arrival, there in reversed(arrivals):
             call = self._with_value(arrival.call)
             outcome = self._leading(now, call, arrival.outcome, there)
-            yield Event(call, call, _shown(outcome) if self._sees(call) else None)
+            yield SeenCall(call, call, _shown(outcome) if self._sees(call) else None)
             now = outcome.state
 
-    def _leading(self, now: State, call: Call, wanted: Outcome, there: State) -> Outcome:
+    def _leading(self, now: State, call: Call, wanted: CallOutcome, there: State) -> CallOutcome:
         """Return the outcome on values that is one of a state by differences."""
         outcomes = self.values.step(now, call)
         for outcome in outcomes:
@@ -181,7 +181,7 @@ class Search:
         return Call(0, call.name, (min(values, key=lambda v: (abs(v), v)),))
 
 
-def _shown(outcome: Outcome) -> Reply:
+def _shown(outcome: CallOutcome) -> Reply:
     """Return a reply in which samples show a number near their means."""
     return tuple([_near(each) if isinstance(each, Published) else each for each in outcome.reply])
 

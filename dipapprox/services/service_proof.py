@@ -21,7 +21,7 @@ from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.reachable import Examiner
-from dipapprox.services.traces import Event, Reply
+from dipapprox.services.traces import Reply, SeenCall
 
 _MOST_ROWS = 30
 """Calls of a trace, in its table."""
@@ -138,7 +138,7 @@ class ServiceProof(ServiceAnswer):
             "budget": None if self.loss.unbounded else exact_text(self.lower),
         }
 
-    def _event(self, event: Event) -> dict[str, object]:
+    def _event(self, event: SeenCall) -> dict[str, object]:
         return {
             "first": None if event.first is None else event.first.text(),
             "second": None if event.second is None else event.second.text(),
@@ -201,7 +201,7 @@ class ServiceProof(ServiceAnswer):
         if repetition is not None:
             yield self._table("Calls, again and again", repetition.events)
 
-    def _table(self, title: str, events: Sequence[Event]) -> Table:
+    def _table(self, title: str, events: Sequence[SeenCall]) -> Table:
         rows = [self._row(event) for event in events]
         if len(rows) > _MOST_ROWS:
             half = _MOST_ROWS // 2
@@ -209,7 +209,7 @@ class ServiceProof(ServiceAnswer):
             rows = [*rows[:half], (f"… {left} more", "", ""), *rows[-half:]]
         return Table(title, ("first run", "second run", "reply"), tuple(rows))
 
-    def _row(self, event: Event) -> tuple[str, str, str]:
+    def _row(self, event: SeenCall) -> tuple[str, str, str]:
         calls = [_INSERTED if c is None else c.text() for c in (event.first, event.second)]
         shown = [] if event.reply is None else list(self._reply(event.reply))
         several = len(self.service.replies) > 1

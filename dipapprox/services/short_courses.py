@@ -18,14 +18,14 @@ from dipapprox.services.model import Call
 from dipapprox.services.ratios import Gain
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import System
-from dipapprox.services.traces import Event, Reply, Runs, Trace, with_best_replies
+from dipapprox.services.traces import Reply, Runs, SeenCall, Trace, with_best_replies
 
 _MOST_COURSES = 300
 """Courses whose probabilities are compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCourse:
     """What a course shows.
 
     Attributes:
@@ -44,7 +44,7 @@ class Shown:
 
 def best_short_course(
     system: System, examiner: Examiner, upper: Fraction | None, limits: Limits
-) -> Shown | None:
+) -> ShownCourse | None:
     """Return the course that shows most among short ones.
 
     Args:
@@ -57,7 +57,7 @@ def best_short_course(
         LimitReached: If the time runs out.
         Inexpressible: See `System.step`.
     """
-    best: Shown | None = None
+    best: ShownCourse | None = None
     waiting = deque([_Course((), Runs(system, limits), False)])
     compared = 0
     while waiting and compared < _MOST_COURSES:
@@ -70,7 +70,7 @@ def best_short_course(
             events = *course.events, filled
             if not after.second:
                 if after.is_one_sided():
-                    return Shown(events, None)
+                    return ShownCourse(events, None)
                 continue
             waiting.append(_Course(events, after, differ))
             if not differ or event.reply is None:
@@ -80,9 +80,9 @@ def best_short_course(
             if gain is None:
                 continue
             if gain.is_unbounded:
-                return Shown(events, gain)
+                return ShownCourse(events, gain)
             if best is None or best.gain is None or gain.lower > best.gain.lower:
-                best = Shown(events, gain)
+                best = ShownCourse(events, gain)
                 if upper is not None and gain.lower >= upper:
                     return best
     return best
@@ -90,12 +90,12 @@ def best_short_course(
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    events: tuple[Event, ...]
+    events: tuple[SeenCall, ...]
     runs: Runs
     differ: bool
 
 
-def _next(system: System, examiner: Examiner, course: _Course) -> Iterator[tuple[Event, bool]]:
+def _next(system: System, examiner: Examiner, course: _Course) -> Iterator[tuple[SeenCall, bool]]:
     """Yield what may follow, and whether the runs differ then."""
     for event in _alike(system, examiner, course.runs):
         yield event, course.differ
@@ -104,23 +104,25 @@ def _next(system: System, examiner: Examiner, course: _Course) -> Iterator[tuple
             yield event, True
 
 
-def _alike(system: System, examiner: Examiner, runs: Runs) -> Iterator[Event]:
+def _alike(system: System, examiner: Examiner, runs: Runs) -> Iterator[SeenCall]:
     """Yield what both runs may be asked, with all replies of the first one."""
     for call in system.calls:
         if not examiner.sees(system, call):
-            yield Event(call, call, None)
+            yield SeenCall(call, call, None)
             continue
         replies = dict[Reply, None]()
         for state in runs.first:
             replies.update((outcome.values, None) for outcome in system.step(state, call))
         for reply in replies:
-            yield Event(call, call, reply)
+            yield SeenCall(call, call, reply)
 
 
-def _differing(system: System) -> Iterator[Event]:
+def _differing(system: System) -> Iterator[SeenCall]:
     """Yield the calls in which the runs may differ."""
     calls: list[Call | None] = [call for call in system.calls if call.is_data]
     if system.service.change is Change.INSERT:
-        yield from (event for c in calls for event in (Event(c, None, None), Event(None, c, None)))
+        yield from (
+            event for c in calls for event in (SeenCall(c, None, None), SeenCall(None, c, None))
+        )
     else:
-        yield from (Event(one, other, None) for one in calls for other in calls if one != other)
+        yield from (SeenCall(one, other, None) for one in calls for other in calls if one != other)

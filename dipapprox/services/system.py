@@ -32,8 +32,8 @@ from dipapprox.services.course import Courses, NotPlain
 from dipapprox.services.model import (
     NOTHING,
     Call,
+    CallOutcome,
     Inexpressible,
-    Outcome,
     State,
     Step,
     Untracked,
@@ -159,7 +159,7 @@ class System:
             found = self._steps[key] = merged(self._outcomes(state, call))
         return tuple([_at(each, state, places) for each in found])
 
-    def _outcomes(self, state: State, call: Call) -> list[Outcome]:
+    def _outcomes(self, state: State, call: Call) -> list[CallOutcome]:
         handler = self.service.handlers[call.handler]
         held: dict[str, StoredValue] = {}
         forms = self._courses.forms
@@ -178,7 +178,7 @@ class System:
             return general_outcomes(self.service, handler, state, call, self.epsilons, self.limits)
 
 
-def _at(outcome: Outcome, state: State, places: tuple[int, ...]) -> Outcome:
+def _at(outcome: CallOutcome, state: State, places: tuple[int, ...]) -> CallOutcome:
     """Return an outcome with the cells outside of `places` as they were."""
     after = list(state)
     for place in places:
@@ -186,11 +186,11 @@ def _at(outcome: Outcome, state: State, places: tuple[int, ...]) -> Outcome:
     return replace(outcome, state=tuple(after))
 
 
-def merged(outcomes: Sequence[Outcome]) -> Step:
+def merged(outcomes: Sequence[CallOutcome]) -> Step:
     """Join outcomes with equal replies and states, of the same values of cells."""
     if len(outcomes) == 1:
         return tuple(outcomes)
-    found: dict[tuple[object, ...], Outcome] = {}
+    found: dict[tuple[object, ...], CallOutcome] = {}
     for each in outcomes:
         key = each.reply, each.state, each.forms, each.where
         known = found.get(key)
@@ -234,7 +234,7 @@ def general_outcomes(
     call: Call,
     epsilons: EpsilonInterval,
     limits: Limits,
-) -> list[Outcome]:
+) -> list[CallOutcome]:
     """Return the outcomes of any handler, in a state in which all cells have values.
 
     Raises:
@@ -269,7 +269,7 @@ def general_outcomes(
         reply, after = tuple(values[:size]), tuple(values[size:])
         if not handler.is_data and all(value == NOTHING for value in reply):
             raise no_reply(handler, call)
-        outcomes.append(Outcome(probability, reply, after))
+        outcomes.append(CallOutcome(probability, reply, after))
     return outcomes
 
 

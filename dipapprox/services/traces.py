@@ -22,7 +22,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.laws.family import RealFamily
 from dipapprox.limits import Limits
-from dipapprox.services.model import Call, Outcome, Published, State
+from dipapprox.services.model import Call, CallOutcome, Published, State
 from dipapprox.services.publishing import may_show, shown_probability
 from dipapprox.services.ratios import Gain
 from dipapprox.services.system import System
@@ -37,7 +37,7 @@ _CERTAINLY = ExponentialRatio.constant(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SeenCall:
     """A call and what the examiner sees of it.
 
     Attributes:
@@ -51,7 +51,7 @@ class Event:
     reply: Reply | None
 
 
-Trace = tuple[Event, ...]
+Trace = tuple[SeenCall, ...]
 """A course of calls and replies in two runs."""
 
 
@@ -94,7 +94,7 @@ class Runs:
         """Whether replies tell in which state each of the two is."""
         return len(self.first) == 1 == len(self.second)
 
-    def go(self, event: Event) -> None:
+    def go(self, event: SeenCall) -> None:
         """Let both runs answer."""
         self._limits.check()
         ours, theirs = self.orders
@@ -149,7 +149,7 @@ def total_of(belief: Belief) -> ExponentialRatio:
     return total
 
 
-def _probability(outcome: Outcome, reply: Reply | None) -> tuple[int, ExponentialRatio] | None:
+def _probability(outcome: CallOutcome, reply: Reply | None) -> tuple[int, ExponentialRatio] | None:
     """Return the order and probability to show a reply in a certain way; None if it cannot."""
     if reply is None:
         return 0, outcome.probability
@@ -167,8 +167,8 @@ def _probability(outcome: Outcome, reply: Reply | None) -> tuple[int, Exponentia
 
 
 def with_best_replies(
-    events: Sequence[Event], system: System, limits: Limits, runs: Runs | None = None
-) -> tuple[tuple[Event, ...], Runs]:
+    events: Sequence[SeenCall], system: System, limits: Limits, runs: Runs | None = None
+) -> tuple[tuple[SeenCall, ...], Runs]:
     """Fill in the published numbers of replies that tell the two runs apart best.
 
     Args:
@@ -192,7 +192,7 @@ def with_best_replies(
     return tuple(filled), runs
 
 
-def _best_reply(reply: Reply, event: Event, runs: Runs, system: System) -> Reply:
+def _best_reply(reply: Reply, event: SeenCall, runs: Runs, system: System) -> Reply:
     """Choose among the ends, or the means, what tells most."""
     shown = [
         *_alike(runs.first, event.first, reply, system),
@@ -218,7 +218,9 @@ def _best_reply(reply: Reply, event: Event, runs: Runs, system: System) -> Reply
     return best
 
 
-def _alike(belief: Belief, call: Call | None, reply: Reply, system: System) -> Iterator[Outcome]:
+def _alike(
+    belief: Belief, call: Call | None, reply: Reply, system: System
+) -> Iterator[CallOutcome]:
     """Yield outcomes with a reply, but for the numbers of samples."""
     for state in belief:
         for outcome in () if call is None else system.step(state, call):

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from dipapprox.automata.model import Automaton, Sample, Transition
-from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
+from dipapprox.automata.model import Automaton, OutputSample, Transition
+from dipapprox.language.automata import (
+    AutomatonNoise,
+    AutomatonText,
+    Location,
+    StatedTransition,
+    ThresholdTest,
+)
 
 
 def text_of(automaton: Automaton) -> AutomatonText:
@@ -16,19 +22,19 @@ def text_of(automaton: Automaton) -> AutomatonText:
         if state.compared is None or not leaving:
             continue
         steps = tuple(_step(automaton, automaton.transitions[index]) for index in leaving)
-        compared = Noise(state.compared.rate, state.compared.mean)
-        fresh = None if state.fresh is None else Noise(state.fresh.rate, state.fresh.mean)
+        compared = AutomatonNoise(state.compared.rate, state.compared.mean)
+        fresh = None if state.fresh is None else AutomatonNoise(state.fresh.rate, state.fresh.mean)
         locations.append(Location(state.name, state.reads, compared, fresh, steps))
     return AutomatonText(tuple(locations))
 
 
-def _step(automaton: Automaton, transition: Transition) -> Step:
-    atoms = [Atom(name, True) for name in automaton.names(transition.above)]
-    atoms += [Atom(name, False) for name in automaton.names(transition.below)]
+def _step(automaton: Automaton, transition: Transition) -> StatedTransition:
+    atoms = [ThresholdTest(name, True) for name in automaton.names(transition.above)]
+    atoms += [ThresholdTest(name, False) for name in automaton.names(transition.below)]
     output = transition.output
-    return Step(
+    return StatedTransition(
         tuple(atoms),
         automaton.names(transition.assigned),
-        output.value if isinstance(output, Sample) else output,
+        output.value if isinstance(output, OutputSample) else output,
         automaton.states[transition.target].name,
     )

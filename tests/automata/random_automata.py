@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.automata.model import Automaton, Laplace, Sample, State, Transition
+from dipapprox.automata.model import Automaton, ControlState, LaplaceNoise, OutputSample, Transition
 from dipapprox.automata.runs import Run, Segment, dependencies, orders
 from dipapprox.automata.structures import (
     DisclosingCycle,
@@ -43,18 +43,18 @@ def _attempt(
     for state in range(states):
         # The first states assign the variables, so that many automata are initialised.
         reads = chance.random() < (0.3 if state < variables else 0.85)
-        fresh = Laplace(chance.choice(_RATES))
-        noise = Laplace(chance.choice(_RATES), Fraction(chance.randint(-1, 1)))
-        control.append(State(f"q{state}", reads, noise, fresh))
+        fresh = LaplaceNoise(chance.choice(_RATES))
+        noise = LaplaceNoise(chance.choice(_RATES), Fraction(chance.randint(-1, 1)))
+        control.append(ControlState(f"q{state}", reads, noise, fresh))
         free = state < variables or not reads
         guards = [(0, 0)] if free else _guards(chance, variables)
         for number, (above, below) in enumerate(guards):
             assigned = 1 << state if state < variables else 0
             if chance.random() < 0.3:
                 assigned |= 1 << chance.randrange(variables)
-            output: str | Sample = f"o{number}" if distinct else chance.choice(("oa", "ob"))
+            output: str | OutputSample = f"o{number}" if distinct else chance.choice(("oa", "ob"))
             if number == 0 and chance.random() < shown:
-                output = chance.choice((Sample.COMPARED, Sample.FRESH))
+                output = chance.choice((OutputSample.COMPARED, OutputSample.FRESH))
             target = state + 1 if state < variables - 1 else chance.randrange(states)
             transitions.append(Transition(state, above, below, target, output, assigned))
     return Automaton(tuple(f"x{i}" for i in range(variables)), tuple(control), tuple(transitions))
@@ -120,7 +120,9 @@ def structures_in(automaton: Automaton, run: Run) -> Iterator[Structure]:
             found = DisclosingCycle(run, cycle, position)
             if holds(automaton, found):
                 yield found
-    shown = [p for p, t in enumerate(run) if automaton.transitions[t].output is Sample.COMPARED]
+    shown = [
+        p for p, t in enumerate(run) if automaton.transitions[t].output is OutputSample.COMPARED
+    ]
     downs = [(i, j) for i, j in arcs if j < i]
     ups = [(i, j) for i, j in arcs if i < j]
     for first, second in product(cycles, repeat=2):
@@ -210,7 +212,7 @@ def _after(
     found: dict[tuple[int, ...], Fraction] = {}
     for stored, cost in costs.items():
         for shift in (-1, 0, 1):
-            if transition.output is Sample.COMPARED and shift:
+            if transition.output is OutputSample.COMPARED and shift:
                 continue
             fits = all(
                 (not transition.above >> x & 1 or shift <= value)

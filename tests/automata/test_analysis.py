@@ -26,7 +26,7 @@ from dipapprox.automata.shifts import proves, run_cost
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Unfolding, augment
 from dipapprox.automata.validity import outputs_distinguish
-from dipapprox.automata.words import HalfLine, Symbol, WordBound, word_bound, word_rate
+from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, word_bound, word_rate
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from tests.automata import examples
@@ -347,7 +347,7 @@ def test_a_later_output_may_show_a_structure() -> None:
 def test_a_word_of_one_run_has_its_cost_along_the_ray() -> None:
     """SVT: two rounds below, then above; t large enough."""
     svt = augment(automaton(examples.SVT), Limits())
-    word = (Symbol("oin"), Symbol("obot"), Symbol("obot"), Symbol("otop"))
+    word = (SeenSymbol("oin"), SeenSymbol("obot"), SeenSymbol("obot"), SeenSymbol("otop"))
     far = tuple(Fraction(value) for value in (-8, -8, 8))
     near = tuple(value + change for value, change in zip(far, (1, 1, -1), strict=True))
     bound = word_bound(svt, (None, *far), (None, *near), word, Limits())
@@ -363,7 +363,7 @@ def test_min_max_needs_what_is_proved_by_hand(k: int) -> None:
     """Reads (-3, 3, 0, …), loop (-9, -9, 9, 9), out at the top at -20: 1/2 + 1/k."""
     first = [-3, 3, *[0] * (k - 2), -9, -9, 9, 9, -20]
     changes = [-1, 1, *[0] * (k - 2), 1, 1, -1, -1, 1]
-    word = (*[Symbol("oread")] * k, *[Symbol("ocont")] * 4, Symbol("otop"))
+    word = (*[SeenSymbol("oread")] * k, *[SeenSymbol("ocont")] * 4, SeenSymbol("otop"))
     second = tuple(Fraction(a + b) for a, b in zip(first, changes, strict=True))
     found = augment(automaton(examples.k_min_max(k)), Limits())
     bound = word_bound(found, tuple(map(Fraction, first)), second, word, Limits())
@@ -378,11 +378,11 @@ def test_a_run_whose_samples_would_have_to_be_equal_has_no_rate() -> None:
 (q1, 1, 0): if (insample >= x && insample < y) then output onever; goto q2
             elseif (insample >= x && insample >= y) then output oup; goto q2
 """)
-    seen = Symbol("oa"), Symbol("onever")
+    seen = SeenSymbol("oa"), SeenSymbol("onever")
     assert word_rate(found, (None, Fraction(3)), seen, Limits()) is None
     first, second = (None, Fraction(-3)), (None, Fraction(-2))
     assert word_bound(found, first, second, seen, Limits()) is None
-    assert word_rate(found, first, (Symbol("oa"), Symbol("oup")), Limits()) == 3
+    assert word_rate(found, first, (SeenSymbol("oa"), SeenSymbol("oup")), Limits()) == 3
 
 
 def unfolded(text: str) -> Unfolding:
@@ -395,7 +395,7 @@ def test_rates_of_real_outputs() -> None:
     assert word_rate(found, (Fraction(1),), seen, Limits()) == 2 * (4 - 2)
     assert word_rate(found, (Fraction(7),), seen, Limits()) == 0
     assert word_rate(found, (None,), seen, Limits()) is None
-    assert word_rate(found, (Fraction(1),), (Symbol("oa"),), Limits()) is None
+    assert word_rate(found, (Fraction(1),), (SeenSymbol("oa"),), Limits()) is None
     compared = unfolded("(q1, 1/3, 5): output insample; goto q2")
     assert word_rate(compared, (Fraction(1),), seen, Limits()) == 0
     assert word_rate(compared, (Fraction(-4),), seen, Limits()) == 1

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dipapprox.automata.model import Automaton, Laplace, Sample
-from dipapprox.automata.optimum import ClosedFamily, Search, search
+from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample
+from dipapprox.automata.optimum import ClosedFamily, OptimumFound, search
 from dipapprox.automata.paths import exact_structures
 from dipapprox.automata.runs import Run, dependencies, run_of
 from dipapprox.automata.shifts import Changes, proves, run_cost
@@ -39,7 +39,7 @@ def is_well_formed(found: Automaton) -> bool:
     return next(exact_structures(whole, Limits()), None) is None
 
 
-def budget_of(graph: Unfolding) -> Search:
+def budget_of(graph: Unfolding) -> OptimumFound:
     return search(graph, fallback_weight(graph).value, Limits())
 
 
@@ -102,7 +102,7 @@ def cost_by_linear_programme(found: Automaton, run: Run, changes: Changes) -> fl
             row[j], row[size + j] = sign, -1
             rows.append(row)
             bounds_of_rows.append(float(sign * change))
-    shown = [t.output is Sample.COMPARED for t in transitions]
+    shown = [t.output is OutputSample.COMPARED for t in transitions]
     bounds = [(0, 0) if seen else (-2, 2) for seen in shown] + [(0, None)] * size
     result = linprog([0.0] * size + rates, A_ub=rows, b_ub=bounds_of_rows, bounds=bounds)
     fresh = sum(found.fresh_cost(t) * abs(c) for t, c in zip(transitions, changes, strict=True))
@@ -129,7 +129,9 @@ def test_costs_of_runs_are_those_of_the_linear_programme(seed: int) -> None:
         )
         assert paid == cost.value
         assert not any(
-            s for t, s in zip(transitions, cost.shift, strict=True) if t.output is Sample.COMPARED
+            s
+            for t, s in zip(transitions, cost.shift, strict=True)
+            if t.output is OutputSample.COMPARED
         )
 
 
@@ -273,7 +275,7 @@ def is_closed(graph: Unfolding, family: ClosedFamily) -> bool:
         transition = graph.transition(index)
         before, after = family.live[edge.source], family.live[edge.target]
         rate = automaton.rate(transition)
-        shown = transition.output is Sample.COMPARED
+        shown = transition.output is OutputSample.COMPARED
         for change in (1, -1) if automaton.reads(transition) else (0,):
             for pair in by_node.get(edge.source, []):
                 new: list[dict[int, Fraction]] = []
@@ -347,7 +349,7 @@ def test_budgets_scale_with_the_rates(factor: Fraction) -> None:
             assert other.family.value == factor * one.family.value
 
 
-def _scaled(noise: Laplace | None, factor: Fraction) -> Laplace | None:
+def _scaled(noise: LaplaceNoise | None, factor: Fraction) -> LaplaceNoise | None:
     return None if noise is None else replace(noise, rate=noise.rate * factor)
 
 

@@ -18,7 +18,7 @@ from dipapprox.automata.optimum import search
 from dipapprox.automata.runs import Run, dependencies, orders
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.unfolding import augment, quotient
-from dipapprox.automata.words import Symbol, word_bound
+from dipapprox.automata.words import SeenSymbol, word_bound
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from tests.automata.running_extremes import random_extremes
@@ -49,7 +49,7 @@ def test_no_word_loses_more_than_its_cells_cost() -> None:
                 if not whole.leaving[node]:
                     break
                 edge = chance.choice(whole.leaving[node])
-                word.append(Symbol(str(whole.transition(edge).output)))
+                word.append(SeenSymbol(str(whole.transition(edge).output)))
                 reads = each.reads(whole.transition(edge))
                 value = Fraction(chance.choice((-9, -6, -3, -1, 0, 1, 3, 6, 9)))
                 first.append(value if reads else None)

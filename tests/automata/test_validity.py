@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.automata.description import automaton_of, load_automaton
-from dipapprox.automata.model import Automaton, Sample, members
+from dipapprox.automata.model import Automaton, OutputSample, members
 from dipapprox.automata.validity import gaps, outputs_distinguish
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.dipa import parse_dipa
@@ -37,7 +37,7 @@ def test_masks_and_numbers_of_an_automaton() -> None:
     assert [state.reads for state in found.states] == [False, False, True, False]
     inside, over = found.transitions[2:]
     assert (inside.above, inside.below, inside.output) == (0b01, 0b10, "ocont")
-    assert (over.above, over.below, over.output) == (0b11, 0, Sample.FRESH)
+    assert (over.above, over.below, over.output) == (0b11, 0, OutputSample.FRESH)
     assert found.guard_text(inside) == "insample >= low && insample < high"
     assert found.fresh_cost(over) == found.rate(over)
     assert not found.fresh_cost(inside)

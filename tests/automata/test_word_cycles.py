@@ -21,7 +21,7 @@ from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.automata import machines_of
-from dipapprox.proof_steps.budgets import Bounds, endless, replayed
+from dipapprox.proof_steps.budgets import BudgetBounds, endless, replayed
 from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.proofs.replayed import proved
@@ -138,7 +138,7 @@ def test_that_stops_are_seen_proves_nothing_against_who_does_not_see_them() -> N
     for claim in ({"verdict": "Not_DP", "budget": None}, {"verdict": "DP", "at least": "1"}):
         machines = list(machines_of(automaton, False, claim))
         assert [each["published"]["ends"] for each in machines] == [False, False]
-    written, _ = replayed(automaton, False, Bounds(Fraction(8), Fraction(8), None), Limits())
+    written, _ = replayed(automaton, False, BudgetBounds(Fraction(8), Fraction(8), None), Limits())
     assert written.claim["budget"] == 8
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dipapprox.experiments.sweep.case import Case
 from dipapprox.experiments.sweep.execution import run_case
-from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
+from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram
 from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP, load
 from dipapprox.privacy.selection import widening_by_pairs
@@ -107,7 +107,7 @@ def test_certificates_and_sweeps_know_the_pairs(folder: Path) -> None:
     assert check(written.read_text()).outcome is Outcome.CONFIRMED
     case = Case(
         "verify",
-        ProgramFile("svt.dip", DIP, DIP_TEXT),
+        NamedProgram("svt.dip", DIP, DIP_TEXT),
         {},
         {"eps": "1/2", "eps_prv": "1/8", "delta": "1/100", "pairs": str(folder / "pairs.json")},
         CaseLimits(Fraction(60), 1000),

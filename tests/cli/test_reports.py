@@ -20,7 +20,7 @@ from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.masses import OutputProbability
 from dipapprox.privacy.probabilities import OutputDistribution
 from dipapprox.privacy.run import Run
-from dipapprox.privacy.scope import Scope
+from dipapprox.privacy.scope import AnswerScope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
 from tests.cli.running import run
 
@@ -62,7 +62,7 @@ def verdict(answer: Answer, reason: str | None = None, witness: Witness | None =
             parameters={"N": Fraction(2), "s": Fraction(4, 3)},
             inputs=INPUTS,
             output_cells=OUTPUTS,
-            scope=Scope("q[1..2] in {0, 1}", "adjacent linf 1", False, None),
+            scope=AnswerScope("q[1..2] in {0, 1}", "adjacent linf 1", False, None),
             pairs=12,
             outputs=3,
             final_states=1,

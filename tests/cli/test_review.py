@@ -17,7 +17,7 @@ from dipapprox.cli import review
 from dipapprox.privacy.charts import Curve
 from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.page import Listing, Signed, page
+from dipapprox.privacy.page import Listing, WrittenCertificate, page
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.verify import Verify
@@ -241,7 +241,7 @@ def test_names_are_no_markup() -> None:
         wrong, wrong, Tone.FAILS, ((wrong, wrong),), (Table(wrong, (wrong,), ((wrong,),)), wrong)
     )
     listings = [Listing(wrong, "dpg", f"# {wrong}\n"), Listing(wrong, "toml", wrong)]
-    text = page(description, (), listings, Signed(wrong, wrong), "1.0")
+    text = page(description, (), listings, WrittenCertificate(wrong, wrong), "1.0")
     assert "".join(parsed(text).words).count(wrong) >= 12
 
 

@@ -12,18 +12,18 @@ from rich.console import Console
 from dipapprox.cli.sweep_report import summary_report
 from dipapprox.experiments.sweep.case import cases_of, record
 from dipapprox.experiments.sweep.execution import run_case
-from dipapprox.experiments.sweep.lines import Answer, Line, read_line
+from dipapprox.experiments.sweep.lines import FinishedCase, RecordedAnswer, read_line
 from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import groups_of
 
 
-def grid(across: int, down: int) -> Iterator[Line]:
+def grid(across: int, down: int) -> Iterator[FinishedCase]:
     """A grid over eps (down) and delta (across), all DP."""
     for eps in range(1, down + 1):
         for delta in range(across):
             asked = {"eps": str(eps), "delta": f"{delta}/100"}
-            answer = Answer(verdict="DP", delta_enclosure=("0", "0"))
-            yield Line("key", "verify", "p.dpg", {}, answer, None, 0.25, asked)
+            answer = RecordedAnswer(verdict="DP", delta_enclosure=("0", "0"))
+            yield FinishedCase("key", "verify", "p.dpg", {}, answer, None, 0.25, asked)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from scipy import optimize, special
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.composition.accountant import Answer, Composition
+from dipapprox.composition.accountant import Composition, CompositionAnswer
 from dipapprox.composition.exact_profiles import exact_profile
 from dipapprox.composition.mechanisms import (
     Adjacency,
@@ -28,7 +28,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.privacy.compositions.programs import hull
@@ -39,18 +39,20 @@ DELTA = F(1, 10**5)
 SAMPLED = Subsampled(Gaussian(F(1), F(1)), F(1, 100))
 
 
-def cost(*runs: tuple[Mechanism, int], delta: Fraction = DELTA, width: str = "0.001") -> Answer:
-    composition = Composition(tuple(Run(*run) for run in runs))
+def cost(
+    *runs: tuple[Mechanism, int], delta: Fraction = DELTA, width: str = "0.001"
+) -> CompositionAnswer:
+    composition = Composition(tuple(RepeatedRun(*run) for run in runs))
     return composition.epsilon(delta, F(width), Limits())
 
 
-def ends(answer: Answer) -> tuple[float, float]:
+def ends(answer: CompositionAnswer) -> tuple[float, float]:
     (bounds,) = answer.bounds
     assert bounds.lower is not None and bounds.upper is not None
     return float(bounds.lower), float(bounds.upper)
 
 
-def holds(answer: Answer, true: float, width: float, slack: float = 1e-12) -> None:
+def holds(answer: CompositionAnswer, true: float, width: float, slack: float = 1e-12) -> None:
     low, high = ends(answer)
     assert low - slack <= true <= high + slack
     assert high - low <= width and answer.reason is None
@@ -70,7 +72,7 @@ def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
     holds(cost((Gaussian(F(1), F(sigma)), times), width=width), true, float(width), 1e-9)
     if times > 10**4:
         return
-    composition = Composition((Run(Gaussian(F(1), F(sigma)), times),))
+    composition = Composition((RepeatedRun(Gaussian(F(1), F(sigma)), times),))
     answer = composition.delta([F(1), F(2)], F(1, 10**6), Limits())
     for budget, bounds in zip((1, 2), answer.bounds, strict=True):
         assert bounds.lower is not None and bounds.upper is not None
@@ -82,7 +84,7 @@ def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
 @pytest.mark.parametrize("times", [1, 7, 200])
 def test_randomised_response_is_a_binomial_sum(times: int) -> None:
     """With rational e^ε the sum is exact, and so is the grid."""
-    composition = Composition((Run(RandomisedResponse(F(3, 4)), times),))
+    composition = Composition((RepeatedRun(RandomisedResponse(F(3, 4)), times),))
     width = F(1, 10**25)
     answer = composition.delta([F(0)], width, Limits())
     true = sum(
@@ -105,7 +107,7 @@ def test_geometric_noise_is_a_lattice_sum() -> None:
             for b, q in one.items():
                 after[a + b] = after.get(a + b, 0.0) + p * q
         total = after
-    composition = Composition((Run(DiscreteLaplace(3, F(2)), 20),))
+    composition = Composition((RepeatedRun(DiscreteLaplace(3, F(2)), 20),))
     answer = composition.delta([F(1), F(25, 2)], F(1, 10**15), Limits())
     for budget, bounds in zip((1, 12.5), answer.bounds, strict=True):
         true = sum(p * max(1 - exp(budget - loss / 2), 0.0) for loss, p in total.items())
@@ -195,7 +197,7 @@ def test_several_worst_pairs_are_chosen_by_what_came_before() -> None:
         (truths[1], (program, 2), (response, 1)),
         (truths[1], (program, 1), (response, 1), (program, 1)),
     ):
-        composition = Composition(tuple(Run(*entry) for entry in entries))
+        composition = Composition(tuple(RepeatedRun(*entry) for entry in entries))
         budget = F("0.693147180559945")
         (bounds,) = composition.delta([budget], F(1, 100), Limits()).bounds
         assert bounds.lower is not None and bounds.upper is not None
@@ -318,7 +320,7 @@ def test_losses_of_no_common_measure_are_grouped() -> None:
     answer = cost((one, 100), width="0.01")
     low, high = ends(answer)
     assert high - low <= 0.01 and answer.atoms < 20_000 and answer.reason is None
-    composition = Composition((Run(one, 7),))
+    composition = Composition((RepeatedRun(one, 7),))
     exact, budget = exact_profile(composition, Limits()), F("0.4054651")
     (bounds,) = composition.delta([budget], F(1, 10**5), Limits()).bounds
     assert exact is not None and bounds.lower is not None and bounds.upper is not None
@@ -353,7 +355,7 @@ def gaussian_cost(shift: float, delta: float) -> float:
 
 
 def test_limits_leave_what_is_known() -> None:
-    composition = Composition((Run(SAMPLED, 1000),))
+    composition = Composition((RepeatedRun(SAMPLED, 1000),))
     answer = composition.epsilon(DELTA, F(1, 10**9), Limits(atoms=8_000))
     low, high = ends(answer)
     assert 1.6 < low <= 1.8282368 and 1.8282368 <= high < 1.9
@@ -365,11 +367,11 @@ def test_limits_leave_what_is_known() -> None:
 
 def test_what_cannot_be_composed_is_refused() -> None:
     with pytest.raises(UserError, match="different adjacencies: add/remove and substitution"):
-        Composition((Run(SAMPLED), Run(RandomisedResponse(F(3, 4)))))
+        Composition((RepeatedRun(SAMPLED), RepeatedRun(RandomisedResponse(F(3, 4)))))
     with pytest.raises(UserError, match="needs a run"):
         Composition(())
     with pytest.raises(UserError, match="times must be"):
-        Run(SAMPLED, 0)
+        RepeatedRun(SAMPLED, 0)
     with pytest.raises(UserError, match="delta must be"):
         cost((SAMPLED, 1), delta=F(0))
     with pytest.raises(UserError, match="width must be > 0"):
@@ -378,7 +380,7 @@ def test_what_cannot_be_composed_is_refused() -> None:
 
 def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
     """Where nothing attains the upper end, that is said as well."""
-    composition = Composition((Run(ConcentratedStatement(F(1, 8)), 30),))
+    composition = Composition((RepeatedRun(ConcentratedStatement(F(1, 8)), 30),))
     answer = composition.epsilon(DELTA, F(1, 10**6), Limits(atoms=100))
     assert answer.reason is not None and answer.reason.startswith("atom limit: ")
     assert answer.reason.endswith("; no pair is known that attains the upper end")

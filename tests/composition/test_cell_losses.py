@@ -14,7 +14,7 @@ from scipy.stats import laplace, norm
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.cell_losses import CellLosses, losses_of_cells
-from dipapprox.composition.grid import Step
+from dipapprox.composition.grid import GridStep
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.reading import deltas
 from dipapprox.events.event import Event, Marginal, Part
@@ -50,7 +50,7 @@ def cut(first: Marginal, second: Marginal, spread: float) -> Discretised:
 
 
 def on_grid(cells: Cells, step: F) -> CellLosses:
-    found = losses_of_cells(cells, Step(step), 80, 2**20, Limits())
+    found = losses_of_cells(cells, GridStep(step), 80, 2**20, Limits())
     assert isinstance(found, CellLosses)
     return found
 
@@ -88,7 +88,7 @@ def test_cells_have_the_masses_and_ratios_of_their_densities(family: Family, law
 def test_losses_bound_the_profile_from_both_sides(family: Family, step: F) -> None:
     found = on_grid(cut(number(family, 0), number(family, 1), float(step) / 2).cells, step)
     budgets = [F(k, 7) for k in range(8)]
-    upper, lower = (deltas(each, Step(step), budgets) for each in (found.above, found.below))
+    upper, lower = (deltas(each, GridStep(step), budgets) for each in (found.above, found.below))
     for budget, low, high in zip(budgets, lower, upper, strict=True):
         e = float(budget)
         if family is GAUSS:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.exact_profiles import Line, exact_profile
+from dipapprox.composition.exact_profiles import ProfileLine, exact_profile
 from dipapprox.composition.mechanisms import Atoms, Gaussian, Mechanism, RandomisedResponse
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 
@@ -26,10 +26,10 @@ SKEWED = Atoms(
 
 
 def runs(*entries: tuple[Mechanism, int]) -> Composition:
-    return Composition(tuple(Run(*entry) for entry in entries))
+    return Composition(tuple(RepeatedRun(*entry) for entry in entries))
 
 
-def value(line: Line, alpha: Fraction) -> Fraction:
+def value(line: ProfileLine, alpha: Fraction) -> Fraction:
     assert line.rational is not None
     constant, factor = line.rational
     return constant - alpha * factor
@@ -41,13 +41,17 @@ def test_binomial_sums_for_every_budget(times: int) -> None:
     profile = exact_profile(runs((RandomisedResponse(F(3, 4)), times)), Limits())
     assert profile is not None
     pieces = profile.pieces()
-    assert pieces is not None and pieces[-1].below is None and pieces[-1].line == Line(F(0), F(0))
+    assert (
+        pieces is not None
+        and pieces[-1].below is None
+        and pieces[-1].line == ProfileLine(F(0), F(0))
+    )
     start = F(1)
     for piece, after in zip(pieces, [*pieces[1:], None], strict=True):
         counted = [k for k in range(times + 1) if F(3) ** (times - 2 * k) > start]
         constant = sum((comb(times, k) * F(3) ** (times - k) for k in counted), F(0)) / 4**times
         factor = sum((comb(times, k) * F(3) ** k for k in counted), F(0)) / 4**times
-        assert piece.line == Line(constant, factor)
+        assert piece.line == ProfileLine(constant, factor)
         if piece.below is not None:
             end = piece.below.factor
             inside = F(log((start + end) / 2)).limit_denominator(10**6)

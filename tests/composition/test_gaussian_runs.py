@@ -11,7 +11,7 @@ from dipapprox import Answer
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.gaussian_runs import gaussian_runs
 from dipapprox.composition.mechanisms import Gaussian, Laplace, Subsampled
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.limits import Limits
 
 
@@ -54,7 +54,7 @@ def test_shifts_add_up_as_squares() -> None:
 
 
 def test_grids_say_the_same() -> None:
-    given = (Run(Gaussian(F(1), F(4)), 10), Run(Gaussian(F(1), F(3)), 2))
+    given = (RepeatedRun(Gaussian(F(1), F(4)), 10), RepeatedRun(Gaussian(F(1), F(3)), 2))
     closed, grid = gaussian_runs(given), Composition(given)
     assert closed is not None
     width, limits = F(1, 1000), Limits()
@@ -62,5 +62,5 @@ def test_grids_say_the_same() -> None:
     (theirs,) = grid.epsilon(F(1, 10**6), width, limits).bounds
     assert mine.lower is not None and theirs.upper is not None and mine.upper is not None
     assert theirs.lower is not None and theirs.lower <= mine.lower <= mine.upper <= theirs.upper
-    assert gaussian_runs((*given, Run(Laplace(F(1), F(1))))) is None
-    assert gaussian_runs((Run(Subsampled(Gaussian(F(1), F(1)), F(1, 2))),)) is None
+    assert gaussian_runs((*given, RepeatedRun(Laplace(F(1), F(1))))) is None
+    assert gaussian_runs((RepeatedRun(Subsampled(Gaussian(F(1), F(1)), F(1, 2))),)) is None

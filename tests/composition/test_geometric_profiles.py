@@ -14,7 +14,7 @@ import dipapprox
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.exact_profiles import exact_profile
 from dipapprox.composition.mechanisms import DiscreteLaplace, Laplace
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 
@@ -23,7 +23,7 @@ F = Fraction
 
 def runs(*entries: tuple[int, Fraction, int]) -> Composition:
     return Composition(
-        tuple(Run(DiscreteLaplace(width, scale), times) for width, scale, times in entries)
+        tuple(RepeatedRun(DiscreteLaplace(width, scale), times) for width, scale, times in entries)
     )
 
 
@@ -145,7 +145,7 @@ def test_curves_are_exact_too() -> None:
 
 
 def test_what_has_no_exact_profile() -> None:
-    assert exact_profile(Composition((Run(Laplace(F(1), F(1))),)), Limits()) is None
+    assert exact_profile(Composition((RepeatedRun(Laplace(F(1), F(1))),)), Limits()) is None
     assert exact_profile(runs((1, F(1), 513)), Limits()) is None
     assert exact_profile(runs((1, F(7), 40), (1, F(11), 40)), Limits()) is None
     long = exact_profile(runs((1, F(1), 65)), Limits())

@@ -14,11 +14,11 @@ from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.discretise import from_above, from_below
-from dipapprox.composition.grid import Knot, Step, between, choose_knots, knot_at
+from dipapprox.composition.grid import GridStep, Knot, between, choose_knots, knot_at
 from dipapprox.composition.losses import (
+    BoundSide,
     Cuts,
     LossDistribution,
-    Side,
     composed,
     loss_distribution,
     power,
@@ -30,14 +30,14 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
     Subsampled,
 )
-from dipapprox.composition.pieces import Run
-from dipapprox.composition.profile import Ends, Point
+from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.profile import Ends, ProfilePoint
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
 F = Fraction
-THREE = Step(F(1), F(3))
+THREE = GridStep(F(1), F(3))
 """e^loss is a power of 3: all H are rational."""
 
 
@@ -53,9 +53,9 @@ def stands_for(losses: LossDistribution, alpha: Fraction) -> Fraction:
     return exact(masses, losses.infinite * unit, alpha)
 
 
-def response(side: Side, bits: int) -> LossDistribution:
+def response(side: BoundSide, bits: int) -> LossDistribution:
     """Randomised response that is true with probability 3/4."""
-    up = side is Side.ABOVE
+    up = side is BoundSide.ABOVE
     true, false = ((-(-(p << bits) // 4) if up else (p << bits) // 4) for p in (3, 1))
     return loss_distribution(-2, [false, 0, true], 0, bits, side)
 
@@ -78,7 +78,9 @@ ALPHAS = [F(1), F(2), F(3), F(50), F(3) ** 9]
 @pytest.mark.parametrize("cut", [F(0), F(1, 2**20)])
 def test_powers_bound_binomial_sums(times: int, cut: Fraction) -> None:
     for bits in (30, 100):
-        above, below = (power(response(side, bits), times, Cuts(cut), Limits()) for side in Side)
+        above, below = (
+            power(response(side, bits), times, Cuts(cut), Limits()) for side in BoundSide
+        )
         for alpha in ALPHAS:
             true = truth(times, alpha)
             gap = 60 * (F(1, 2**bits) + cut) * times * times
@@ -97,24 +99,24 @@ def test_every_rounding_of_ten_thousand_runs_is_to_the_safe_side() -> None:
     true = F(count, 4**times)
     (above,), (below,) = (
         deltas(power(response(side, bits), times, Cuts(F(0)), Limits()), THREE, [F(0)])
-        for side in Side
+        for side in BoundSide
     )
     assert below < true < above
     assert above - true < F(1, 2**20) and true - below < F(1, 2**20)
     # H(0) is all mass: 1 in truth.
     for times in (2, 3, 5):
-        assert power(response(Side.ABOVE, 3), times, Cuts(F(0)), Limits()).total >= 8
-        assert power(response(Side.BELOW, 3), times, Cuts(F(0)), Limits()).total <= 8
+        assert power(response(BoundSide.ABOVE, 3), times, Cuts(F(0)), Limits()).total >= 8
+        assert power(response(BoundSide.BELOW, 3), times, Cuts(F(0)), Limits()).total <= 8
 
 
 masses = st.lists(st.integers(0, 40), min_size=1, max_size=7)
 infinite = st.integers(0, 9)
-sides = st.sampled_from(Side)
+sides = st.sampled_from(BoundSide)
 
 
 @given(masses, infinite, masses, infinite, st.integers(-4, 4), st.integers(0, 30), sides)
 def test_products(
-    one: list[int], p: int, two: list[int], q: int, start: int, cut: int, side: Side
+    one: list[int], p: int, two: list[int], q: int, start: int, cut: int, side: BoundSide
 ) -> None:
     """Against the double sum, with and without cuts; order does not matter."""
     bits = 6
@@ -129,7 +131,7 @@ def test_products(
     product = composed(first, second, cut, Limits())
     for alpha in (F(1, 5), *ALPHAS):
         true, found = exact(exactly, never, alpha), stands_for(product, alpha)
-        assert found >= true if side is Side.ABOVE else found <= true
+        assert found >= true if side is BoundSide.ABOVE else found <= true
         slack = F(len(exactly) + 1 + 2 * cut, 64)
         assert abs(found - true) <= slack
     if not cut:
@@ -137,7 +139,7 @@ def test_products(
 
 
 @given(masses, infinite, st.integers(-6, 3), sides)
-def test_readings(values: list[int], infinite: int, start: int, side: Side) -> None:
+def test_readings(values: list[int], infinite: int, start: int, side: BoundSide) -> None:
     """H at rational factors, and the least ε for the δ that H has there."""
     losses = loss_distribution(2 * start, list(values), infinite, 6, side)
     budgets = [F(0), F(1, 3), F(11, 10), F(5), F(40)]
@@ -154,7 +156,7 @@ def test_readings(values: list[int], infinite: int, start: int, side: Side) -> N
         elif delta <= 1:
             (back,) = deltas(losses, THREE, [epsilon])
             assert abs(back - delta) < F(1, 2**30) or (epsilon == 0 and back <= delta)
-            if side is Side.ABOVE:
+            if side is BoundSide.ABOVE:
                 assert back <= delta + F(1, 2**30)
     aim = F(infinite, 64)
     assert least_epsilon(losses, THREE, aim) is not None
@@ -163,18 +165,18 @@ def test_readings(values: list[int], infinite: int, start: int, side: Side) -> N
 
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=30), sides)
-def test_sums_of_q_masses_are_rounded_to_the_safe_side(values: list[int], side: Side) -> None:
+def test_sums_of_q_masses_are_rounded_to_the_safe_side(values: list[int], side: BoundSide) -> None:
     """At α = 1, where H is rational; a third is no binary fraction, so that all is rounded."""
     losses = loss_distribution(2, list(values), 1, 6, side)
     (found,) = deltas(losses, THREE, [F(0)])
     true = stands_for(losses, F(1))
-    assert found > true if side is Side.ABOVE else found < true
+    assert found > true if side is BoundSide.ABOVE else found < true
     assert abs(found - true) < F(1, 2**20)
 
 
 @pytest.mark.parametrize("bits", [3, 8, 20])
 def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits: int) -> None:
-    step, slip = Step(F(1, 4)), F(1, 2**60)
+    step, slip = GridStep(F(1, 4)), F(1, 2**60)
     with precision(160):
         profile = profile_of(Gaussian(F(1), F(1)), 160)
         knots = choose_knots(profile, step, 2.0**-40, 2.0**-20, Limits())
@@ -191,7 +193,7 @@ def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits: int) -> None:
 
 def test_mass_at_infinity_is_rounded_to_the_safe_side() -> None:
     """A third is no binary fraction."""
-    step, bits, third = Step(F(1)), 5, F(1, 3)
+    step, bits, third = GridStep(F(1)), 5, F(1, 3)
     with precision(100):
         profile = profile_of(ApproximateStatement(F(1), third), 100)
         knots = choose_knots(profile, step, 2.0**-40, 2.0**-20, Limits())
@@ -204,9 +206,9 @@ def test_mass_at_infinity_is_rounded_to_the_safe_side() -> None:
 
 def test_doubt_of_a_profile_counts() -> None:
     """Ends of balls are rounded, not their middles."""
-    step = Step(F(1))
+    step = GridStep(F(1))
     with precision(64):
-        wide = Point(arb("0.5", "0.1"), arb("0.5", "0.1"), arb("0.25", "0.1"))
+        wide = ProfilePoint(arb("0.5", "0.1"), arb("0.5", "0.1"), arb("0.25", "0.1"))
         above = from_above([Knot(0, arb(1), wide)], 20, 0, Limits())
         ends = Ends(arb("0.5", "0.1"), arb(0))
         below = from_below(
@@ -229,7 +231,7 @@ def test_any_lines_give_lower_bounds(
     mechanism: Mechanism, parts: int, bits: int, slip: Fraction, places: set[int]
 ) -> None:
     """However far apart they are, and with debts that greater losses pay."""
-    step = Step(F(parts, 13))
+    step = GridStep(F(parts, 13))
     with precision(160):
         profile = profile_of(mechanism, 160)
         knots = [knot_at(profile, step, place) for place in sorted(places)]
@@ -241,11 +243,11 @@ def test_any_lines_give_lower_bounds(
             assert not to_ball(least) > truth.upper()
 
 
-@pytest.mark.parametrize("side", Side)
-def test_what_is_read_is_on_the_safe_side_of_many_digits(side: Side) -> None:
+@pytest.mark.parametrize("side", BoundSide)
+def test_what_is_read_is_on_the_safe_side_of_many_digits(side: BoundSide) -> None:
     """Ends of enclosures are told apart where they are far narrower than the unit."""
     losses = loss_distribution(0, [7, 11, 13, 17], 3, 6, side)
-    step, up = Step(F(1, 3)), side is Side.ABOVE
+    step, up = GridStep(F(1, 3)), side is BoundSide.ABOVE
 
     def exactly(budget: Fraction) -> arb:
         inner = (
@@ -283,20 +285,20 @@ def test_profiles_of_one_run_are_read_on_the_safe_side() -> None:
 
 def test_limits_are_kept() -> None:
     with pytest.raises(LimitReached, match="more than 100 losses"):
-        power(response(Side.ABOVE, 50), 1000, Cuts(F(0)), Limits(atoms=100))
+        power(response(BoundSide.ABOVE, 50), 1000, Cuts(F(0)), Limits(atoms=100))
     with pytest.raises(LimitReached, match="time limit"):
-        power(response(Side.ABOVE, 50), 1000, Cuts(F(0)), Limits(seconds=0, started=0.0))
+        power(response(BoundSide.ABOVE, 50), 1000, Cuts(F(0)), Limits(seconds=0, started=0.0))
 
 
 def test_steps_so_wide_that_nothing_is_left_of_the_other_masses() -> None:
     """e^-step is 0 in whole numbers: what is above δ is read off the masses alone."""
-    wide = Step(F(1000))
-    for side in Side:
+    wide = GridStep(F(1000))
+    for side in BoundSide:
         losses = loss_distribution(0, [1, 0, 3], 1, 3, side)
         for delta in (F(1, 8), F(1, 4), F(3, 8)):
             found = least_epsilon(losses, wide, delta)
             assert found is not None and 0 <= found <= 2000
-            if side is Side.ABOVE:
+            if side is BoundSide.ABOVE:
                 assert deltas(losses, wide, [found])[0] <= delta + F(1, 10**9)
         empty = loss_distribution(0, [0, 0, 0], 1, 3, side)
         assert least_epsilon(empty, wide, F(1, 4)) == 0
@@ -304,14 +306,14 @@ def test_steps_so_wide_that_nothing_is_left_of_the_other_masses() -> None:
 
 def test_masses_below_a_unit_are_rounded_up() -> None:
     """A product of one unit by one unit is less than a unit: from above it is one, not none."""
-    tiny = loss_distribution(0, [1], 0, 10, Side.ABOVE)
+    tiny = loss_distribution(0, [1], 0, 10, BoundSide.ABOVE)
     assert composed(tiny, tiny, 0, Limits()).masses() == [1]
-    uneven = loss_distribution(0, [5, 0, 1], 0, 10, Side.ABOVE)
-    other = loss_distribution(0, [1024], 0, 10, Side.ABOVE)
+    uneven = loss_distribution(0, [5, 0, 1], 0, 10, BoundSide.ABOVE)
+    other = loss_distribution(0, [1024], 0, 10, BoundSide.ABOVE)
     assert composed(uneven, other, 0, Limits()).masses() == [5, 0, 1]
 
 
 def test_losses_far_apart_are_counted_before_they_are_kept() -> None:
-    runs = (Run(Subsampled(Gaussian(F(1), F(1, 10**4)), F(1, 2)), 2),)
+    runs = (RepeatedRun(Subsampled(Gaussian(F(1), F(1, 10**4)), F(1, 2)), 2),)
     found = Composition(runs).epsilon(F(1, 10**5), F(1, 1000), Limits())
     assert found.reason is not None and found.reason.startswith("atom limit")

@@ -19,7 +19,7 @@ import pytest
 
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Gaussian, Laplace, Mechanism, Subsampled
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.limits import Limits
 
 F = Fraction
@@ -58,7 +58,7 @@ def test_intervals_lie_between_their_bounds(
     given: dict[str, float],
     ends: tuple[float, float],
 ) -> None:
-    runs = Composition((Run(mechanism, times),))
+    runs = Composition((RepeatedRun(mechanism, times),))
     (found,) = runs.epsilon(F(1, 10**5), F(1, 1000), Limits()).bounds
     assert found.lower is not None and found.upper is not None and found.width is not None
     assert found.width <= F(1, 1000)

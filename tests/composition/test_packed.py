@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.composition.grid import Step
-from dipapprox.composition.losses import Cuts, Side, loss_distribution, power
-from dipapprox.composition.packed import Falling, Row, divided, product, row_of
+from dipapprox.composition.grid import GridStep
+from dipapprox.composition.losses import BoundSide, Cuts, loss_distribution, power
+from dipapprox.composition.packed import Falling, PackedRow, divided, product, row_of
 from dipapprox.composition.reading import deltas
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -72,20 +72,22 @@ def test_bounds_that_fall() -> None:
     assert row.first_below(0, Falling(3.0, 0.0)) == (20, 20)  # ln 20 < 3 < ln 21
     assert row.first_below(30, Falling(3.0, 0.0)) == (30, 30)
     assert row.first_below(0, Falling(3.0, 0.1))[0] == 8  # ln 8 + 0.8 < 3 < ln 9 + 0.9
-    assert Row(row.number, 0, 16).first_below(5) == (0, 0)
+    assert PackedRow(row.number, 0, 16).first_below(5) == (0, 0)
 
 
-@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("side", BoundSide)
 @pytest.mark.parametrize(("growth", "place"), [(0.5, 20.0), (1.0, 0.0), (3.0, 400.0), (0.1, 1e6)])
-def test_whatever_is_cut_off_is_on_the_safe_side(side: Side, growth: float, place: float) -> None:
+def test_whatever_is_cut_off_is_on_the_safe_side(
+    side: BoundSide, growth: float, place: float
+) -> None:
     """Cuts at the low end are guesses: right ones cost nothing, wrong ones only tightness."""
-    times, bits, up = 60, 60, side is Side.ABOVE
+    times, bits, up = 60, 60, side is BoundSide.ABOVE
     true, false = ((-(-(p << bits) // 4) if up else (p << bits) // 4) for p in (3, 1))
     one = loss_distribution(-2, [false, 0, true], 0, bits, side)
     cuts = Cuts(F(1, 2**40), growth, place)
     found = power(one, times, cuts, Limits())
     budgets = [F(k, 3) for k in range(0, 80, 5)]
-    for budget, delta in zip(budgets, deltas(found, Step(F(1), F(3)), budgets), strict=True):
+    for budget, delta in zip(budgets, deltas(found, GridStep(F(1), F(3)), budgets), strict=True):
         exact = 0.0
         for lies in range(times + 1):
             odds = F(3) ** (times - 2 * lies)

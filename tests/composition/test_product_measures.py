@@ -13,7 +13,7 @@ from scipy.stats import norm
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.cell_losses import losses_of_cells
-from dipapprox.composition.grid import Step
+from dipapprox.composition.grid import GridStep
 from dipapprox.composition.pair_products import slacks
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.events.canonical import canonical
@@ -206,6 +206,6 @@ def test_errors_of_products_grow_with_their_masses(times: int) -> None:
 def test_cells_may_have_more_than_all() -> None:
     many = np.array([1.25]), np.array([1.25])
     cells = Cells(many, many, np.array([1.0]), np.array([1.0]))
-    found = losses_of_cells(cells, Step(F(1, 8)), 40, 0, Limits())
+    found = losses_of_cells(cells, GridStep(F(1, 8)), 40, 0, Limits())
     assert not isinstance(found, NotEnclosed)
     assert found.above.total >= 1.25 * 2**40 >= found.below.total

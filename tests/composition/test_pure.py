@@ -23,7 +23,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.pure import pure_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -35,7 +35,7 @@ SKEWED = Atoms(
 
 
 def composition(*runs: tuple[Mechanism, int]) -> Composition:
-    return Composition(tuple(Run(*run) for run in runs))
+    return Composition(tuple(RepeatedRun(*run) for run in runs))
 
 
 def exact_delta(runs: Composition, factor: Fraction) -> Fraction:

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.composition import accountant, losses, products
-from dipapprox.composition.losses import LossDistribution, Side
+from dipapprox.composition.losses import BoundSide, LossDistribution
 from dipapprox.composition.mechanisms import RandomisedResponse
 from dipapprox.composition.packed import Falling, divided, product
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
@@ -38,16 +38,16 @@ def test_products_rounded_down_are_caught(broken: bool, monkeypatch: pytest.Monk
         limits: Limits,
         low_end: Falling | None = None,
     ) -> LossDistribution:
-        if first.side is Side.BELOW:
+        if first.side is BoundSide.BELOW:
             return composed(first, second, cut, limits, low_end)
         row = divided(product(first.row, second.row), first.bits, up=False)
         start = first.start + second.start
-        return losses.loss_distribution(start, row.values(), 0, first.bits, Side.ABOVE, 0)
+        return losses.loss_distribution(start, row.values(), 0, first.bits, BoundSide.ABOVE, 0)
 
     if broken:
         monkeypatch.setattr(losses, "composed", rounded_down)
         monkeypatch.setattr(products, "composed", rounded_down)
-    run = Run(RandomisedResponse(Fraction(51, 100)), TIMES)
+    run = RepeatedRun(RandomisedResponse(Fraction(51, 100)), TIMES)
     composition = accountant.Composition((run,))
     true = least_delta()
     try:

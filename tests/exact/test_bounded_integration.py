@@ -19,7 +19,7 @@ from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.kinds import has_density, is_laplace_type
-from dipapprox.numerics.methods import InOrder, Method, Step
+from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
@@ -59,7 +59,10 @@ THREE = sum_below(laplace(0), wide_laplace(2), wide_laplace(3))
 
 def before(engine: Method) -> InOrder:
     """Exact integration before an engine."""
-    steps = [Step(BoundedIntegration, is_laplace_type), Step(lambda: engine, has_density)]
+    steps = [
+        TriedMethod(BoundedIntegration, is_laplace_type),
+        TriedMethod(lambda: engine, has_density),
+    ]
     return InOrder(steps, engine.name)
 
 

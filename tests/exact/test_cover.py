@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.chain import chain_sign
-from dipapprox.exact.signs.cover import Argument, BoxesUsedUp, Cover, cover
+from dipapprox.exact.signs.cover import BoxesUsedUp, BoxProof, Cover, cover
 from dipapprox.exact.signs.evaluation import Evaluator
 from dipapprox.exact.signs.interval import (
     ALL_EPSILONS,
@@ -51,8 +51,8 @@ def check_cover(proof: Cover, interval: EpsilonInterval) -> None:
         slopes = {sign_at(slope, point, LIMITS) for point in inside(box.lower, box.upper)}
         assert signs[0] == box.sign != 0
         changes = sum(a != b for a, b in pairwise(signs))
-        assert changes == (box.argument is Argument.CROSSING)
-        if box.argument is not Argument.CONSTANT:
+        assert changes == (box.argument is BoxProof.CROSSING)
+        if box.argument is not BoxProof.CONSTANT:
             assert len(slopes) == 1
             assert 0 not in slopes
     if proof.far is None:

@@ -16,7 +16,7 @@ from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.kinds import has_density, is_ratio, is_sum
-from dipapprox.numerics.methods import InOrder, Method, Step
+from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from exact.integer_events import at_most, dlap
 from tests.chosen import chosen
 from tests.numerics.alone import alone
@@ -38,7 +38,11 @@ RESPONSE = FiniteLaw(
 
 def before(engine: Method) -> InOrder:
     """Choices and integers by the methods for them, all else by an engine."""
-    steps = [Step(Exact, is_ratio), Step(IntegerSums, is_sum), Step(lambda: engine, has_density)]
+    steps = [
+        TriedMethod(Exact, is_ratio),
+        TriedMethod(IntegerSums, is_sum),
+        TriedMethod(lambda: engine, has_density),
+    ]
     return InOrder(steps, engine.name)
 
 

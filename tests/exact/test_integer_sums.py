@@ -17,15 +17,15 @@ from dipapprox.exact.integers.lattice_ratios import (
     lowest_terms,
 )
 from dipapprox.exact.integers.sums import (
-    Affine,
     Function,
+    IntegerForm,
     added,
     antidifference,
     multiplied,
     negated,
     substituted,
 )
-from dipapprox.exact.integers.trees import Piece, cumulative
+from dipapprox.exact.integers.trees import RangePiece, cumulative
 
 BASES = st.sampled_from([Fraction(1, 2), Fraction(3, 7), Fraction(5, 4)])
 
@@ -89,7 +89,7 @@ def test_products_sums_and_substitutions_are_pointwise(
     product, total = multiplied(left, right), added((left, negated(right)))
     assert at(product, point, base) == at(left, point, base) * at(right, point, base)
     assert at(total, point, base) == at(left, point, base) - at(right, point, base)
-    form = Affine((2, -1), 3)
+    form = IntegerForm((2, -1), 3)
     moved = substituted(left, 0, form)
     assert at(moved, point, base) == at(left, (2 * first - second + 3, second), base)
 
@@ -98,7 +98,7 @@ def test_products_sums_and_substitutions_are_pointwise(
 @settings(deadline=None, max_examples=18)
 def test_cumulative_sums_cross_gaps(left: Function, right: Function, base: Fraction) -> None:
     """A function on -3 … -1 and another one on 2 … 4, and nothing between them."""
-    below = cumulative((Piece(-3, -1, left), Piece(2, 4, right)))
+    below = cumulative((RangePiece(-3, -1, left), RangePiece(2, 4, right)))
     for place in range(-6, 8):
         pieces = [
             piece

@@ -13,7 +13,7 @@ import dipapprox
 from dipapprox.cli.plot import draw
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import line_style, new_figure, save
-from dipapprox.experiments.sweep.lines import Line, read_line
+from dipapprox.experiments.sweep.lines import FinishedCase, read_line
 from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.summary import Group, groups_of, readable
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
@@ -21,7 +21,7 @@ from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 ROOT = Path(__file__).parent.parent.parent
 
 
-def record(task: str, result: dict[str, object] | None, **fields: str) -> Line:
+def record(task: str, result: dict[str, object] | None, **fields: str) -> FinishedCase:
     """One line of a results file."""
     line = {
         "case": "0",
@@ -36,7 +36,7 @@ def record(task: str, result: dict[str, object] | None, **fields: str) -> Line:
     return read_line(json.dumps(line).encode())
 
 
-def budgets() -> list[Line]:
+def budgets() -> list[FinishedCase]:
     """Least budgets for N in {1, 2} and eps in {1/2, 1, 50}; one is infinite, one is missing."""
     found = [
         record("profile", {"eps_prv_enclosure": [f"{n * e}", f"{n * e}.1"]}, N=str(n), eps=str(e))
@@ -55,7 +55,7 @@ def words(svg: Path) -> str:
     return "\n".join(each[1] or each[2] for each in found)
 
 
-def group_of(records: list[Line]) -> Group:
+def group_of(records: list[FinishedCase]) -> Group:
     (group,) = groups_of(records)
     return group
 

@@ -9,7 +9,7 @@ from cli.running import run
 
 from dipapprox.experiments.tables.plan import plan, printed_rows
 from dipapprox.experiments.tables.rows import make_tables
-from dipapprox.experiments.tables.table import Notes, Table
+from dipapprox.experiments.tables.table import Notes, PaperTable
 from dipapprox.semantics.structure import Structure
 
 OF_ANSWERS = {
@@ -19,13 +19,13 @@ OF_ANSWERS = {
 
 
 @pytest.fixture(scope="module")
-def quick() -> dict[str, Table]:
+def quick() -> dict[str, PaperTable]:
     """All tables, rows that take little time."""
     made = make_tables(plan(), plan().tables, quick=True, progress=lambda _done, _total: None)
     return {table.name: table for table in made}
 
 
-def test_every_difference_is_explained(quick: dict[str, Table]) -> None:
+def test_every_difference_is_explained(quick: dict[str, PaperTable]) -> None:
     assert [each for table in quick.values() for each in table.unexplained] == []
     for table in quick.values():
         assert table.rows
@@ -71,7 +71,7 @@ def test_the_plan_names_what_there_is() -> None:
     assert {name.partition(", 0<1")[0] for name in found.programs} == used
 
 
-def test_weights_that_are_not_the_least_budget_are_marked(quick: dict[str, Table]) -> None:
+def test_weights_that_are_not_the_least_budget_are_marked(quick: dict[str, PaperTable]) -> None:
     columns = quick["dipaut-1"].columns
     weight, least = columns.index("weight"), columns.index("least D")
     cells = {row[0]: row for row in quick["dipaut-1"].rows}
@@ -84,7 +84,7 @@ def test_weights_that_are_not_the_least_budget_are_marked(quick: dict[str, Table
     assert all("unexplained" not in cell for row in quick["coupling-1"].rows for cell in row)
 
 
-def test_known_differences_are_marked(quick: dict[str, Table]) -> None:
+def test_known_differences_are_marked(quick: dict[str, PaperTable]) -> None:
     cells = {row[0]: row for row in quick["7"].rows}
     assert cells["SVT-Gauss-Ge-Leaky-2"][5].startswith("DP [")
     assert "Leaky-2 would be DP" in " ".join(quick["7"].notes.values())

@@ -23,7 +23,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Judgement, LossesOf, Private, Violated
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.replay import replay
-from dipapprox.proof_steps.compositions import ComposedGoal, Written
+from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
 from kernel.forgeries import at, paths, put, variants
 from kernel.pipelines import (
     BITS,
@@ -142,7 +142,7 @@ def _delta(both: list[Losses], eps_prv: Fraction) -> arb:
 
 def _written(runs: list[dict[str, object]], goal: ComposedGoal) -> list[Judgement]:
     """What the kernel concludes from the first proof that is written, step by step."""
-    proof = next(Written(dipapprox.compose(runs).pipeline, Options(), {}).attempts(goal))
+    proof = next(PipelineProofs(dipapprox.compose(runs).pipeline, Options(), {}).attempts(goal))
     told: list[Judgement] = []
     replay(proof.pipeline, proof.claim, proof.steps, lambda number, said: told.append(said))
     return told

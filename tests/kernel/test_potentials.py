@@ -22,7 +22,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.automata import machines_of
-from dipapprox.proof_steps.budgets import Bounds, replayed
+from dipapprox.proof_steps.budgets import BudgetBounds, replayed
 from dipapprox.proof_steps.rays import ray_step
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
@@ -98,13 +98,15 @@ def test_where_nothing_can_be_written_that_is_found_out_once(
     """Whether a lesser budget fails, too, is asked only where one serves."""
     asked: list[Any] = []
 
-    def none(machine: Any, _bounds: Bounds, _limits: Limits) -> Any:
+    def none(machine: Any, _bounds: BudgetBounds, _limits: Limits) -> Any:
         asked.append(str(machine))
         raise NoCertificate("nothing is found")
 
     monkeypatch.setattr(budgets, "_written", none)
     with pytest.raises(NoCertificate):
-        replayed(SUBJECTS["svt_laplace"], True, Bounds(Fraction(1), Fraction(1), None), Limits())
+        replayed(
+            SUBJECTS["svt_laplace"], True, BudgetBounds(Fraction(1), Fraction(1), None), Limits()
+        )
     assert asked
     assert len(set(asked)) == len(asked)
 
@@ -119,7 +121,9 @@ def test_budgets_of_random_automata_are_replayed(seed: int, distinct: bool) -> N
     # Nothing less has a proof, where outputs tell runs.
     if proof.answer is Answer.DP and proof.is_exact and proof.lower:
         with pytest.raises((dipapprox.UserError, NotProved)):
-            replayed(automaton, False, Bounds(proof.lower * Fraction(9, 10), None, None), Limits())
+            replayed(
+                automaton, False, BudgetBounds(proof.lower * Fraction(9, 10), None, None), Limits()
+            )
 
 
 @pytest.mark.parametrize("seed", range(24))

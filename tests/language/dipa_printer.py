@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dipapprox.language.automata import INSAMPLE, AutomatonText, Location, Step
+from dipapprox.language.automata import INSAMPLE, AutomatonText, Location, StatedTransition
 
 
 def print_dipa(automaton: AutomatonText) -> str:
@@ -20,7 +20,7 @@ def _print_location(location: Location) -> str:
     return f"({location.name}{kind}, {numbers}): {' else'.join(steps)}"
 
 
-def _print_step(step: Step) -> str:
+def _print_step(step: StatedTransition) -> str:
     guard = " && ".join(
         f"{INSAMPLE} {'>=' if atom.at_least else '<'} {atom.variable}" for atom in step.guard
     )

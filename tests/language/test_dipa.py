@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError
-from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
+from dipapprox.language.automata import (
+    AutomatonNoise,
+    AutomatonText,
+    Location,
+    StatedTransition,
+    ThresholdTest,
+)
 from dipapprox.language.dipa import parse_dipa
 from tests.language.dipa_printer import print_dipa
 
@@ -27,16 +33,16 @@ _OUTPUTS = st.one_of(_named("o"), st.sampled_from(("insample", "insampleprime"))
 
 
 @st.composite
-def _steps(draw: st.DrawFn, guarded: bool) -> Step:
-    atoms = st.lists(st.builds(Atom, _VARIABLES, st.booleans()), min_size=1, max_size=3)
+def _steps(draw: st.DrawFn, guarded: bool) -> StatedTransition:
+    atoms = st.lists(st.builds(ThresholdTest, _VARIABLES, st.booleans()), min_size=1, max_size=3)
     assigned = draw(st.lists(_VARIABLES, unique=True, max_size=2))
     guard = tuple(draw(atoms)) if guarded else ()
-    return Step(guard, tuple(assigned), draw(_OUTPUTS), draw(_named("q")))
+    return StatedTransition(guard, tuple(assigned), draw(_OUTPUTS), draw(_named("q")))
 
 
 @st.composite
 def _locations(draw: st.DrawFn) -> Location:
-    noise = st.builds(Noise, _RATIONALS, _RATIONALS)
+    noise = st.builds(AutomatonNoise, _RATIONALS, _RATIONALS)
     branches = st.lists(_steps(True), min_size=1, max_size=3)
     steps = draw(st.one_of(branches, _steps(False).map(lambda step: [step])))
     fresh = draw(st.one_of(st.none(), noise))
@@ -54,12 +60,12 @@ def test_the_layout_of_the_release_is_read() -> None:
 elseif (insample >= x) then  output insampleprime; goto q3
 """
     (location,) = parse_dipa(text).locations
-    half = Noise(Fraction(1, 2), Fraction(0))
+    half = AutomatonNoise(Fraction(1, 2), Fraction(0))
     assert (location.name, location.reads) == ("q2", True)
     assert (location.insample, location.insample_prime) == (half, half)
     assert location.steps == (
-        Step((Atom("x", False),), ("v",), "obot", "q2"),
-        Step((Atom("x", True),), (), "insampleprime", "q3"),
+        StatedTransition((ThresholdTest("x", False),), ("v",), "obot", "q2"),
+        StatedTransition((ThresholdTest("x", True),), (), "insampleprime", "q3"),
     )
     assert location.steps[0].span is not None
     assert location.steps[0].span.text == "(insample<= x) then v:=insample; output obot; goto q2"
@@ -68,18 +74,22 @@ elseif (insample >= x) then  output insampleprime; goto q3
 def test_numbers_comments_and_mirrored_comparisons() -> None:
     text = "# SVT\n(q1, 0.25, -3): if (x <= insample && y > insample) then output oa; goto q1 # end"
     (location,) = parse_dipa(text).locations
-    assert location.insample == Noise(Fraction(1, 4), Fraction(-3))
-    assert location.steps[0].guard == (Atom("x", True), Atom("y", False))
+    assert location.insample == AutomatonNoise(Fraction(1, 4), Fraction(-3))
+    assert location.steps[0].guard == (ThresholdTest("x", True), ThresholdTest("y", False))
 
 
 def test_numbers_may_have_names() -> None:
     """As the coupling paper gives them: rates alone."""
-    half, none = Noise(Fraction(1, 2), Fraction(0)), Fraction(0)
+    half, none = AutomatonNoise(Fraction(1, 2), Fraction(0)), Fraction(0)
     for numbers, insample, prime in [
         ("d = 1/2", half, None),
         ("d=1/2, d'=1/2", half, half),
-        ("d' = 3, mu=1, d = 1/2", Noise(Fraction(1, 2), Fraction(1)), Noise(Fraction(3), none)),
-        ("d=1/2,mu=0,d'=1/2,mu'=-1", half, Noise(Fraction(1, 2), Fraction(-1))),
+        (
+            "d' = 3, mu=1, d = 1/2",
+            AutomatonNoise(Fraction(1, 2), Fraction(1)),
+            AutomatonNoise(Fraction(3), none),
+        ),
+        ("d=1/2,mu=0,d'=1/2,mu'=-1", half, AutomatonNoise(Fraction(1, 2), Fraction(-1))),
     ]:
         (location,) = parse_dipa(f"(q1, {numbers}): output oa; goto q2").locations
         assert (location.insample, location.insample_prime) == (insample, prime)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
-    Call,
     Formula,
-    Function,
+    FormulaCall,
+    FormulaFunction,
     Negation,
     Operation,
     Operator,
@@ -64,10 +64,12 @@ def test_the_theorem_of_the_paper() -> None:
     square = Operation(EPS, Operator.POWER, number("2"))
     product = Operation(number("5"), Operator.MULTIPLY, square)
     first = Operation(product, Operator.DIVIDE, number("32"))
-    half = Operation(Call(Function.SQRT, number("5")), Operator.DIVIDE, number("2"))
-    log = Call(Function.LOG, Operation(number("1"), Operator.DIVIDE, Name("delta")))
+    half = Operation(FormulaCall(FormulaFunction.SQRT, number("5")), Operator.DIVIDE, number("2"))
+    log = FormulaCall(FormulaFunction.LOG, Operation(number("1"), Operator.DIVIDE, Name("delta")))
     second = Operation(
-        Operation(half, Operator.MULTIPLY, EPS), Operator.MULTIPLY, Call(Function.SQRT, log)
+        Operation(half, Operator.MULTIPLY, EPS),
+        Operator.MULTIPLY,
+        FormulaCall(FormulaFunction.SQRT, log),
     )
     assert found == Operation(first, Operator.ADD, second)
 

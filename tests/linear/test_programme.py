@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.limits import Limits
-from dipapprox.linear.programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 
 UNKNOWNS = "xyz"
 
@@ -16,7 +16,7 @@ numbers = st.sampled_from([Fraction(k, 6) for k in range(-12, 13)])
 rows = st.lists(st.dictionaries(st.sampled_from(UNKNOWNS), numbers, min_size=1), max_size=5)
 prices = st.sampled_from([None, *(Fraction(k, 3) for k in range(5))])
 rates = st.lists(prices, min_size=3, max_size=3)
-sides = st.lists(st.sampled_from(Side), min_size=3, max_size=3)
+sides = st.lists(st.sampled_from(UnknownSide), min_size=3, max_size=3)
 
 
 @settings(max_examples=100)
@@ -24,7 +24,7 @@ sides = st.lists(st.sampled_from(Side), min_size=3, max_size=3)
 def test_solutions_prove_each_other(
     given_rows: list[dict[str, Fraction]],
     given_rates: list[Fraction | None],
-    given_sides: list[Side],
+    given_sides: list[UnknownSide],
     right: list[Fraction],
 ) -> None:
     rate = dict(zip(UNKNOWNS, given_rates, strict=True))
@@ -40,8 +40,8 @@ def test_solutions_prove_each_other(
             flows = zip(found.flow, given_rows, strict=True)
             total = sum((y * row.get(unknown, 0) for y, row in flows), Fraction(0))
             limit = most if isinstance(found, Optimum) else Fraction(0)
-            assert side[unknown] is Side.AT_LEAST_ZERO or total <= limit
-            assert side[unknown] is Side.AT_MOST_ZERO or -total <= limit
+            assert side[unknown] is UnknownSide.AT_LEAST_ZERO or total <= limit
+            assert side[unknown] is UnknownSide.AT_MOST_ZERO or -total <= limit
         gained = -sum((y * h for y, h in zip(found.flow, bounds, strict=True)), Fraction(0))
         if not isinstance(found, Optimum):
             assert gained > 0
@@ -52,5 +52,5 @@ def test_solutions_prove_each_other(
         assert found.value == sum(abs(x) * (rate[k] or 0) for k, x in found.shift.items())
         for unknown, x in found.shift.items():
             assert rate[unknown] is not None or not x
-            assert side[unknown] is not Side.AT_LEAST_ZERO or x >= 0
-            assert side[unknown] is not Side.AT_MOST_ZERO or x <= 0
+            assert side[unknown] is not UnknownSide.AT_LEAST_ZERO or x >= 0
+            assert side[unknown] is not UnknownSide.AT_MOST_ZERO or x <= 0

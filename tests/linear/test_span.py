@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.span import Span, solved
+from dipapprox.linear.span import FormSpan, solved
 
 halves = st.sampled_from([Fraction(k, 2) for k in range(-3, 4)])
 forms = st.builds(
@@ -21,7 +21,7 @@ forms = st.builds(
 @settings(max_examples=100)
 @given(st.lists(forms, max_size=6))
 def test_told_sums_are_right(listed: list[LinearForm]) -> None:
-    span = Span()
+    span = FormSpan()
     names: dict[Symbol, LinearForm] = {}
     for number, form in enumerate(listed):
         name = f"y{number}"
@@ -36,7 +36,7 @@ def test_told_sums_are_right(listed: list[LinearForm]) -> None:
 
 
 def test_one_form_is_no_sum_of_another() -> None:
-    span = Span()
+    span = FormSpan()
     assert span.put(LinearForm.of({0: Fraction(1), 1: Fraction(2)}), "y") is None
     assert span.combination(LinearForm.symbol(0)) is None
 

@@ -18,7 +18,7 @@ from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import CLOSED_FORM, enclose_closed_form, is_half_space
-from dipapprox.numerics.methods import InOrder, Step
+from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
@@ -93,8 +93,8 @@ def test_everything_else_goes_to_the_other_method_in_order() -> None:
     )
     simple = Event((gauss, gauss), (below,))
     method = Recording(Enclosure(Fraction(0), Fraction(1, 2)))
-    rest = Step(lambda: method, lambda event: True)
-    closed = InOrder([Step(lambda: CLOSED_FORM, is_half_space, trivial=True), rest], "both")
+    rest = TriedMethod(lambda: method, lambda event: True)
+    closed = InOrder([TriedMethod(lambda: CLOSED_FORM, is_half_space, trivial=True), rest], "both")
     found = closed.enclose((mixed, simple, two, box), 50, Limits())
     assert method.asked == [mixed, two, box]
     assert isinstance(found[1], Enclosure) and Fraction(1, 2) in found[1]

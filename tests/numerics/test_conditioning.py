@@ -26,7 +26,7 @@ from dipapprox.numerics.conditioning.separators import Separator, separation_by,
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.kinds import has_density, is_gaussian
-from dipapprox.numerics.methods import InOrder, Step
+from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
@@ -37,8 +37,8 @@ Q = Fraction
 DOUBLES = Eliminated(Tier.FLOAT64)
 INNER = InOrder(
     [
-        Step(lambda: Eliminated(Tier.FLOAT64), has_density),
-        Step(GaussianRank, is_gaussian, narrows=False),
+        TriedMethod(lambda: Eliminated(Tier.FLOAT64), has_density),
+        TriedMethod(GaussianRank, is_gaussian, narrows=False),
     ],
     "inner",
 )

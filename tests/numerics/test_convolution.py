@@ -25,7 +25,7 @@ from dipapprox.laws.families import (
 )
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
-from dipapprox.numerics.algebras.ball_convolution import Piece, convolved_pieces
+from dipapprox.numerics.algebras.ball_convolution import PanelPiece, convolved_pieces
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid
@@ -179,7 +179,7 @@ def test_errors_of_both_functions_multiply_too() -> None:
 def test_pieces_without_coefficients_have_their_radius() -> None:
     """|f| <= 1 and g = 3 on panels of width 1: up to 3 on the first one, and on the second."""
     with precision(64):
-        error, three = Piece(arb_poly([]), arb(1)), Piece(arb_poly([3]), arb(0))
+        error, three = PanelPiece(arb_poly([]), arb(1)), PanelPiece(arb_poly([3]), arb(0))
         for sides in (([error], [three]), ([three], [error]), ([error], [error])):
             found = convolved_pieces(*sides, arb(1), range(2))
             for piece in found:

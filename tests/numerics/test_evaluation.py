@@ -17,8 +17,8 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.evaluation import Evaluator, Settings, _power, make_evaluator
-from dipapprox.numerics.nested.nest import Mass, Nest, Span
+from dipapprox.numerics.nested.evaluation import NodeEvaluator, Settings, _power, make_evaluator
+from dipapprox.numerics.nested.nest import Mass, Nest, NestRange
 from dipapprox.numerics.nested.quadrature import Effort
 
 BITS = 90
@@ -27,10 +27,10 @@ branches = st.sampled_from([(GAUSSIAN, 0), (LAPLACE, -1), (LAPLACE, 1)])
 START = Fraction(-9, 2)
 
 
-def squared_nest(family: Family, side: int, breaks: tuple[Fraction, ...] = ()) -> Evaluator:
+def squared_nest(family: Family, side: int, breaks: tuple[Fraction, ...] = ()) -> NodeEvaluator:
     law = Distribution(family, Fraction(0), Fraction(1))
-    leaf = Mass(Span(law, None, LinearForm.symbol(1), 0, side))
-    span = Span(law, LinearForm.constant_form(START), LinearForm.symbol(0), side, side)
+    leaf = Mass(NestRange(law, None, LinearForm.symbol(1), 0, side))
+    span = NestRange(law, LinearForm.constant_form(START), LinearForm.symbol(0), side, side)
     return make_evaluator(Nest(span, 1, leaf, breaks), SETTINGS)
 
 

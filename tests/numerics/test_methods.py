@@ -14,7 +14,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.methods import Answers, InOrder, Method, Step
+from dipapprox.numerics.methods import Answers, InOrder, Method, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
@@ -37,8 +37,8 @@ def everything(event: Connected) -> bool:
 
 def in_turn(first: Method, second: Method, *, narrows: bool = True) -> InOrder:
     """A quick method, and a slow one for what it leaves open."""
-    slow = Step(lambda: second, everything, narrows, slow=True)
-    return InOrder([Step(lambda: first, everything), slow], first.name)
+    slow = TriedMethod(lambda: second, everything, narrows, slow=True)
+    return InOrder([TriedMethod(lambda: first, everything), slow], first.name)
 
 
 def both() -> InOrder:

@@ -23,7 +23,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import enclose_closed_form, exponential_comparison
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.methods import InOrder, Method, Step
+from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
 from tests.chosen import chosen
@@ -188,7 +188,9 @@ def test_what_has_no_density_is_refused_with_the_reason() -> None:
         Event((integer,), (LinearForm.of({0: Q(1)}, Q(-1, 2)),)): "integer samples",
         Star(integer, (), ((integer, 2),)): "integer samples",
     }
-    steps = [Step(lambda each=each: each, lambda event: True) for each in (ENGINES[0], NESTED)]
+    steps = [
+        TriedMethod(lambda each=each: each, lambda event: True) for each in (ENGINES[0], NESTED)
+    ]
     for engine in (*ENGINES, InOrder(steps, "both")):
         plain = Event((gauss(0), laplace(0)), (less(0, 1),))
         *found, last = engine.enclose([*cases, plain], 30, Limits())

@@ -19,7 +19,7 @@ from dipapprox.numerics.nested.nest import (
     Mass,
     Nest,
     Node,
-    Product,
+    NodeProduct,
     build_node,
     children,
     variables,
@@ -39,7 +39,7 @@ def test_equal_leaves_become_a_power() -> None:
     star = Event((NORMAL, *[WIDE] * 5), tuple(below(i, 0) for i in range(1, 6)))
     tree = build_node(plan(star, Strategy.LEAST_NESTING, Limits()), star)
     assert isinstance(tree, Nest)
-    assert isinstance(tree.body, Product)
+    assert isinstance(tree.body, NodeProduct)
     ((leaf, power),) = tree.body.factors
     assert isinstance(leaf, Mass)
     assert power == 5
@@ -57,18 +57,18 @@ def test_what_does_not_depend_on_the_variable_leaves_the_integral() -> None:
     )
     event = Event((NORMAL, NORMAL, WIDE), (below(1, 0),))
     hoisted = build_node(Integral(Level(0, None, None), inner), event)
-    assert isinstance(hoisted, Product)
+    assert isinstance(hoisted, NodeProduct)
     assert {type(node) for node, _ in hoisted.factors} == {Nest, Mass}
     literal = build_node(Integral(Level(0, None, None), inner), event, literal=True)
     assert isinstance(literal, Nest)
-    assert isinstance(literal.body, Product)
+    assert isinstance(literal.body, NodeProduct)
 
 
 def test_an_integral_over_nothing_of_its_own_is_a_mass() -> None:
     event = Event((NORMAL, NORMAL), ())
     body = Integral(Level(1, None, LinearForm.constant_form(0)), None)
     tree = build_node(Integral(Level(0, None, None), body), event)
-    assert isinstance(tree, Product)
+    assert isinstance(tree, NodeProduct)
     assert all(isinstance(node, Mass) for node, _ in tree.factors)
     assert open_ends(tree) == 0
 

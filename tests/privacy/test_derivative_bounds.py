@@ -17,9 +17,9 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.centres import velocities
 from dipapprox.privacy.intervals.derivative_bounds import (
-    Affine,
     DerivativeBounds,
     Rates,
+    SlopeBound,
     root_above,
 )
 from dipapprox.privacy.intervals.tube import Minorant, affine_scaled, ends, radii
@@ -219,7 +219,7 @@ def test_the_end_sums_bound_what_is_between_them() -> None:
         inputs = np.array([[first, 1 - first], [second, 1 - second]])
         return Bounds(inputs, inputs)
 
-    unit = Affine(Fraction(0), Fraction(1))
+    unit = SlopeBound(Fraction(0), Fraction(1))
     lower, upper = probabilities(0.0), probabilities(width)
     radius = radii(lower, upper, Fraction(1, 2), Rates((unit,), (unit,)))
     sums = [
@@ -266,7 +266,7 @@ if r > 1 then out <- 1 else out <- 0 end
 def test_a_bound_of_zero_is_not_impossibility() -> None:
     """An engine that says 0 at one end says nothing about the rest of the cell."""
     zero, some = np.array([[0.0, 1.0]]), np.array([[0.25, 1.0]])
-    unit = Affine(Fraction(1), Fraction(1))
+    unit = SlopeBound(Fraction(1), Fraction(1))
     rates = Rates((unit,), (unit,))
     never = np.array([[True, False]])
     for first, second in ((zero, some), (some, zero), (zero, zero)):

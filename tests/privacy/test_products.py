@@ -26,7 +26,7 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.products import program as products
 from dipapprox.pairs.products.layout import select_parts
-from dipapprox.pairs.products.measures import Atoms, ProductAtoms, atoms_of, envelope
+from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.products import exact
@@ -467,7 +467,7 @@ def test_infinite_factors_leave_what_cannot_occur() -> None:
 
 
 def test_too_many_losses_are_refused() -> None:
-    atoms = Atoms(tuple((k + 1, 1, 1) for k in range(40)), True, 40)
+    atoms = PairAtoms(tuple((k + 1, 1, 1) for k in range(40)), True, 40)
     with pytest.raises(LimitReached, match="loss limit"):
         atoms.power(20)
 
@@ -494,7 +494,7 @@ def test_an_envelope_is_the_largest_of_its_choices(
         for choice in choices
     ]
 
-    def value(atoms: Atoms) -> Fraction:
+    def value(atoms: PairAtoms) -> Fraction:
         return sum((max(p - x * q, Fraction(0)) for p, q, _ in atoms.atoms), Fraction(0))
 
     assert value(envelope(found)) == max(map(value, found))

@@ -9,7 +9,7 @@ from itertools import product
 from dipapprox import decide
 from dipapprox.data_classes import replace
 from dipapprox.language.domains import AllReals
-from dipapprox.linear.programme import Side
+from dipapprox.linear.programme import UnknownSide
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
@@ -17,7 +17,7 @@ from dipapprox.proofs.places import Places
 from dipapprox.proofs.proof import OutputProof, PartProof, Proof
 from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.vanishing import Vanishing
-from dipapprox.proofs.worst_change import BoxShift, Flow
+from dipapprox.proofs.worst_change import BoxShift, DearChange
 from dipapprox.semantics.real_inputs import with_values
 
 
@@ -110,8 +110,8 @@ def confirm_shift(cone: Cone, shift: BoxShift) -> None:
     """Check that a shift keeps all rows for every change in its box, and what it costs."""
     for source, x in zip(cone.sources, shift.shift, strict=True):
         assert source.rate is not None or x == 0
-        assert source.side is not Side.AT_LEAST_ZERO or x >= 0
-        assert source.side is not Side.AT_MOST_ZERO or x <= 0
+        assert source.side is not UnknownSide.AT_LEAST_ZERO or x >= 0
+        assert source.side is not UnknownSide.AT_MOST_ZERO or x <= 0
         assert not source.is_integer or x.denominator == 1
     for row in cone.rows:
         moved = sum(a * shift.shift[i] for i, a in row.noise)
@@ -120,7 +120,7 @@ def confirm_shift(cone: Cone, shift: BoxShift) -> None:
     assert shift.cost == sum((s.rate or 0) * abs(x) for s, x in pairs)
 
 
-def confirm_flow(cone: Cone, flow: Flow) -> None:
+def confirm_flow(cone: Cone, flow: DearChange) -> None:
     """Check that a flow proves a change as dear as it says."""
     assert all(y >= 0 for y in flow.flow)
     for i, source in enumerate(cone.sources):
@@ -129,8 +129,8 @@ def confirm_flow(cone: Cone, flow: Flow) -> None:
         rate = source.rate if flow.cost is not None else 0
         pairs = zip(flow.flow, cone.rows, strict=True)
         total = sum((y * dict(row.noise).get(i, 0) for y, row in pairs), Fraction(0))
-        assert source.side is Side.AT_LEAST_ZERO or total <= rate
-        assert source.side is Side.AT_MOST_ZERO or total >= -rate
+        assert source.side is UnknownSide.AT_LEAST_ZERO or total <= rate
+        assert source.side is UnknownSide.AT_MOST_ZERO or total >= -rate
     paid = Fraction(0)
     for y, row in zip(flow.flow, cone.rows, strict=True):
         paid -= y * sum(c * flow.change[k] for k, c in row.inputs)

@@ -10,7 +10,7 @@ import pytest
 
 from dipapprox.automata.analysis import RunBound, analyse
 from dipapprox.automata.families import repeated
-from dipapprox.automata.model import Sample
+from dipapprox.automata.model import OutputSample
 from dipapprox.automata.rays import inputs_at, ray_of, run_rate
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.unfolding import augment
@@ -34,7 +34,7 @@ def test_the_rate_of_a_run_is_that_of_its_word(seed: int) -> None:
     for run in list(feasible_runs(found, 4))[:12]:
         means = tuple(Fraction((7 * place + seed) % 5 - 2) for place in range(len(run)))
         first, _, word = inputs_at(found, run, means, (0,) * len(run))
-        if not any(found.transitions[index].output is Sample.FRESH for index in run):
+        if not any(found.transitions[index].output is OutputSample.FRESH for index in run):
             rate = run_rate(found, run, first, Limits())
             assert word_rate(whole, first, word, Limits()) == rate
 

@@ -10,7 +10,7 @@ import pytest
 import dipapprox
 from dipapprox import Answer, StreamProof
 from dipapprox.automata.analysis import analyse
-from dipapprox.automata.model import Automaton, Sample, Transition, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.stops import with_visible_stops
 from dipapprox.limits import Limits
 from tests.automata.random_automata import random_automaton
@@ -45,9 +45,9 @@ def _states(automaton: Automaton) -> Iterator[str]:
             taken = automaton.transitions[index]
             yield f"{'elif' if place else 'if'} {_guard(automaton, taken)} then"
             match taken.output:
-                case Sample.COMPARED:
+                case OutputSample.COMPARED:
                     yield "publish r"
-                case Sample.FRESH:
+                case OutputSample.FRESH:
                     assert state.fresh is not None
                     yield f"publish Lap({read}{state.fresh.mean}, {1 / state.fresh.rate} / eps)"
                 case symbol:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.automata.model import Automaton, Laplace, State, Transition
+from dipapprox.automata.model import Automaton, ControlState, LaplaceNoise, Transition
 from dipapprox.rounds.visible import END, Seen, tells_steps
 
 
@@ -15,8 +15,8 @@ def random_graph(seed: int) -> tuple[Automaton, list[Seen]]:
     """A graph with words for its edges; the last state is the end."""
     chance = random.Random(seed)
     count = chance.randint(2, 4)
-    noise = Laplace(Fraction(1))
-    states = tuple(State(f"q{k}", True, noise) for k in range(count))
+    noise = LaplaceNoise(Fraction(1))
+    states = tuple(ControlState(f"q{k}", True, noise) for k in range(count))
     transitions, seen = [], list[Seen]()
     for source in range(count - 1):
         for _ in range(chance.randint(1, 3)):
@@ -80,8 +80,8 @@ def test_random_graphs_are_of_both_kinds() -> None:
 )
 def test_small_graphs(steps: list[tuple[int, int, str]], told: bool) -> None:
     count = 1 + max(max(source, target) for source, target, _ in steps)
-    noise = Laplace(Fraction(1))
-    states = tuple(State(f"q{k}", True, noise) for k in range(count))
+    noise = LaplaceNoise(Fraction(1))
+    states = tuple(ControlState(f"q{k}", True, noise) for k in range(count))
     transitions = tuple(
         Transition(source, 0, 0, target, str(k), 0) for k, (source, target, _) in enumerate(steps)
     )

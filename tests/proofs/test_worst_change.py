@@ -13,18 +13,18 @@ from scipy.optimize import linprog
 
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from dipapprox.linear.programme import Side
+from dipapprox.linear.programme import UnknownSide
 from dipapprox.proofs import worst_change
 from dipapprox.proofs.changes import Change
-from dipapprox.proofs.cones import Cone, Pricing, Row, Source
+from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
 from dipapprox.proofs.worst_change import CostOfChanges
 
 from .confirmation import confirm_flow, confirm_shift
 
 
-def source(rate: Fraction | None, side: Side) -> Source:
+def source(rate: Fraction | None, side: UnknownSide) -> ShiftSource:
     pricing = Pricing.GAUSSIAN if rate is None else Pricing.LINEAR
-    return Source("r", 1, pricing, rate, side, (), False)
+    return ShiftSource("r", 1, pricing, rate, side, (), False)
 
 
 @st.composite
@@ -33,13 +33,13 @@ def cones(draw: st.DrawFn) -> Cone:
     inputs = draw(st.integers(1, 3))
     small = st.integers(-2, 2)
     rates = st.one_of(st.none(), st.fractions(Fraction(1, 4), 2, max_denominator=4))
-    sources = [source(draw(rates), draw(st.sampled_from(Side))) for _ in range(samples)]
+    sources = [source(draw(rates), draw(st.sampled_from(UnknownSide))) for _ in range(samples)]
     rows = []
     for _ in range(draw(st.integers(0, 6))):
         noise = {i: draw(small) for i in range(samples)}
         change = {k: draw(small) for k in range(inputs)}
         rows.append(
-            Row(
+            GuardRow(
                 tuple((i, a) for i, a in noise.items() if a),
                 tuple((k, c) for k, c in change.items() if c),
             )
@@ -61,8 +61,8 @@ def cost_by_highs(cone: Cone, change: Change) -> float:
     for each in cone.sources:
         free = each.rate is not None
         prices += [float(each.rate or 0)] * 2
-        bounds.append((0, None if free and each.side is not Side.AT_MOST_ZERO else 0))
-        bounds.append((0, None if free and each.side is not Side.AT_LEAST_ZERO else 0))
+        bounds.append((0, None if free and each.side is not UnknownSide.AT_MOST_ZERO else 0))
+        bounds.append((0, None if free and each.side is not UnknownSide.AT_LEAST_ZERO else 0))
     result = linprog(prices, A_ub=matrix, b_ub=right, bounds=bounds)
     assert result.status in (0, 2)
     return float(result.fun) if result.status == 0 else float("inf")
@@ -101,11 +101,11 @@ def test_the_worst_change_is_the_worst_corner(cone: Cone) -> None:
 
 def between(count: int) -> Cone:
     """low <= r_i <= high, q_i the mean of r_i: every input has terms of both signs."""
-    free = (source(Fraction(1), Side.ANY),) * (count + 2)
+    free = (source(Fraction(1), UnknownSide.ANY),) * (count + 2)
     rows = []
     for k in range(count):
-        rows.append(Row(((0, 1), (k + 2, -1)), ((k, 1),)))
-        rows.append(Row(((1, -1), (k + 2, 1)), ((k, -1),)))
+        rows.append(GuardRow(((0, 1), (k + 2, -1)), ((k, 1),)))
+        rows.append(GuardRow(((1, -1), (k + 2, 1)), ((k, -1),)))
     return Cone(tuple(rows), free, (Fraction(0),) * count)
 
 
@@ -119,8 +119,8 @@ def test_many_inputs_with_terms_of_both_signs_need_no_corners() -> None:
 
 def test_bounds_stand_where_boxes_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
     cone = Cone(
-        tuple(Row(((0, 1), (k + 1, -1)), ((k, 1), ((k + 1) % 6, -1))) for k in range(6)),
-        (source(Fraction(1), Side.ANY),) * 7,
+        tuple(GuardRow(((0, 1), (k + 1, -1)), ((k, 1), ((k + 1) % 6, -1))) for k in range(6)),
+        (source(Fraction(1), UnknownSide.ANY),) * 7,
         (Fraction(0),) * 6,
     )
     box = ((-1, 1),) * 6

@@ -12,7 +12,7 @@ import pytest
 import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.privacy.options import Options
-from dipapprox.questions.claims import Claim, Outcome, claims_in, read_claims, try_claim
+from dipapprox.questions.claims import ClaimOutcome, StatedClaim, claims_in, read_claims, try_claim
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.verify import Verify
@@ -29,12 +29,12 @@ out <- Lap(q, b / eps) > 0
 """
 
 
-def claim(line: str) -> Claim:
+def claim(line: str) -> StatedClaim:
     (found,) = read_claims(f"# {line}\n{NOISY}", "noisy.dpg")
     return found
 
 
-def tried(line: str, folder: Path) -> tuple[Outcome, str]:
+def tried(line: str, folder: Path) -> tuple[ClaimOutcome, str]:
     file = folder / "noisy.dpg"
     file.write_text(f"# {line}\n{NOISY}")
     (found,) = claims_in(file)[file]
@@ -118,19 +118,19 @@ def test_prose_is_no_claim(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "outcome", "message"),
     [
-        ("claim: DP at eps = 1, delta = 0", Outcome.HOLDS, ""),
-        ("claim: Not_DP at eps = 1, delta = 0", Outcome.FALSE, "DP: noisy: the claim holds"),
-        ("claim: DP at eps = 1, delta = 0, b = 1/2", Outcome.FALSE, "Witness"),
-        ("claim: DP at eps = 1, delta = 0, N = 1", Outcome.ERROR, "no parameter 'N'"),
-        ("claim: refused at eps = 1, delta = 0, N = 1", Outcome.ERROR, "no parameter 'N'"),
-        ("claim: refused at eps = 1, delta = 0, pairs = 5~6", Outcome.HOLDS, ""),
-        ("claim: least budget 2 for real inputs at b = 1/2", Outcome.HOLDS, ""),
-        ("claim: least budget 1 for real inputs at b = 1/2", Outcome.FALSE, "at least 2"),
-        ("claim: least budget 3 for real inputs at b = 1/2", Outcome.FALSE, "at most 2"),
-        ("claim: Not_DP for all eps at budget = 1/2", Outcome.HOLDS, ""),
+        ("claim: DP at eps = 1, delta = 0", ClaimOutcome.HOLDS, ""),
+        ("claim: Not_DP at eps = 1, delta = 0", ClaimOutcome.FALSE, "DP: noisy: the claim holds"),
+        ("claim: DP at eps = 1, delta = 0, b = 1/2", ClaimOutcome.FALSE, "Witness"),
+        ("claim: DP at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
+        ("claim: refused at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
+        ("claim: refused at eps = 1, delta = 0, pairs = 5~6", ClaimOutcome.HOLDS, ""),
+        ("claim: least budget 2 for real inputs at b = 1/2", ClaimOutcome.HOLDS, ""),
+        ("claim: least budget 1 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at least 2"),
+        ("claim: least budget 3 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at most 2"),
+        ("claim: Not_DP for all eps at budget = 1/2", ClaimOutcome.HOLDS, ""),
     ],
 )
-def test_outcomes(line: str, outcome: Outcome, message: str, tmp_path: Path) -> None:
+def test_outcomes(line: str, outcome: ClaimOutcome, message: str, tmp_path: Path) -> None:
     found, said = tried(line, tmp_path)
     assert (found, bool(said)) == (outcome, bool(message))
     assert message in said
@@ -139,7 +139,7 @@ def test_outcomes(line: str, outcome: Outcome, message: str, tmp_path: Path) -> 
 def test_what_is_not_decided_does_not_hold() -> None:
     (asked,) = read_claims("claim: least budget 3/4 for real inputs", "count_above")
     tested = try_claim(asked, Path(f"{EXAMPLES}:count_above"), Options())
-    assert tested.outcome is Outcome.UNKNOWN
+    assert tested.outcome is ClaimOutcome.UNKNOWN
     assert tested.message.startswith("the least budget is at least 1/2, at most 3/4")
 
 
@@ -158,7 +158,7 @@ def test_functions_have_their_claims_in_docstrings() -> None:
     assert [len(claims) for claims in found.values()] == [1, 1, 1, 0]
     for path, claims in found.items():
         for each in claims:
-            assert try_claim(each, path, Options()).outcome is Outcome.HOLDS
+            assert try_claim(each, path, Options()).outcome is ClaimOutcome.HOLDS
 
 
 def test_an_assertion_shows_the_witness() -> None:
@@ -229,7 +229,12 @@ def test_files_have_the_modules_beside_them(program: str, tmp_path: Path) -> Non
             (file.parent / "scale.py").write_text(text)
         ((path, (asked,)),) = claims_in(file).items()
         outcomes.append(try_claim(asked, path, Options()).outcome)
-    assert outcomes == [Outcome.HOLDS, Outcome.FALSE, Outcome.ERROR, Outcome.HOLDS]
+    assert outcomes == [
+        ClaimOutcome.HOLDS,
+        ClaimOutcome.FALSE,
+        ClaimOutcome.ERROR,
+        ClaimOutcome.HOLDS,
+    ]
 
 
 def test_a_module_from_elsewhere_is_set_aside(
@@ -240,5 +245,5 @@ def test_a_module_from_elsewhere_is_set_aside(
     monkeypatch.setitem(sys.modules, "scale", other)
     python.write_text(PYTHON)
     ((path, (asked,)),) = claims_in(python).items()
-    assert try_claim(asked, path, Options()).outcome is Outcome.HOLDS
+    assert try_claim(asked, path, Options()).outcome is ClaimOutcome.HOLDS
     assert sys.modules["scale"] is other

@@ -21,7 +21,7 @@ from dipapprox.limits import Limits
 from dipapprox.semantics import execution
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.run import Run
+from dipapprox.semantics.run import Execution
 from dipapprox.semantics.splitting import Refused, Split
 from dipapprox.source import Diagnostic, SourceFile, Span
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
@@ -153,7 +153,9 @@ def test_a_parity_that_is_found_out_late() -> None:
 
 
 def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lossy(run: Run, state: State, condition: core.Condition, refused: list[Refused]) -> Split:
+    def lossy(
+        run: Execution, state: State, condition: core.Condition, refused: list[Refused]
+    ) -> Split:
         held, _ = split(run, state, condition, refused)
         return held, []
 

@@ -14,7 +14,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.semantics import execution, path_ends
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.run import Run
+from dipapprox.semantics.run import Execution
 from dipapprox.semantics.state import Guard, guards_of
 from tests.semantics.examples import (
     assign,
@@ -200,7 +200,7 @@ def test_a_branch_runs_once_for_states_that_differ_in_what_it_overwrites(
     runs = 0
     assign_one = execution.assign
 
-    def counted(run: Run, statement: core.Assign, state: State) -> list[State]:
+    def counted(run: Execution, statement: core.Assign, state: State) -> list[State]:
         nonlocal runs
         runs += 1
         return assign_one(run, statement, state)

@@ -18,7 +18,7 @@ from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
-from dipapprox.semantics.parts import Part, independent_parts, is_seen_whole
+from dipapprox.semantics.parts import ProgramPart, independent_parts, is_seen_whole
 from tests.semantics.examples import assign, cells, choose, compare, draw, program, sparse_vector
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
@@ -171,7 +171,7 @@ def check_product(whole: core.Program, random_: random.Random) -> None:
 
 
 def joined(
-    parts: tuple[Part, ...], outputs: list[tuple[core.Value, ...]]
+    parts: tuple[ProgramPart, ...], outputs: list[tuple[core.Value, ...]]
 ) -> tuple[core.Value, ...]:
     places = {
         place: value

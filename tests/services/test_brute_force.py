@@ -24,7 +24,7 @@ from dipapprox.services.prove_service import find_loss
 from dipapprox.services.ratios import Gain
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import Event, Runs
+from dipapprox.services.traces import Runs, SeenCall
 from tests.services.examples import service_of
 from tests.services.strategies import services
 
@@ -56,12 +56,12 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
     for call in system.calls:
         for value in (None,) if call.is_data else system.service.replies[0].domain:
             after = runs.copy()
-            after.go(Event(call, call, None if value is None else (value,)))
+            after.go(SeenCall(call, call, None if value is None else (value,)))
             if after.first:
                 yield from gains(system, after, left - 1, differ)
     for first, second in () if differ else differing(system):
         after = runs.copy()
-        after.go(Event(first, second, None))
+        after.go(SeenCall(first, second, None))
         yield from gains(system, after, left - 1, True)
 
 

@@ -17,7 +17,7 @@ from dipapprox.questions.decide import Decide
 from dipapprox.questions.question import read_keywords
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.reachable import Examiner
-from dipapprox.services.traces import Event
+from dipapprox.services.traces import SeenCall
 from tests.services.examples import proof_of, service_of
 from tests.services.strategies import services
 
@@ -78,7 +78,7 @@ def test_decide_confirms_that_there_is_no_budget(text: str) -> None:
     assert question.answer(elaborate(unrolled, {}, "f"), Options()).answer is Answer.NOT_DP
 
 
-def _written(event: Event) -> str:
+def _written(event: SeenCall) -> str:
     calls = [call for call in (event.first, event.second) if call is not None]
     if event.first == event.second:
         return calls[0].text()

@@ -8,11 +8,11 @@ import pytest
 
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
-from dipapprox.services.model import Call, Inexpressible, Outcome
+from dipapprox.services.model import Call, CallOutcome, Inexpressible
 from dipapprox.services.pairs import Exploration, PairGraph
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import Event, Runs, with_best_replies
+from dipapprox.services.traces import Runs, SeenCall, with_best_replies
 from tests.services.examples import proof_of, service_of
 
 REAL = """
@@ -40,9 +40,9 @@ ASK = Call(2, "ask", ())
 def shown(one: str, other: str, number: Fraction) -> Runs:
     text = REAL.replace("ONE", one).replace("OTHER", other)
     runs = Runs(System(service_of(text), BY_VALUE, False, Limits()), Limits())
-    runs.go(Event(DATA, None, None))
-    runs.go(Event(MIX, MIX, None))
-    runs.go(Event(ASK, ASK, (number, "false")))
+    runs.go(SeenCall(DATA, None, None))
+    runs.go(SeenCall(MIX, MIX, None))
+    runs.go(SeenCall(ASK, ASK, (number, "false")))
     return runs
 
 
@@ -65,7 +65,7 @@ def test_a_number_of_positive_probability_outweighs_a_density() -> None:
 def test_whole_noise_shows_no_fractions() -> None:
     text = REAL.replace("ONE", "DLap(n, 1 / eps)").replace("OTHER", "1/2")
     runs = Runs(System(service_of(text), BY_VALUE, False, Limits()), Limits())
-    runs.go(Event(ASK, ASK, (Fraction(1, 2), "false")))
+    runs.go(SeenCall(ASK, ASK, (Fraction(1, 2), "false")))
     assert not runs.first
 
 
@@ -93,7 +93,7 @@ def test_a_witness_gives_the_replies_that_lead_where_it_begins() -> None:
 def test_calls_that_do_not_lead_to_a_sample_show_nothing() -> None:
     service = service_of(REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "0"))
     system = System(service, BY_VALUE, False, Limits())
-    once = Event(ASK, ASK, (None, "false"))
+    once = SeenCall(ASK, ASK, (None, "false"))
     events, runs = with_best_replies([once, once], system, Limits())
     assert events[0].reply is not None
     assert events[0].reply[0] == 0
@@ -107,7 +107,9 @@ def test_a_reply_without_a_match_bounds_nothing() -> None:
     system = System(service, BY_VALUE, False, Limits())
     exploration = Exploration(PairGraph(), system, Examiner(), Limits())
     one, other = (
-        Outcome(system.step(system.initial, DATA)[0].probability, (Fraction(k), "false"), (), ())
+        CallOutcome(
+            system.step(system.initial, DATA)[0].probability, (Fraction(k), "false"), (), ()
+        )
         for k in (0, 1)
     )
     with pytest.raises(Inexpressible, match="one run may give and the other cannot"):

@@ -31,8 +31,8 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.integers.lattice_ratios import ZERO, LatticeRatio
 from dipapprox.exact.integers.sums import (
-    Affine,
     Function,
+    IntegerForm,
     added,
     antidifference,
     exponential,
@@ -171,7 +171,7 @@ def _by_residues(
             continue
         values, names = function, list(residues)
         for i, r in chosen.items():
-            form = Affine(tuple(modulus * int(i == j) for j in range(len(residues))), r)
+            form = IntegerForm(tuple(modulus * int(i == j) for j in range(len(residues))), r)
             values = substituted(values, i, form)
             factor, remainder = names[i]  # z = A z' + R and z' = modulus z'' + r
             names[i] = factor * modulus, factor * r + remainder
@@ -184,9 +184,9 @@ def _summed(variable: int, bounds: Bounds, function: Function) -> Iterator[tuple
     lowers, uppers = [], []
     for row, bound in bounds:
         if row[variable] > 0:
-            uppers.append(Affine(tuple(-a for a in _cleared(row, variable)), bound))
+            uppers.append(IntegerForm(tuple(-a for a in _cleared(row, variable)), bound))
         elif row[variable] < 0:
-            lowers.append(Affine(_cleared(row, variable), -bound))
+            lowers.append(IntegerForm(_cleared(row, variable), -bound))
     sums = antidifference(function, variable)
     if not uppers:
         _require_decay(function, variable, 1)
@@ -204,7 +204,7 @@ def _summed(variable: int, bounds: Bounds, function: Function) -> Iterator[tuple
             yield where, negated(substituted(sums, variable, lower.plus(-1)))
 
 
-def _others(forms: Sequence[Affine], place: int) -> Iterator[tuple[int, Affine]]:
+def _others(forms: Sequence[IntegerForm], place: int) -> Iterator[tuple[int, IntegerForm]]:
     return ((k, form) for k, form in enumerate(forms) if k != place)
 
 
@@ -218,7 +218,9 @@ def _cleared(row: tuple[int, ...], variable: int) -> tuple[int, ...]:
     return (*row[:variable], 0, *row[variable + 1 :])
 
 
-def _at_most(left: Affine, right: Affine, *, strictly: bool = False) -> tuple[tuple[int, ...], int]:
+def _at_most(
+    left: IntegerForm, right: IntegerForm, *, strictly: bool = False
+) -> tuple[tuple[int, ...], int]:
     """left <= right, or left < right, as Σ a_i z_i <= bound."""
     row = tuple(a - b for a, b in zip(left.coefficients, right.coefficients, strict=True))
     return row, right.constant - left.constant - int(strictly)

@@ -34,15 +34,15 @@ Function = dict[Monomial, LatticeRatio]
 """Coefficients by monomial, none of them 0; treated as immutable."""
 
 
-class Affine(NamedTuple):
+class IntegerForm(NamedTuple):
     """Σ coefficients[i] · k_i + constant, all integers."""
 
     coefficients: tuple[int, ...]
     constant: int
 
-    def plus(self, number: int) -> Affine:
+    def plus(self, number: int) -> IntegerForm:
         """self + number."""
-        return Affine(self.coefficients, self.constant + number)
+        return IntegerForm(self.coefficients, self.constant + number)
 
 
 def exponential(size: int, variable: int, rate: int, shift: int) -> Function:
@@ -85,7 +85,7 @@ def multiplied(left: Function, right: Function) -> Function:
     return _summed(terms)
 
 
-def substituted(function: Function, variable: int, form: Affine) -> Function:
+def substituted(function: Function, variable: int, form: IntegerForm) -> Function:
     """Put an affine form, in which the variable itself may occur, for a variable."""
     terms: dict[Monomial, list[LatticeRatio]] = {}
     for (powers, rates), c in function.items():
@@ -152,7 +152,7 @@ def _antidifference(power: int, rate: int) -> tuple[LatticeRatio, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _power(form: Affine, power: int) -> tuple[tuple[Powers, int], ...]:
+def _power(form: IntegerForm, power: int) -> tuple[tuple[Powers, int], ...]:
     """Expand (Σ a_i k_i + b)^power as (powers, coefficient)."""
     size = len(form.coefficients)
     terms: dict[Powers, int] = {(0,) * size: 1}

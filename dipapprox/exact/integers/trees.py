@@ -13,8 +13,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.integers.lattice_ratios import ONE, ZERO, LatticeRatio
 from dipapprox.exact.integers.sums import (
-    Affine,
     Function,
+    IntegerForm,
     added,
     antidifference,
     exponential,
@@ -31,7 +31,7 @@ _CONSTANT = ((0,), (0,))  # the monomial 1 of one variable
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RangePiece:
     """A function on the integers low <= k <= high; None: no bound. Not empty."""
 
     low: int | None
@@ -39,7 +39,7 @@ class Piece:
     function: Function
 
 
-Piecewise = tuple[Piece, ...]
+Piecewise = tuple[RangePiece, ...]
 """Disjoint pieces, ascending; 0 elsewhere."""
 
 
@@ -132,15 +132,15 @@ def _reversed(link: _Link) -> _Link:
 def _weight(rate: int, mean: int) -> Piecewise:
     """Y^{rate |k - mean|}."""
     return (
-        Piece(None, mean - 1, exponential(1, 0, -rate, rate * mean)),
-        Piece(mean, None, exponential(1, 0, rate, -rate * mean)),
+        RangePiece(None, mean - 1, exponential(1, 0, -rate, rate * mean)),
+        RangePiece(mean, None, exponential(1, 0, rate, -rate * mean)),
     )
 
 
 def _restricted(function: Piecewise, low: int | None, high: int | None) -> Piecewise:
     if low is not None and high is not None and low > high:
         return ()
-    return _times(function, (Piece(low, high, one(1)),))
+    return _times(function, (RangePiece(low, high, one(1)),))
 
 
 def _message(below: Piecewise, link: _Link) -> Piecewise:
@@ -148,39 +148,39 @@ def _message(below: Piecewise, link: _Link) -> Piecewise:
     if link.low is not None and link.high is not None and link.low > link.high:
         return ()
     if link.high is None:
-        upper: Piecewise = (Piece(None, None, {_CONSTANT: _value_at_infinity(below)}),)
+        upper: Piecewise = (RangePiece(None, None, {_CONSTANT: _value_at_infinity(below)}),)
     else:
         upper = _moved(below, link.slope, link.high)
     if link.low is None:
         return upper
     lower = _moved(below, link.slope, link.low - 1)
-    return _plus(upper, tuple(Piece(p.low, p.high, negated(p.function)) for p in lower))
+    return _plus(upper, tuple(RangePiece(p.low, p.high, negated(p.function)) for p in lower))
 
 
 def cumulative(function: Piecewise) -> Piecewise:
     """k -> Σ of function(x) over x <= k; the last piece has no upper bound."""
-    pieces: list[Piece] = []
+    pieces: list[RangePiece] = []
     total: Function = {}
     end: int | None = None
     for piece in function:
         if end is not None and piece.low is not None and end + 1 < piece.low:
-            pieces.append(Piece(end + 1, piece.low - 1, total))
+            pieces.append(RangePiece(end + 1, piece.low - 1, total))
         sums = antidifference(piece.function, 0)
         if piece.low is not None:
             total = added((total, negated(_at(sums, piece.low - 1))))
         elif not all(rate < 0 for _, (rate,) in piece.function):
             raise BrokenInvariant("a sum over integers does not converge")
-        pieces.append(Piece(piece.low, piece.high, added((total, sums))))
+        pieces.append(RangePiece(piece.low, piece.high, added((total, sums))))
         end = piece.high
         if end is not None:
             total = added((total, _at(sums, end)))
     if pieces and end is not None:
-        pieces.append(Piece(end + 1, None, total))
+        pieces.append(RangePiece(end + 1, None, total))
     return tuple(pieces)
 
 
 def _at(function: Function, place: int) -> Function:
-    return substituted(function, 0, Affine((0,), place))
+    return substituted(function, 0, IntegerForm((0,), place))
 
 
 def _value_at_infinity(below: Piecewise) -> LatticeRatio:
@@ -195,19 +195,19 @@ def _value_at_infinity(below: Piecewise) -> LatticeRatio:
 
 def _moved(function: Piecewise, slope: int, shift: int) -> Piecewise:
     """y -> function(slope * y + shift), slope 1 or -1."""
-    form = Affine((slope,), shift)
+    form = IntegerForm((slope,), shift)
     moved = []
     for piece in function:
         ends = [None if end is None else slope * (end - shift) for end in (piece.low, piece.high)]
         low, high = ends[::slope]
-        moved.append(Piece(low, high, substituted(piece.function, 0, form)))
+        moved.append(RangePiece(low, high, substituted(piece.function, 0, form)))
     return tuple(moved[::slope])
 
 
 def _times(left: Piecewise, right: Piecewise) -> Piecewise:
     """The product: 0 where a factor has no piece."""
     pieces = [
-        Piece(low, high, multiplied(found[0], found[1]))
+        RangePiece(low, high, multiplied(found[0], found[1]))
         for low, high, found in _overlaid(left, right)
         if len(found) == 2
     ]
@@ -215,7 +215,7 @@ def _times(left: Piecewise, right: Piecewise) -> Piecewise:
 
 
 def _plus(left: Piecewise, right: Piecewise) -> Piecewise:
-    pieces = [Piece(low, high, added(found)) for low, high, found in _overlaid(left, right)]
+    pieces = [RangePiece(low, high, added(found)) for low, high, found in _overlaid(left, right)]
     return tuple(piece for piece in pieces if piece.function)
 
 
@@ -236,7 +236,7 @@ def _overlaid(
     return found
 
 
-def _covers(piece: Piece, low: int | None, high: int | None) -> bool:
+def _covers(piece: RangePiece, low: int | None, high: int | None) -> bool:
     """Whether a piece contains an interval of which no cut is inside."""
     above = piece.low is None or (low is not None and piece.low <= low)
     below = piece.high is None or (high is not None and high <= piece.high)

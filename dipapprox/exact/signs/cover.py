@@ -25,7 +25,7 @@ from dipapprox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class NearZero:
+class SignNearZero:
     """The sign of G on (0, upper].
 
     G^(order) is the first derivative that is not 0 at 0, and it has no zero in [0, upper]; by
@@ -49,7 +49,7 @@ class FarAway:
     sign: int
 
 
-class Argument(Enum):
+class BoxProof(Enum):
     """What is proved of a box [lower, upper]."""
 
     CONSTANT = "constant"  # G has no zero: Taylor's formula excludes 0
@@ -58,12 +58,12 @@ class Argument(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class SignBox:
     """A closed range of ε with what is proved of it; `sign` is the sign of G at `lower`."""
 
     lower: Fraction
     upper: Fraction
-    argument: Argument
+    argument: BoxProof
     sign: int
 
 
@@ -79,8 +79,8 @@ class Cover:
     """
 
     form: NormalForm
-    near: NearZero | None
-    boxes: tuple[Box, ...]
+    near: SignNearZero | None
+    boxes: tuple[SignBox, ...]
     far: FarAway | None
 
     @property
@@ -94,9 +94,9 @@ class Cover:
         return self.far.sign
 
     @property
-    def crossings(self) -> tuple[Box, ...]:
+    def crossings(self) -> tuple[SignBox, ...]:
         """The boxes with a zero, ascending."""
-        return tuple(box for box in self.boxes if box.argument is Argument.CROSSING)
+        return tuple(box for box in self.boxes if box.argument is BoxProof.CROSSING)
 
 
 class BoxesUsedUp(LimitReached):
@@ -131,7 +131,7 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
     if upper is None:
         far = far_away(form, lower, limits)
         upper = far.lower
-    boxes: list[Box] = []
+    boxes: list[SignBox] = []
     waiting = [(lower, upper)] if lower < upper else []
     for used in count():
         if not waiting:
@@ -157,16 +157,16 @@ def _order(used: int) -> int:
 
 def _settle(
     evaluator: Evaluator, left: Fraction, right: Fraction, order: int, limits: Limits
-) -> Box | None:
+) -> SignBox | None:
     """Prove something of one box, if it is small enough."""
     sign, slope = evaluator.on_box(left, right, order, limits)
     if sign:
-        return Box(left, right, Argument.CONSTANT, sign)
+        return SignBox(left, right, BoxProof.CONSTANT, sign)
     if not slope:
         return None
     at_left, at_right = evaluator.sign(left, limits), evaluator.sign(right, limits)
-    argument = Argument.MONOTONE if at_left == at_right else Argument.CROSSING
-    return Box(left, right, argument, at_left)
+    argument = BoxProof.MONOTONE if at_left == at_right else BoxProof.CROSSING
+    return SignBox(left, right, argument, at_left)
 
 
 def _constant(form: NormalForm, interval: EpsilonInterval, sign: int) -> Cover:
@@ -176,12 +176,12 @@ def _constant(form: NormalForm, interval: EpsilonInterval, sign: int) -> Cover:
     if interval.lower:
         if upper is None:
             return Cover(form, None, (), FarAway(interval.lower, sign))
-        return Cover(form, None, (Box(interval.lower, upper, Argument.CONSTANT, sign),), None)
-    near = NearZero(one if upper is None else upper, 0, sign)
+        return Cover(form, None, (SignBox(interval.lower, upper, BoxProof.CONSTANT, sign),), None)
+    near = SignNearZero(one if upper is None else upper, 0, sign)
     return Cover(form, near, (), FarAway(one, sign) if upper is None else None)
 
 
-def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> NearZero:
+def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> SignNearZero:
     """Find the sign of G on some (0, η], η <= `most`.
 
     G solves a linear differential equation with constant coefficients whose order is the number
@@ -199,7 +199,7 @@ def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> Ne
     while not evaluator.constant_near_zero(order, upper):
         limits.check()
         upper /= 2
-    return NearZero(upper, order, 1 if value > 0 else -1)
+    return SignNearZero(upper, order, 1 if value > 0 else -1)
 
 
 def far_away(form: NormalForm, least: Fraction, limits: Limits) -> FarAway:

@@ -14,7 +14,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 
 
 @dataclass(frozen=True, slots=True)
-class NearZero:
+class LimitAtZero:
     """The limits for ε -> 0.
 
     Attributes:
@@ -26,7 +26,7 @@ class NearZero:
     slope: Fraction | None
 
 
-def near_zero(above: ExponentialPolynomial, below: ExponentialPolynomial) -> NearZero:
+def near_zero(above: ExponentialPolynomial, below: ExponentialPolynomial) -> LimitAtZero:
     """Return the limits of above / below, a quotient that is >= 0 close to 0.
 
     Args:
@@ -35,12 +35,12 @@ def near_zero(above: ExponentialPolynomial, below: ExponentialPolynomial) -> Nea
     """
     jump = limit_at_zero(ExponentialRatio(above, ((below, 1),)))
     if isinstance(jump, Infinity):
-        return NearZero(None, None)
+        return LimitAtZero(None, None)
     if jump != 1:
-        return NearZero(jump, None)
+        return LimitAtZero(jump, None)
     eps = ExponentialPolynomial.monomial(1, 1)
     slope = limit_at_zero(ExponentialRatio(above - below, ((below, 1), (eps, 1))))
-    return NearZero(jump, None if isinstance(slope, Infinity) else slope)
+    return LimitAtZero(jump, None if isinstance(slope, Infinity) else slope)
 
 
 def without_common(

@@ -52,7 +52,7 @@ class Zero:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ZeroCluster:
     """Zeros that are one number, or too near to each other to tell.
 
     Attributes:
@@ -90,7 +90,9 @@ def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
     return Zero(lower, upper, zero.multiplicity, zero.form)
 
 
-def in_order(found: Sequence[Zero], limits: Limits, *, distinct: bool = False) -> tuple[Place, ...]:
+def in_order(
+    found: Sequence[Zero], limits: Limits, *, distinct: bool = False
+) -> tuple[ZeroCluster, ...]:
     """Order zeros of any functions, ascending, equal ones together.
 
     Boxes are refined until they are disjoint; those that stay together are asked for a common
@@ -166,17 +168,17 @@ def _are_equal(left: Zero, right: Zero, limits: Limits) -> bool | None:
     return vanishes_too(left.form, right.form.function(), lower, upper, limits)
 
 
-def _places(clusters: Sequence[_Cluster]) -> tuple[Place, ...]:
-    places: list[Place] = []
+def _places(clusters: Sequence[_Cluster]) -> tuple[ZeroCluster, ...]:
+    places: list[ZeroCluster] = []
     last: Zero | None = None
     for each in clusters:
         zero = each.zero
         if last is not None and _clash(last, zero):
             before = places.pop()
             members = tuple(sorted((*before.members, *each.members)))
-            places.append(Place(before.lower, max(before.upper, zero.upper), members, False))
+            places.append(ZeroCluster(before.lower, max(before.upper, zero.upper), members, False))
             last = Zero(places[-1].lower, places[-1].upper, 1, zero.form)
         else:
-            places.append(Place(zero.lower, zero.upper, each.members, True))
+            places.append(ZeroCluster(zero.lower, zero.upper, each.members, True))
             last = zero
     return tuple(places)

@@ -38,7 +38,7 @@ _MOST_BOXES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FactorPart:
     """A factor with exponent.
 
     Attributes:
@@ -66,7 +66,7 @@ class Factors:
 
     sign: int
     rational_zeros: tuple[tuple[Fraction, int], ...]
-    parts: tuple[Part, ...]
+    parts: tuple[FactorPart, ...]
     distinct: bool
 
 
@@ -115,7 +115,7 @@ def factorise(
     reduced = reduce_function(function)
     try:
         whole = cover(reduced.form, interval, _FIRST_BOXES, limits)
-        return Factors(1, reduced.rational_zeros, (Part(reduced.form, 1, whole),), True)
+        return Factors(1, reduced.rational_zeros, (FactorPart(reduced.form, 1, whole),), True)
     except BoxesUsedUp:
         return _by_parts(reduced, interval, limits, even)
 
@@ -123,7 +123,7 @@ def factorise(
 def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits, even: bool) -> Factors:
     found = squarefree_parts(reduced.form)
     most = _MOST_BOXES if found.complete else _BOXES_IN_DOUBT
-    parts: list[Part] = []
+    parts: list[FactorPart] = []
     for form, exponent in found.parts:
         try:
             proof = cover(form, interval, most, limits) if even or exponent % 2 else None
@@ -132,7 +132,7 @@ def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits, even:
                 raise
             degree = reduced.form.groups[-1][0]
             raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
-        parts.append(Part(form, exponent, proof))
+        parts.append(FactorPart(form, exponent, proof))
     return Factors(found.sign, reduced.rational_zeros, tuple(parts), found.complete)
 
 

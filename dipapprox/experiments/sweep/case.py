@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from dipapprox.experiments.sweep.spec import CaseLimits, Grid, ProgramFile, Spec
+from dipapprox.experiments.sweep.spec import CaseGrid, CaseLimits, NamedProgram, Spec
 
 
 @dataclass(frozen=True)  # slots exclude cached properties
@@ -26,7 +26,7 @@ class Case:
     """
 
     task: str
-    program: ProgramFile
+    program: NamedProgram
     parameters: Mapping[str, str]
     fields: Mapping[str, str]
     limits: CaseLimits
@@ -53,7 +53,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """What became of a case.
 
     Attributes:
@@ -67,7 +67,7 @@ class Outcome:
     seconds: float
 
 
-Answered = tuple[Case, Outcome]
+Answered = tuple[Case, CaseOutcome]
 
 
 def cases_of(spec: Spec) -> Iterator[Case]:
@@ -80,7 +80,7 @@ def cases_of(spec: Spec) -> Iterator[Case]:
                 yield case
 
 
-def _cases(grid: Grid, limits: CaseLimits) -> Iterator[Case]:
+def _cases(grid: CaseGrid, limits: CaseLimits) -> Iterator[Case]:
     parameters = [axis.name for axis in grid.parameters]
     fields = [axis.name for axis in grid.axes]
     for program in grid.programs:
@@ -92,7 +92,7 @@ def _cases(grid: Grid, limits: CaseLimits) -> Iterator[Case]:
                 )
 
 
-def record(case: Case, outcome: Outcome) -> dict[str, object]:
+def record(case: Case, outcome: CaseOutcome) -> dict[str, object]:
     """Return a line of results (`lines`); all but "seconds" is the same on every run."""
     return {
         "case": case.key,

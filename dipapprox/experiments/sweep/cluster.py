@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.sweep.case import Answered, Case, Outcome
+from dipapprox.experiments.sweep.case import Answered, Case, CaseOutcome
 from dipapprox.experiments.sweep.pool import Pool, WorkerLost
 
 _AHEAD = 4
@@ -113,7 +113,7 @@ def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[list[
         fill()
 
 
-def run_remotely(bundle: Sequence[Case]) -> list[Outcome]:
+def run_remotely(bundle: Sequence[Case]) -> list[CaseOutcome]:
     """Run cases in the cluster worker that this is called in, in order: at least the first.
 
     The others follow as long as all together take a moment; one pool for each thread.
@@ -122,7 +122,7 @@ def run_remotely(bundle: Sequence[Case]) -> list[Outcome]:
     if pool is None:
         pool = _own.pool = Pool(jobs=1)
     end = time.monotonic() + _MOMENT
-    outcomes: list[Outcome] = []
+    outcomes: list[CaseOutcome] = []
     for case in bundle:
         [[(_, outcome)]] = pool.run(iter([case]))
         outcomes.append(outcome)

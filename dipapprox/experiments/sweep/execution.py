@@ -9,8 +9,8 @@ import time
 from functools import lru_cache
 
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
-from dipapprox.experiments.sweep.case import Case, Outcome
-from dipapprox.experiments.sweep.spec import ProgramFile
+from dipapprox.experiments.sweep.case import Case, CaseOutcome
+from dipapprox.experiments.sweep.spec import NamedProgram
 from dipapprox.experiments.sweep.tasks import answer, claimed_delta
 from dipapprox.language import ast
 from dipapprox.language.core import Program
@@ -23,7 +23,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.selection import widening_by_pairs
 
 
-def run_case(case: Case) -> Outcome:
+def run_case(case: Case) -> CaseOutcome:
     """Answer a case within its limits; errors are outcomes, too."""
     limits = Limits(seconds=float(case.limits.seconds), memory=case.limits.memory)
     started = time.monotonic()
@@ -41,7 +41,7 @@ def run_case(case: Case) -> Outcome:
         failure = NO_MEMORY
     except Exception as bug:  # one bad case must not end a sweep of thousands
         failure = f"internal error: {type(bug).__name__}: {bug} (a bug, please report)"
-    return Outcome(result, failure, time.monotonic() - started)
+    return CaseOutcome(result, failure, time.monotonic() - started)
 
 
 def program_of(case: Case) -> Program:
@@ -64,7 +64,7 @@ def program_of(case: Case) -> Program:
 
 @lru_cache(maxsize=4)
 def _elaborated(
-    program: ProgramFile,
+    program: NamedProgram,
     parameters: tuple[tuple[str, str], ...],
     widen: str | None,
     pairs: str | None,
@@ -81,5 +81,5 @@ def _elaborated(
 
 
 @lru_cache(maxsize=4)
-def _parsed(program: ProgramFile) -> ast.Program:
+def _parsed(program: NamedProgram) -> ast.Program:
     return parse_program(program.text, program.language, program.name)

@@ -34,7 +34,7 @@ from typing import NoReturn
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
-from dipapprox.experiments.sweep.case import Case, Outcome
+from dipapprox.experiments.sweep.case import Case, CaseOutcome
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.limits import peak_memory
 from dipapprox.processes import end_with
@@ -55,7 +55,7 @@ _GROWTH = 128
 _NAP = 3600.0
 """Seconds that are waited at once, as the system may not count far."""
 
-_KILLED = Outcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
+_KILLED = CaseOutcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
 
 
 @dataclass(slots=True)
@@ -207,7 +207,7 @@ class _Server:
             self.fail(child, child.request, f"time limit: {seconds:g} s")
 
     def fail(self, child: _Child, request: _Request, failure: str) -> None:
-        outcome = Outcome(None, failure, time.monotonic() - child.started)
+        outcome = CaseOutcome(None, failure, time.monotonic() - child.started)
         self.replies.send((request.number, outcome))
 
     def repeat(self, request: _Request) -> None:

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Self
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.sweep.lines import FORMAT, Heading, Key, Line, read_line, read_part
+from dipapprox.experiments.sweep.lines import (
+    FORMAT,
+    FinishedCase,
+    Heading,
+    Key,
+    read_line,
+    read_part,
+)
 
 
 class Ledger:
@@ -113,7 +120,7 @@ class Ledger:
             ) from None
 
 
-def read_lines(path: Path) -> Iterator[Line]:
+def read_lines(path: Path) -> Iterator[FinishedCase]:
     """Yield the lines of finished cases.
 
     Raises:

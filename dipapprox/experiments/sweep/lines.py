@@ -39,7 +39,7 @@ class About(Struct, frozen=True):
     text: str
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class RecordedAnswer(Struct, frozen=True, kw_only=True):
     """What tables and plots show of an answer; each kind of question fills some of it."""
 
     verdict: str | None = None
@@ -56,12 +56,12 @@ class _Parts(Struct, frozen=True):
     task: str
     program: str
     params: dict[str, str]
-    result: Answer | None
+    result: RecordedAnswer | None
     failure: str | None
     seconds: Annotated[float, Meta(ge=0)]
 
 
-class Line(_Parts, frozen=True):
+class FinishedCase(_Parts, frozen=True):
     """A finished case.
 
     Attributes:
@@ -93,7 +93,7 @@ def read_part(line: bytes, kind: type[T]) -> T:
         raise ValueError("not JSON") from None
 
 
-def read_line(line: bytes) -> Line:
+def read_line(line: bytes) -> FinishedCase:
     """Read the line of a finished case.
 
     Raises:
@@ -102,7 +102,7 @@ def read_line(line: bytes) -> Line:
     try:
         fields = msgspec.json.decode(line, type=dict[str, object])
         asked = {name: fields.pop(name) for name in list(fields) if name not in _PARTS}
-        return msgspec.convert({**fields, "asked": asked}, Line)
+        return msgspec.convert({**fields, "asked": asked}, FinishedCase)
     except msgspec.ValidationError as error:
         raise ValueError(complaint(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

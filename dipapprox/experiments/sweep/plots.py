@@ -24,10 +24,10 @@ from dipapprox.experiments.pictures import (
 )
 from dipapprox.experiments.sweep.summary import (
     FULL,
+    CaseRow,
     Group,
     Matrix,
     Measured,
-    Row,
     Series,
     matrix_of,
     numeric_fields,
@@ -133,7 +133,7 @@ class _Colours:
     label: str
     map: str
     ends: tuple[float, float] | None
-    of: Callable[[Row | None], float]
+    of: Callable[[CaseRow | None], float]
 
     def dark(self, value: float, low: float, high: float) -> bool:
         """Whether the colour of a value needs a light text on it."""
@@ -143,7 +143,7 @@ class _Colours:
         return share < 0.5 if self.ends is None else not 0.15 < share < 0.85
 
 
-def _colours(cells: list[Row]) -> _Colours:
+def _colours(cells: list[CaseRow]) -> _Colours:
     """Choose: the margin of the claim; the verdict where a margin is missing; or the number."""
     decided = [cell for cell in cells if cell.answer in ("DP", "Not_DP")]
     if not any(cell.answer in SYMBOLS and cell.answer != "-" for cell in cells):
@@ -156,15 +156,15 @@ def _colours(cells: list[Row]) -> _Colours:
     return _Colours("", "PuOr_r", (-1.5, 1.5), _verdict_of)
 
 
-def _number_of(cell: Row | None) -> float:
+def _number_of(cell: CaseRow | None) -> float:
     return nan if cell is None or cell.number is None else cell.number.upper
 
 
-def _margin_of(cell: Row | None) -> float:
+def _margin_of(cell: CaseRow | None) -> float:
     return nan if cell is None or cell.margin is None else cell.margin
 
 
-def _verdict_of(cell: Row | None) -> float:
+def _verdict_of(cell: CaseRow | None) -> float:
     return nan if cell is None else {"DP": 1.0, "Not_DP": -1.0}.get(cell.answer, nan)
 
 

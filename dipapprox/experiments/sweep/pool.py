@@ -14,7 +14,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
-from dipapprox.experiments.sweep.case import Answered, Case, Outcome
+from dipapprox.experiments.sweep.case import Answered, Case, CaseOutcome
 
 _T = TypeVar("_T")
 
@@ -52,7 +52,7 @@ class Server:
                 # One thread each: parallelism is by processes.
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             )
-        self.replies: queue.SimpleQueue[tuple[int, Outcome] | None] = queue.SimpleQueue()
+        self.replies: queue.SimpleQueue[tuple[int, CaseOutcome] | None] = queue.SimpleQueue()
         # The server never waits for somebody to listen, so it always listens itself.
         threading.Thread(target=self._listen, args=(answers,), daemon=True).start()
 

@@ -35,7 +35,7 @@ _LIMITS = {"timeout": (600, 10**7), "memory": (2000, 2**30)}
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramFile:
+class NamedProgram:
     """A program: the file as the spec names it, its language and its text."""
 
     name: str
@@ -44,7 +44,7 @@ class ProgramFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class CaseGrid:
     """All combinations of programs, parameters and the other axes.
 
     Attributes:
@@ -54,7 +54,7 @@ class Grid:
     """
 
     task: str
-    programs: tuple[ProgramFile, ...]
+    programs: tuple[NamedProgram, ...]
     parameters: tuple[Axis, ...]
     axes: tuple[Axis, ...]
 
@@ -77,7 +77,7 @@ class Spec:
     """A sweep: limits, and at least one grid."""
 
     limits: CaseLimits
-    grids: tuple[Grid, ...]
+    grids: tuple[CaseGrid, ...]
 
     @property
     def size(self) -> int:
@@ -129,7 +129,7 @@ def _limits(table: object, path: Path) -> CaseLimits:
     return CaseLimits(found["timeout"], int(found["memory"]))
 
 
-def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
+def _grid(table: dict[str, object], path: Path, where: str) -> CaseGrid:
     task = table.get("task")
     if task is None:
         raise UserError(f"{where} has no task", f"one of {', '.join(TASKS)}")
@@ -147,7 +147,7 @@ def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
     parameters = table.get("parameters", {})
     if not isinstance(parameters, dict):
         raise UserError(f"{where}: 'parameters' must be a table", "parameters = { N = [2, 5] }")
-    grid = Grid(
+    grid = CaseGrid(
         task,
         _programs(table.get("programs"), path.parent, where),
         tuple(read_axis(k, v, f"{where}: parameter '{k}'") for k, v in parameters.items()),
@@ -161,11 +161,11 @@ def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
     return grid
 
 
-def _programs(value: object, folder: Path, where: str) -> tuple[ProgramFile, ...]:
+def _programs(value: object, folder: Path, where: str) -> tuple[NamedProgram, ...]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise UserError(f"{where}: 'programs' must name files", 'programs = ["svt_gauss.dpg"]')
-    found: dict[str, ProgramFile] = {}
+    found: dict[str, NamedProgram] = {}
     for name in names:
         matches = [os.path.normpath(name)]  # ./a.dpg is a.dpg
         if any(c in name for c in "*?["):
@@ -182,7 +182,7 @@ def _programs(value: object, folder: Path, where: str) -> tuple[ProgramFile, ...
                     "'dipapprox show module.py:name' writes one",
                 )
             try:
-                found[match] = ProgramFile(match, language_of(path), read_text(path))
+                found[match] = NamedProgram(match, language_of(path), read_text(path))
             except UserError as error:
                 raise UserError(f"{where}: {error.message}", error.hint) from None
     return tuple(found.values())

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import inf, isfinite, log10
 
 from dipapprox.data_classes import dataclass
-from dipapprox.experiments.sweep.lines import Answer, Ends, Line
+from dipapprox.experiments.sweep.lines import Ends, FinishedCase, RecordedAnswer
 
 _LARGE = 10**15
 """Numbers from here on are written out."""
@@ -35,7 +35,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """One case.
 
     Attributes:
@@ -73,7 +73,7 @@ class Group:
     program: str
     fixed: Mapping[str, str]
     varying: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CaseRow, ...]
 
     def about(self) -> tuple[str, ...]:
         """Return the lines that name what the answers are about: the first and the last scope."""
@@ -101,7 +101,7 @@ class Matrix:
 
     down: tuple[str, tuple[Fraction, ...]]
     across: tuple[str, tuple[Fraction, ...]]
-    cells: tuple[tuple[Row | None, ...], ...]
+    cells: tuple[tuple[CaseRow | None, ...], ...]
 
     def turned(self) -> Matrix:
         """Return the same cases with columns for rows."""
@@ -113,12 +113,12 @@ class Series:
     """Rows in order of one of the varying fields, a number; everything else is fixed."""
 
     label: str
-    points: tuple[tuple[Fraction, Row], ...]
+    points: tuple[tuple[Fraction, CaseRow], ...]
 
 
-def groups_of(lines: Iterable[Line]) -> tuple[Group, ...]:
+def groups_of(lines: Iterable[FinishedCase]) -> tuple[Group, ...]:
     """Group the lines of a results file, in order of first appearance."""
-    found: dict[tuple[str, str], list[Row]] = {}
+    found: dict[tuple[str, str], list[CaseRow]] = {}
     for line in lines:
         found.setdefault((line.task, line.program), []).append(_row(line))
     return tuple(_group(task, program, rows) for (task, program), rows in found.items())
@@ -144,7 +144,7 @@ def matrix_of(group: Group) -> Matrix | None:
 def series_of(group: Group, name: str) -> tuple[Series, ...]:
     """Return the answered rows of a group along one of its varying fields; two or more each."""
     others = tuple(other for other in group.varying if other != name)
-    found: dict[tuple[str, ...], list[tuple[Fraction, Row]]] = {}
+    found: dict[tuple[str, ...], list[tuple[Fraction, CaseRow]]] = {}
     for row in group.rows:
         value = _number(row.values.get(name, ""))
         if value is not None and row.answer != "-":
@@ -175,7 +175,7 @@ def numeric_fields(group: Group, whole: bool = False) -> tuple[str, ...]:
     )
 
 
-def _row(line: Line) -> Row:
+def _row(line: FinishedCase) -> CaseRow:
     answer, detail, number = "-", str(line.failure), None
     scope = caveat = ""
     margin = None
@@ -185,10 +185,10 @@ def _row(line: Line) -> Row:
         caveat = line.result.caveat or ""
         margin = _margin(line.result, line.asked.get("delta"))
     values = {**line.params, **line.asked}
-    return Row(values, answer, detail, line.seconds, number, margin, scope, caveat)
+    return CaseRow(values, answer, detail, line.seconds, number, margin, scope, caveat)
 
 
-def _margin(result: Answer, claimed: str | None) -> float | None:
+def _margin(result: RecordedAnswer, claimed: str | None) -> float | None:
     """Compare the claimed δ with what is needed: for Not_DP the violating pair's, at least."""
     delta = None if claimed is None else _number(claimed)
     if delta is None or delta < 0 or result.delta_enclosure is None:
@@ -221,7 +221,7 @@ def readable_text(text: str) -> str:
     return text if number is None else readable(number)
 
 
-def _shown(result: Answer) -> tuple[str, str, Measured | None]:
+def _shown(result: RecordedAnswer) -> tuple[str, str, Measured | None]:
     if result.verdict is not None:
         detail = result.reason or _interval("δ", result.delta_enclosure)
         return result.verdict, detail, None
@@ -254,7 +254,7 @@ def _interval(name: str, ends: Ends | None) -> str:
     return f"{name} = {lower}" if lower == upper else f"{name} in [{lower}, {upper}]"
 
 
-def _group(task: str, program: str, rows: Sequence[Row]) -> Group:
+def _group(task: str, program: str, rows: Sequence[CaseRow]) -> Group:
     names = list(dict.fromkeys(name for row in rows for name in row.values))
     taken = {name: {row.values.get(name, "") for row in rows} for name in names}
     varying = tuple(name for name in names if len(taken[name]) > 1)

@@ -43,7 +43,7 @@ class RowQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float = 120.0
 
 
-class Grid(Struct, frozen=True, forbid_unknown_fields=True):
+class TableGrid(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of one answer over two columns of the figures.
 
     Attributes:
@@ -63,7 +63,7 @@ class Grid(Struct, frozen=True, forbid_unknown_fields=True):
     time: str
 
 
-class Layout(Struct, frozen=True, forbid_unknown_fields=True):
+class ColumnLayout(Struct, frozen=True, forbid_unknown_fields=True):
     """Columns that several tables may have.
 
     Attributes:
@@ -77,7 +77,7 @@ class Layout(Struct, frozen=True, forbid_unknown_fields=True):
     program: str
     answers: dict[str, RowQuestion]
     columns: tuple[tuple[str, ...], ...] = ()
-    grid: Grid | None = None
+    grid: TableGrid | None = None
     domain: tuple[str, ...] | None = None
 
 
@@ -164,7 +164,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
     sources: dict[str, str]
     tables: tuple[TablePlan, ...]
-    layouts: dict[str, Layout]
+    layouts: dict[str, ColumnLayout]
     programs: dict[str, ProgramPlan]
     automata: dict[str, AutomatonPlan]
     notes: tuple[Note, ...]

@@ -27,17 +27,24 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.tables.plan import (
-    Grid,
-    Layout,
+    ColumnLayout,
     Plan,
     Printed,
     ProgramPlan,
     RowQuestion,
+    TableGrid,
     TablePlan,
     printed_rows,
 )
-from dipapprox.experiments.tables.runs import Found, Subject, decided, proved, structure, verified
-from dipapprox.experiments.tables.table import Notes, Table
+from dipapprox.experiments.tables.runs import (
+    RerunAnswer,
+    RerunSubject,
+    decided,
+    proved,
+    structure,
+    verified,
+)
+from dipapprox.experiments.tables.table import Notes, PaperTable
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.proofs.automaton_proof import AutomatonProof
@@ -54,7 +61,7 @@ def make_tables(
     *,
     quick: bool,
     progress: Callable[[int, int | None], None],
-) -> Iterator[Table]:
+) -> Iterator[PaperTable]:
     """Make tables; rows that several have in common are run once.
 
     Args:
@@ -68,7 +75,7 @@ def make_tables(
         yield _make(plan, table, quick)
 
 
-def _make(plan: Plan, table: TablePlan, quick: bool) -> Table:
+def _make(plan: Plan, table: TablePlan, quick: bool) -> PaperTable:
     notes, layout = Notes(), plan.layouts[table.layout]
     rows = _printed(table, layout)
     if layout.grid is not None:
@@ -81,7 +88,7 @@ def _make(plan: Plan, table: TablePlan, quick: bool) -> Table:
     return notes.table(table.name, table.title, tuple(c[0] for c in layout.columns), made)
 
 
-def _printed(table: TablePlan, layout: Layout) -> list[Printed]:
+def _printed(table: TablePlan, layout: ColumnLayout) -> list[Printed]:
     """The printed rows, and those that are added to them."""
     rows: list[Printed] = list(printed_rows(table.figures))
     nothing = dict.fromkeys(rows[0], "")
@@ -104,7 +111,7 @@ class _Cells:
 
     plan: Plan
     table: TablePlan
-    layout: Layout
+    layout: ColumnLayout
     notes: Notes
 
     def row(self, row: Printed) -> tuple[str, ...]:
@@ -173,13 +180,13 @@ class _Cells:
             case _:
                 raise ValueError(f"no such column: {[heading, kind, *needs]}")
 
-    def _answer(self, row: Printed, name: str) -> tuple[Found | None, Decision | None]:
+    def _answer(self, row: Printed, name: str) -> tuple[RerunAnswer | None, Decision | None]:
         return self.answer(row, self.layout.answers[name])
 
     def _decision(self, row: Printed, name: str) -> Decision | None:
         return self._answer(row, name)[1]
 
-    def proof(self, row: Printed, asked: RowQuestion) -> tuple[Found, AutomatonProof | None]:
+    def proof(self, row: Printed, asked: RowQuestion) -> tuple[RerunAnswer, AutomatonProof | None]:
         """Return what is proved of the automaton of a row; None if it is refused."""
         if row.get("family"):
             text = FAMILIES[row["family"]](int(row["size"]))
@@ -187,7 +194,9 @@ class _Cells:
             text = row.get("automaton") or self.plan.automata[row[self.layout.program]].text
         return proved(text, asked.seconds)
 
-    def answer(self, row: Printed, asked: RowQuestion) -> tuple[Found | None, Decision | None]:
+    def answer(
+        self, row: Printed, asked: RowQuestion
+    ) -> tuple[RerunAnswer | None, Decision | None]:
         """Answer a question about a row; nothing if its program would have no query."""
         if asked.ask == "prove":
             return self.proof(row, asked)[0], None
@@ -203,7 +212,7 @@ class _Cells:
         claim = Claim(eps, delta, budget)
         return verified(subject, claim, asked.engine, asked.strategy, asked.seconds), None
 
-    def subject(self, row: Printed, queries: int | None = None) -> Subject:
+    def subject(self, row: Printed, queries: int | None = None) -> RerunSubject:
         """Return the program of a row, with its parameters."""
         program = self._program(row)
         parameters = {"N": row["n"] if queries is None else str(queries)}
@@ -211,7 +220,7 @@ class _Cells:
         exact = tuple((name, Fraction(text)) for name, text in parameters.items())
         domain = self.layout.domain
         values = None if domain is None else tuple(map(Fraction, domain))
-        return Subject(program.file, exact, values)
+        return RerunSubject(program.file, exact, values)
 
     def _program(self, row: Printed) -> ProgramPlan:
         name = row[self.layout.program]
@@ -224,7 +233,7 @@ class _Cells:
 
 
 def _gridded(
-    cells: _Cells, grid: Grid, rows: Sequence[Printed], steps: int
+    cells: _Cells, grid: TableGrid, rows: Sequence[Printed], steps: int
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return headings and rows of a table over two columns, every so many rows of it."""
     asked = cells.layout.answers[grid.cell]
@@ -277,12 +286,12 @@ def _time(row: Printed, columns: str) -> str:
     return "" if total is None else str(total)
 
 
-def seconds_cell(found: Found) -> str:
+def seconds_cell(found: RerunAnswer) -> str:
     """Our time in seconds, or why there is no answer."""
     return f"{found.seconds:.3g}" if found.answer != "Unknown" else f"({found.reason})"
 
 
-def ratio_cell(row: Printed, columns: str, found: Found) -> str:
+def ratio_cell(row: Printed, columns: str, found: RerunAnswer) -> str:
     """How many times faster than the published time; machines differ."""
     seconds = _total(row, columns)
     if found.answer == "Unknown":

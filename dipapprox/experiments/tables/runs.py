@@ -36,7 +36,7 @@ REFUSED = "refused"
 """The answer about what is no automaton of which the theorems speak."""
 
 
-class Subject(NamedTuple):
+class RerunSubject(NamedTuple):
     """A program with parameters.
 
     Attributes:
@@ -53,7 +53,7 @@ class Subject(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RerunAnswer:
     """An answer: DP, Not_DP or Unknown, why if it is unknown, and the time in seconds."""
 
     answer: str
@@ -62,7 +62,7 @@ class Found:
 
 
 @cache
-def _program(subject: Subject) -> Program:
+def _program(subject: RerunSubject) -> Program:
     found = load(BUNDLED / f"{subject.file}.dpg", dict(subject.parameters))
     if subject.domain is None:
         return found
@@ -73,8 +73,8 @@ def _program(subject: Subject) -> Program:
 
 @cache
 def verified(
-    subject: Subject, claim: Claim, engine: Engine, strategy: Strategy, seconds: float
-) -> Found:
+    subject: RerunSubject, claim: Claim, engine: Engine, strategy: Strategy, seconds: float
+) -> RerunAnswer:
     """Verify a claim at one eps."""
     program = _program(subject)
     options = Options(
@@ -84,13 +84,13 @@ def verified(
         limits=Limits(seconds=seconds),
     )
     verdict = verify(program, claim, select(subject.pairs, program), options)
-    return Found(verdict.answer.value, verdict.reason, verdict.seconds)
+    return RerunAnswer(verdict.answer.value, verdict.reason, verdict.seconds)
 
 
 @cache
 def decided(
-    subject: Subject, budget: Fraction, delta: str, interval: str, seconds: float
-) -> tuple[Found, Decision]:
+    subject: RerunSubject, budget: Fraction, delta: str, interval: str, seconds: float
+) -> tuple[RerunAnswer, Decision]:
     """Decide a claim for all epsilons of an interval."""
     program = _program(subject)
     asked = DecisionQuestion(
@@ -99,21 +99,21 @@ def decided(
     options = Options(limits=Limits(seconds=seconds))
     decision = decide(program, asked, select(subject.pairs, program), options)
     reason = decision.reason or decision.note or None
-    return Found(decision.answer.value, reason, decision.seconds), decision
+    return RerunAnswer(decision.answer.value, reason, decision.seconds), decision
 
 
 @cache
-def proved(text: str, seconds: float) -> tuple[Found, AutomatonProof | None]:
+def proved(text: str, seconds: float) -> tuple[RerunAnswer, AutomatonProof | None]:
     """Bound the least budget of an automaton; no proof of one that is refused."""
     try:
         named = NamedAutomaton("automaton", automaton_of(parse_dipa(text)))
     except SourceError as error:
-        return Found(REFUSED, error.message, 0.0), None
+        return RerunAnswer(REFUSED, error.message, 0.0), None
     proof = prove_automaton(named, None, Stops.HIDDEN, Limits(seconds=seconds))
-    return Found(proof.answer.value, proof.reason, proof.seconds), proof
+    return RerunAnswer(proof.answer.value, proof.reason, proof.seconds), proof
 
 
 @cache
-def structure(subject: Subject) -> Structure:
+def structure(subject: RerunSubject) -> Structure:
     """Measure the final states as the tables count them: none merged."""
     return measure_structure(execute(_program(subject), merge=False, limits=Limits(seconds=120)))

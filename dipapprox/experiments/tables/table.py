@@ -13,7 +13,7 @@ from dipapprox.experiments.tables.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PaperTable:
     """A table to print or to write.
 
     Attributes:
@@ -79,10 +79,10 @@ class Notes:
 
     def table(
         self, name: str, title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
-    ) -> Table:
+    ) -> PaperTable:
         """Return the finished table."""
         texts = {number: text for text, number in self.numbers.items()}
-        return Table(name, title, columns, tuple(rows), texts, tuple(self.unexplained))
+        return PaperTable(name, title, columns, tuple(rows), texts, tuple(self.unexplained))
 
 
 _HEADING = """# The papers' tables, rerun
@@ -98,7 +98,7 @@ Ours: {machine}
 
 
 def write_tables(
-    plan: Plan, tables: Sequence[Table], folder: Path, command: str, machine: Mapping[str, str]
+    plan: Plan, tables: Sequence[PaperTable], folder: Path, command: str, machine: Mapping[str, str]
 ) -> tuple[Path, ...]:
     """Write `tables.md` and `table-NAME.csv` into a folder; return the files.
 

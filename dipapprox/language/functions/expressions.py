@@ -17,12 +17,12 @@ from dipapprox.language.functions.machine import (
     Annotation,
     Class,
     Function,
+    ImportedName,
     Machine,
+    NameScope,
     Raised,
-    Scope,
     Stream,
     Text,
-    Word,
     kind_of,
     plain,
     rule,
@@ -49,7 +49,7 @@ class Unread:
 # --- names ----------------------------------------------------------------------------------------
 
 
-def look_up(machine: Machine, name: str, scope: Scope) -> Any:
+def look_up(machine: Machine, name: str, scope: NameScope) -> Any:
     """Return the value of a name."""
     holder = scope.holder(name)
     if holder is not None and name in holder.values:
@@ -68,7 +68,7 @@ def look_up(machine: Machine, name: str, scope: Scope) -> Any:
     return word
 
 
-def bind(machine: Machine, name: str, value: Any, scope: Scope) -> None:
+def bind(machine: Machine, name: str, value: Any, scope: NameScope) -> None:
     """Give a name a value: in the scope, or in an outer one if it is `nonlocal`."""
     holder = scope if name in scope.local else scope.outer and scope.outer.holder(name)
     if holder is None or holder.fixed:
@@ -78,7 +78,7 @@ def bind(machine: Machine, name: str, value: Any, scope: Scope) -> None:
     holder.values[name] = value
 
 
-def access(machine: Machine, target: Any, scope: Scope) -> tuple[Callable[..., Any], ...]:
+def access(machine: Machine, target: Any, scope: NameScope) -> tuple[Callable[..., Any], ...]:
     """Return how a target is read, assigned, and deleted: what it consists of is evaluated once."""
     match target:
         case ast.Name(id=name):
@@ -104,7 +104,7 @@ def access(machine: Machine, target: Any, scope: Scope) -> tuple[Callable[..., A
             raise machine.refusal("this is nothing to assign to")
 
 
-def assign(machine: Machine, target: ast.expr, value: Any, scope: Scope) -> None:
+def assign(machine: Machine, target: ast.expr, value: Any, scope: NameScope) -> None:
     """Assign to a target."""
     before, machine.node = machine.node, target
     if isinstance(target, ast.Tuple | ast.List):
@@ -140,7 +140,7 @@ def _unpacked(machine: Machine, parts: list[ast.expr], value: Any) -> list[tuple
 # --- items ----------------------------------------------------------------------------------------
 
 
-def _index(machine: Machine, node: ast.Subscript, scope: Scope) -> Any:
+def _index(machine: Machine, node: ast.Subscript, scope: NameScope) -> Any:
     """Return what stands in brackets: a number, a key or a slice."""
     if not isinstance(node.slice, ast.Slice):
         return machine.evaluate(node.slice, scope)
@@ -159,8 +159,8 @@ def item(machine: Machine, value: Any, where: Any) -> Any:
     if isinstance(value, Symbolic):
         raise value.refusal("has no items")
     standard = isinstance(value, Function) and value.standard
-    if standard or isinstance(value, Word | Annotation | Class):
-        name = value.name if isinstance(value, Word) else ""
+    if standard or isinstance(value, ImportedName | Annotation | Class):
+        name = value.name if isinstance(value, ImportedName) else ""
         return Annotation(name, where if type(where) is tuple else (where,))
     if type(value) is dict:
         return machine.native(value.__getitem__, key(machine, where))
@@ -189,7 +189,7 @@ def _delete_item(machine: Machine, where: Any, at: Any) -> None:
     machine.native(where.__delitem__, _place(machine, where, at))
 
 
-def _unbind(machine: Machine, name: str, scope: Scope) -> None:
+def _unbind(machine: Machine, name: str, scope: NameScope) -> None:
     if scope.holder(name) is not scope or name not in scope.values or scope.fixed:
         raise machine.refusal(f"'{name}' has no value here", kind="name error")
     machine.keep(scope)
@@ -200,41 +200,41 @@ def _unbind(machine: Machine, name: str, scope: Scope) -> None:
 
 
 @rule(ast.Constant)
-def _constant(machine: Machine, node: ast.Constant, scope: Scope) -> Any:
+def _constant(machine: Machine, node: ast.Constant, scope: NameScope) -> Any:
     if type(node.value) is float and not isinf(node.value):
         simple = Fraction(str(node.value))
         shown = simple if simple.denominator == 1 else f'Fraction("{simple}")'
         message = f"a number must be an exact number, got the float {node.value!r}"
         raise machine.refusal(message, f"write {shown}")
     if node.value is ...:
-        return Word("...")
+        return ImportedName("...")
     if type(node.value) not in SCALARS:
         raise machine.refusal(f"{type(node.value).__name__} is nothing to compute with")
     return node.value
 
 
 @rule(ast.Name)
-def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
+def _name(machine: Machine, node: ast.Name, scope: NameScope) -> Any:
     return look_up(machine, node.id, scope)
 
 
 @rule(ast.List)
-def _list(machine: Machine, node: ast.List, scope: Scope) -> Any:
+def _list(machine: Machine, node: ast.List, scope: NameScope) -> Any:
     return several(machine, node.elts, scope)
 
 
 @rule(ast.Tuple)
-def _tuple(machine: Machine, node: ast.Tuple, scope: Scope) -> Any:
+def _tuple(machine: Machine, node: ast.Tuple, scope: NameScope) -> Any:
     return tuple(several(machine, node.elts, scope))
 
 
 @rule(ast.Set)
-def _set(machine: Machine, node: ast.Set, scope: Scope) -> Any:
+def _set(machine: Machine, node: ast.Set, scope: NameScope) -> Any:
     return {key(machine, each) for each in several(machine, node.elts, scope)}
 
 
 @rule(ast.Dict)
-def _dict(machine: Machine, node: ast.Dict, scope: Scope) -> Any:
+def _dict(machine: Machine, node: ast.Dict, scope: NameScope) -> Any:
     found: dict[Any, Any] = {}
     for name, value in zip(node.keys, node.values, strict=True):
         if name is None:
@@ -249,7 +249,7 @@ def _dict(machine: Machine, node: ast.Dict, scope: Scope) -> Any:
 
 
 @rule(ast.JoinedStr)
-def _joined(machine: Machine, node: ast.JoinedStr, scope: Scope) -> Any:
+def _joined(machine: Machine, node: ast.JoinedStr, scope: NameScope) -> Any:
     parts: list[Any] = []
     for each in node.values:
         if isinstance(each, ast.Constant):
@@ -266,18 +266,18 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: Scope) -> Any:
 
 
 @rule(ast.UnaryOp)
-def _unary(machine: Machine, node: ast.UnaryOp, scope: Scope) -> Any:
+def _unary(machine: Machine, node: ast.UnaryOp, scope: NameScope) -> Any:
     return operators.unary(machine, node.op, machine.evaluate(node.operand, scope))
 
 
 @rule(ast.BinOp)
-def _binary(machine: Machine, node: ast.BinOp, scope: Scope) -> Any:
+def _binary(machine: Machine, node: ast.BinOp, scope: NameScope) -> Any:
     left = machine.evaluate(node.left, scope)
     return operators.combine(machine, type(node.op), left, machine.evaluate(node.right, scope))
 
 
 @rule(ast.BoolOp)
-def _boolean(machine: Machine, node: ast.BoolOp, scope: Scope) -> Any:
+def _boolean(machine: Machine, node: ast.BoolOp, scope: NameScope) -> Any:
     ends = isinstance(node.op, ast.Or)
     for each in node.values[:-1]:
         value, holds = machine.evaluate(each, scope, lambda m, value: (value, truth(m, value)))
@@ -287,7 +287,7 @@ def _boolean(machine: Machine, node: ast.BoolOp, scope: Scope) -> Any:
 
 
 @rule(ast.Compare)
-def _compare(machine: Machine, node: ast.Compare, scope: Scope) -> Any:
+def _compare(machine: Machine, node: ast.Compare, scope: NameScope) -> Any:
     left: Any = machine.evaluate(node.left, scope)
     found: Any = True
     for place, (op, each) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -300,7 +300,7 @@ def _compare(machine: Machine, node: ast.Compare, scope: Scope) -> Any:
 
 
 @rule(ast.IfExp)
-def _conditional(machine: Machine, node: ast.IfExp, scope: Scope) -> Any:
+def _conditional(machine: Machine, node: ast.IfExp, scope: NameScope) -> Any:
     holds = machine.evaluate(node.test, scope, truth)
     return machine.evaluate(node.body if holds else node.orelse, scope)
 
@@ -309,18 +309,18 @@ def _conditional(machine: Machine, node: ast.IfExp, scope: Scope) -> Any:
 
 
 @rule(ast.Subscript)
-def _subscript(machine: Machine, node: ast.Subscript, scope: Scope) -> Any:
+def _subscript(machine: Machine, node: ast.Subscript, scope: NameScope) -> Any:
     value = machine.evaluate(node.value, scope)
     return item(machine, value, _index(machine, node, scope))
 
 
 @rule(ast.Attribute)
-def _attribute(machine: Machine, node: ast.Attribute, scope: Scope) -> Any:
+def _attribute(machine: Machine, node: ast.Attribute, scope: NameScope) -> Any:
     return objects.attribute(machine, machine.evaluate(node.value, scope), node.attr)
 
 
 @rule(ast.NamedExpr)
-def _walrus(machine: Machine, node: ast.NamedExpr, scope: Scope) -> Any:
+def _walrus(machine: Machine, node: ast.NamedExpr, scope: NameScope) -> Any:
     value = machine.evaluate(node.value, scope)
     while scope.kind == "comprehension" and scope.outer is not None:
         scope = scope.outer
@@ -332,12 +332,12 @@ def _walrus(machine: Machine, node: ast.NamedExpr, scope: Scope) -> Any:
 
 
 @rule(ast.Lambda)
-def _lambda(machine: Machine, node: ast.Lambda, scope: Scope) -> Any:
+def _lambda(machine: Machine, node: ast.Lambda, scope: NameScope) -> Any:
     return function_of(machine, node, "<lambda>", scope)
 
 
 def _comprehended(
-    machine: Machine, node: Any, scope: Scope, element: Callable[[Scope], Any]
+    machine: Machine, node: Any, scope: NameScope, element: Callable[[NameScope], Any]
 ) -> Stream:
     """Return the elements of a comprehension; the first iterable is evaluated at once."""
     generators: list[ast.comprehension] = node.generators
@@ -346,7 +346,7 @@ def _comprehended(
     first = machine.evaluate(generators[0].iter, scope, items)
     targets = (each for g in generators for each in ast.walk(g.target))
     local = frozenset(each.id for each in targets if isinstance(each, ast.Name))
-    inner = Scope(local, scope, kind="comprehension")
+    inner = NameScope(local, scope, kind="comprehension")
 
     def loop(depth: int, values: Iterator[Any] | None) -> Iterator[Any]:
         if depth == len(generators):
@@ -369,23 +369,23 @@ def _comprehended(
 
 
 @rule(ast.GeneratorExp)
-def _stream_of(machine: Machine, node: Any, scope: Scope) -> Stream:
+def _stream_of(machine: Machine, node: Any, scope: NameScope) -> Stream:
     return _comprehended(machine, node, scope, lambda inner: machine.evaluate(node.elt, inner))
 
 
 @rule(ast.ListComp)
-def _list_of(machine: Machine, node: ast.ListComp, scope: Scope) -> Any:
+def _list_of(machine: Machine, node: ast.ListComp, scope: NameScope) -> Any:
     return listed(machine, _stream_of(machine, node, scope))
 
 
 @rule(ast.SetComp)
-def _set_of(machine: Machine, node: ast.SetComp, scope: Scope) -> Any:
+def _set_of(machine: Machine, node: ast.SetComp, scope: NameScope) -> Any:
     return {key(machine, each) for each in listed(machine, _stream_of(machine, node, scope))}
 
 
 @rule(ast.DictComp)
-def _dict_of(machine: Machine, node: ast.DictComp, scope: Scope) -> Any:
-    def pair(inner: Scope) -> Any:
+def _dict_of(machine: Machine, node: ast.DictComp, scope: NameScope) -> Any:
+    def pair(inner: NameScope) -> Any:
         name = machine.evaluate(node.key, inner, key)
         return name, machine.evaluate(node.value, inner)
 

@@ -24,16 +24,16 @@ from dipapprox.language.functions.expressions import Unread, bind
 from dipapprox.language.functions.machine import (
     ERRORS,
     Annotation,
-    Bound,
+    BoundMethod,
     Class,
     Function,
+    ImportedName,
     Machine,
     Module,
+    NameScope,
     Object,
     Raised,
-    Scope,
     Stream,
-    Word,
     rule,
 )
 from dipapprox.language.functions.places import facts_of
@@ -78,7 +78,7 @@ class Files:
     def read(self, name: str, path: str, text: str) -> Module:
         """Read a file."""
         tree = places.tree_of(SourceFile(path, text))
-        scope = Scope(facts_of(tree).local | {"__name__"}, None, kind="module")
+        scope = NameScope(facts_of(tree).local | {"__name__"}, None, kind="module")
         scope.values["__name__"] = Path(path).stem
         module = self._modules[name] = Module(name, scope)
         machine = Machine(self.load)
@@ -110,7 +110,7 @@ def failed(error: Raised, hint: str = "") -> SourceError:
     return refusal("error", message, hint, places.span_of(error.node))
 
 
-def _leave(statement: ast.stmt, error: SourceError, tree: ast.Module, scope: Scope) -> None:
+def _leave(statement: ast.stmt, error: SourceError, tree: ast.Module, scope: NameScope) -> None:
     """Leave unread what a statement binds, and what it may have changed."""
     unread = Unread(error)
     nodes = list(ast.walk(statement))
@@ -120,11 +120,11 @@ def _leave(statement: ast.stmt, error: SourceError, tree: ast.Module, scope: Sco
         values = [scope.values[name] for name in named if name in scope.values]
         stores = [each for each in nodes if isinstance(each, ast.Attribute | ast.Subscript)]
         if any(isinstance(each.ctx, ast.Store | ast.Del) for each in stores) and any(
-            isinstance(value, Word | Module | Class) for value in values
+            isinstance(value, ImportedName | Module | Class) for value in values
         ):
             raise error
         calls = any(isinstance(each, ast.Call) for each in nodes)
-        own = (Function, Class, Unread, Bound, Object, Module)
+        own = (Function, Class, Unread, BoundMethod, Object, Module)
         anything = named & _REACHING or any(isinstance(value, own) for value in values)
         if calls and anything:
             named = set(scope.values)
@@ -145,7 +145,9 @@ def _changes(value: Any) -> bool:
     """Whether a value is, or has, what may be changed."""
     if type(value) is tuple:
         return any(map(_changes, value))
-    return type(value) in (list, dict, set) or isinstance(value, Object | Stream | Class | Bound)
+    return type(value) in (list, dict, set) or isinstance(
+        value, Object | Stream | Class | BoundMethod
+    )
 
 
 def reached(values: list[Any]) -> frozenset[int]:
@@ -167,11 +169,11 @@ def reached(values: list[Any]) -> frozenset[int]:
             waiting += [*each.bases, *each.values.values()]
         elif isinstance(each, Module):
             waiting.append(each.scope)
-        elif isinstance(each, Bound):
+        elif isinstance(each, BoundMethod):
             waiting += [each.function, each.receiver]
         elif isinstance(each, Function):
             waiting += [each.scope, *each.defaults.values()]
-        elif isinstance(each, Scope):
+        elif isinstance(each, NameScope):
             waiting += [each.outer, *each.values.values()]
     kinds = (list, dict, set, Object, Stream, Class)
     return frozenset(key for key, each in seen.items() if isinstance(each, kinds))
@@ -181,7 +183,7 @@ def reached(values: list[Any]) -> frozenset[int]:
 
 
 @rule(ast.Import)
-def _import(machine: Machine, node: ast.Import, scope: Scope) -> None:
+def _import(machine: Machine, node: ast.Import, scope: NameScope) -> None:
     for each in node.names:
         top = each.name if each.asname else each.name.partition(".")[0]
         found = machine.load(machine, top)
@@ -191,7 +193,7 @@ def _import(machine: Machine, node: ast.Import, scope: Scope) -> None:
 
 
 @rule(ast.ImportFrom)
-def _import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
+def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> None:
     name = node.module or ""
     module = machine.load(machine, name) if name else None
     if module is None and name and node.level:
@@ -214,7 +216,7 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
         bind(machine, each.asname or each.name, value, scope)
 
 
-def _import_all(machine: Machine, name: str, module: Module | None, scope: Scope) -> None:
+def _import_all(machine: Machine, name: str, module: Module | None, scope: NameScope) -> None:
     if scope.kind != "module":
         raise machine.refusal("'import *' stands at the top of a file")
     found = library.names_in(name) if module is None else module.scope.values
@@ -228,7 +230,7 @@ def _import_all(machine: Machine, name: str, module: Module | None, scope: Scope
 # --- functions of running programs ----------------------------------------------------------------
 
 
-class LiveScope(Scope):
+class LiveScope(NameScope):
     """What a function of a running program finds around it."""
 
     def __init__(self, function: FunctionType, seen: dict[int, Any] | None = None) -> None:
@@ -254,7 +256,7 @@ class LiveScope(Scope):
                 self.holder(each.id)
         self.read.defaults = self._defaults()
 
-    def holder(self, name: str, *, inside: bool = True) -> Scope | None:
+    def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
         """Return itself if it knows the name."""
         if name not in self.values:
             if name in self._held:
@@ -315,18 +317,18 @@ class LiveScope(Scope):
         called = str(getattr(value, "__qualname__", getattr(value, "__name__", "")))
         if isinstance(value, ModuleType):
             top = value.__name__.partition(".")[0]
-            return Word(value.__name__)
+            return ImportedName(value.__name__)
         if isinstance(value, type) and issubclass(value, BaseException) and module == "builtins":
             return ERRORS[called]
         if top == "dipapprox" and called and isinstance(value, type | FunctionType):
-            return Word(f"dipapprox.{called}")
+            return ImportedName(f"dipapprox.{called}")
         if module == "builtins" and getattr(builtins, called, None) is value:
-            return library.builtin(called) or Word(f"builtins.{called}")
+            return library.builtin(called) or ImportedName(f"builtins.{called}")
         standard = top.lstrip("_") in sys.stdlib_module_names or top == "typing"
         if standard and isinstance(value, type | FunctionType | BuiltinFunctionType):
             return library.word(f"{module.lstrip('_')}.{called}")
         if module == "typing" and getattr(value, "_name", None):
-            return Word(f"typing.{value._name}")
+            return ImportedName(f"typing.{value._name}")
         inner = getattr(value, "__wrapped__", None)
         if type(value).__module__ == "dipapprox.language.functions.mechanism" and inner:
             value = inner

@@ -31,7 +31,7 @@ _ANY = frozenset("<=>")
 _MIRRORED = str.maketrans("<>", "><")
 
 
-class Knowledge:
+class PathKnowledge:
     """What is known at some place of a path: conditions that it decides, values that are left."""
 
     def __init__(self, domains: Mapping[str, tuple[Value, ...]]) -> None:
@@ -41,9 +41,9 @@ class Knowledge:
         self._signs: dict[ast.Expression, dict[ast.Expression | Fraction, frozenset[str]]] = {}
         self._facts: list[tuple[Condition, bool]] = []
 
-    def copy(self) -> Knowledge:
+    def copy(self) -> PathKnowledge:
         """Return the same, of which nothing is learned with it."""
-        found = Knowledge(self.domains)
+        found = PathKnowledge(self.domains)
         found._known, found._signs = dict(self._known), dict(self._signs)
         found._facts = list(self._facts)
         return found

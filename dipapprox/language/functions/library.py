@@ -19,15 +19,15 @@ from dipapprox.language.functions.machine import (
     CALLS,
     MOST_CELLS,
     SCALARS,
-    Bound,
+    BoundMethod,
     Class,
     Function,
+    ImportedName,
     Machine,
+    NameScope,
     Raised,
-    Scope,
     Stream,
     Text,
-    Word,
     kind_of,
 )
 from dipapprox.language.functions.operators import (
@@ -51,10 +51,13 @@ _TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Fra
 
 _ELSE: dict[str, Any] = {
     "math.inf": math.inf,
-    **{each: Word(each) for each in ("object", "property", "staticmethod", "classmethod", "super")},
-    **{f"builtins.{each}": Word(f"builtins.{each}") for each in REFUSED},
     **{
-        f"{module}.{name}": Word(f"{module}.{name}")
+        each: ImportedName(each)
+        for each in ("object", "property", "staticmethod", "classmethod", "super")
+    },
+    **{f"builtins.{each}": ImportedName(f"builtins.{each}") for each in REFUSED},
+    **{
+        f"{module}.{name}": ImportedName(f"{module}.{name}")
         for module, names in {
             "dipapprox": "Quantity Condition Weight mechanism Mechanism",
             "typing": "Annotated Any Literal NamedTuple Optional Union Sequence Callable Iterable",
@@ -70,9 +73,9 @@ def _library() -> dict[str, Function]:
     """Read the prelude: its functions by name; methods are those of a type."""
     tree = ast.parse(Path(__file__).with_name("prelude.py").read_text(encoding="utf-8"))
     groups = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
-    names = {each: Word(each) for each in groups if each not in _TYPES}
+    names = {each: ImportedName(each) for each in groups if each not in _TYPES}
     values = {**names, "missing": MISSING}
-    scope = Scope(frozenset(values), None, values, fixed=True, kind="module")
+    scope = NameScope(frozenset(values), None, values, fixed=True, kind="module")
     found: dict[str, Function] = {}
 
     def read(body: list[ast.stmt], home: str) -> None:
@@ -94,7 +97,7 @@ def _library() -> dict[str, Function]:
     return {each.name: each for each in found.values()}
 
 
-def _standard(name: str, node: Any, scope: Scope) -> Function:
+def _standard(name: str, node: Any, scope: NameScope) -> Function:
     given = node.args
     placed = [*given.posonlyargs, *given.args]
     pairs = [
@@ -113,8 +116,8 @@ def word(name: str) -> Any:
     """Return what an imported name stands for: a function, a constant, or a word."""
     home, _, own = name.partition(".")
     if home in _TYPES and own != "fromkeys":
-        return Word(name)  # a method, which is one of objects here
-    return _library().get(name) or _ELSE.get(name, Word(name))
+        return ImportedName(name)  # a method, which is one of objects here
+    return _library().get(name) or _ELSE.get(name, ImportedName(name))
 
 
 def builtin(name: str) -> Any:
@@ -130,20 +133,22 @@ def names_in(module: str) -> dict[str, Any]:
     return {own: value for (home, _, own), value in split if home == module}
 
 
-def method(machine: Machine, receiver: Any, name: str) -> Bound:
+def method(machine: Machine, receiver: Any, name: str) -> BoundMethod:
     """Return a method of a list, tuple, dictionary, set, text or number."""
     known = _library().get(f"{type(receiver).__name__}.{name}")
     if known is None or type(receiver).__name__ not in _TYPES:
         message = f"'.{name}' of {kind_of(receiver)} is not followed"
         raise machine.refusal(message, INSTEAD.get(name, ""))
-    return Bound(known, receiver)
+    return BoundMethod(known, receiver)
 
 
-def _call_word(machine: Machine, function: Word, placed: list[Any], named: dict[str, Any]) -> Any:
+def _call_word(
+    machine: Machine, function: ImportedName, placed: list[Any], named: dict[str, Any]
+) -> Any:
     raise machine.refusal(*unknown(function.name))
 
 
-CALLS[Word] = _call_word
+CALLS[ImportedName] = _call_word
 
 
 # --- how arguments are taken ----------------------------------------------------------------------

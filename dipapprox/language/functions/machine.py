@@ -5,8 +5,8 @@ A value is
     known       int, bool, Fraction, str, None, an infinity, a range, or a list, tuple, dictionary
                 or set of values, by exact type
     a symbol    an input, a sample, or what follows from them (`symbols`)
-    of the file a `Function`, `Bound` method, `Class`, `Object` or `Module`
-    a `Word`    what is imported and not known: it is refused when it is used
+    of the file a `Function`, `BoundMethod` method, `Class`, `Object` or `Module`
+    a `ImportedName`    what is imported and not known: it is refused when it is used
     a `Stream`  of values, read once
     a `Text`    with inputs or samples in it: for the messages of exceptions
 
@@ -36,7 +36,7 @@ CONTAINERS = frozenset((list, tuple, dict, set))
 
 
 @dataclass(eq=False, slots=True)
-class Scope:
+class NameScope:
     """The variables of a function call, a comprehension, a class or a module.
 
     Attributes:
@@ -49,13 +49,13 @@ class Scope:
     """
 
     local: Set[str]
-    outer: Scope | None
+    outer: NameScope | None
     values: dict[str, Any] = field(default_factory=dict)
     fixed: bool = False
     kind: str = ""
     method: tuple[Class, Any] | None = None
 
-    def holder(self, name: str, *, inside: bool = True) -> Scope | None:
+    def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
         """Return the scope that a name belongs to, as Python decides it: by the text alone.
 
         Args:
@@ -81,7 +81,7 @@ class Function:
 
     name: str
     node: Any
-    scope: Scope
+    scope: NameScope
     defaults: Mapping[str, Any]
     kind: str = ""
     owner: Class | None = None
@@ -138,7 +138,7 @@ class Object:
 
 
 @dataclass(eq=False, slots=True)
-class Bound:
+class BoundMethod:
     """A method with its object."""
 
     function: Any
@@ -154,7 +154,7 @@ class Super:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ImportedName:
     """What is imported, by its whole name: "math", "numpy.random.normal"."""
 
     name: str
@@ -165,7 +165,7 @@ class Module:
     """A file that is imported."""
 
     name: str
-    scope: Scope
+    scope: NameScope
 
 
 @dataclass(eq=False, slots=True)
@@ -260,7 +260,7 @@ def kind_of(value: Any) -> str:
             return f"an object of the class {value.kind.name}"
         case Class():
             return f"the class {value.name}"
-        case Word() | Function(standard=True):
+        case ImportedName() | Function(standard=True):
             return f"'{value.name}'"
         case Symbolic():
             return value.WHAT
@@ -275,13 +275,13 @@ MOST_CALLS = 100
 MOST_CELLS = 1_000_000
 """Of a list that is made at once."""
 
-RULES: dict[type[ast.AST], Callable[[Any, Any, Scope], Any]] = {}
+RULES: dict[type[ast.AST], Callable[[Any, Any, NameScope], Any]] = {}
 """What is done with a node: (machine, node, scope)."""
 
 CALLS: dict[type, Callable[[Any, Any, list[Any], dict[str, Any]], Any]] = {}
 """What is done where a value is called: (machine, value, arguments by place, and by name)."""
 
-Rule = Callable[[Any, Any, Scope], Any]
+Rule = Callable[[Any, Any, NameScope], Any]
 
 
 def rule(*kinds: type[ast.AST]) -> Callable[[Rule], Rule]:
@@ -342,7 +342,7 @@ class Machine:
         return places.span_of(self.node)
 
     def evaluate(
-        self, node: ast.AST, scope: Scope, then: Callable[[Any, Any], Any] | None = None
+        self, node: ast.AST, scope: NameScope, then: Callable[[Any, Any], Any] | None = None
     ) -> Any:
         """Return the value of an expression, or do what a statement says.
 
@@ -401,7 +401,7 @@ class Machine:
                 if thing.age < self.age:
                     raise Undone
                 return
-            content = thing.values if isinstance(thing, Object | Scope) else thing
+            content = thing.values if isinstance(thing, Object | NameScope) else thing
             self.kept[id(thing)] = thing, content, content.copy()
 
     def undo(self) -> None:

@@ -41,7 +41,7 @@ from dipapprox.language.functions.machine import Function, Machine
 from dipapprox.language.functions.paths import explore
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.signature import (
-    Head,
+    SignatureHead,
     closed_declarations,
     end_of,
     names_in,
@@ -87,7 +87,7 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
     """Evaluate a function along every path; `parameters` replace defaults."""
     function, files, adjacent = read
     span = places.span_of(function.node)
-    head = Head(Machine(files.load), function, adjacent, parameters)
+    head = SignatureHead(Machine(files.load), function, adjacent, parameters)
     for name in head.needed - parameters.keys():
         hint = "the privacy parameter is called eps"
         if name.lower() not in _NAMES_OF_EPS:

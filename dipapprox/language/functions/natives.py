@@ -20,11 +20,11 @@ from dipapprox.language.functions.machine import (
     Class,
     Field,
     Function,
+    ImportedName,
     Machine,
     Object,
     Stream,
     Text,
-    Word,
     fields_of,
     kind_of,
     plain,
@@ -253,7 +253,7 @@ def _again(machine: Machine, value: Any, cell: Callable[[Any], Any], seen: dict[
         made = seen[id(value)] = Object(value.kind, {})
         made.values.update((name, cell(each)) for name, each in value.values.items())
     elif (
-        isinstance(value, Symbolic | Class | Function | Word | range)
+        isinstance(value, Symbolic | Class | Function | ImportedName | range)
         or (isinstance(value, Object) and value.kind.kind == "enum")
         or type(value) in SCALARS
     ):

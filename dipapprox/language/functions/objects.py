@@ -16,19 +16,19 @@ from dipapprox.language.functions.machine import (
     CALLS,
     CONTAINERS,
     MOST_CALLS,
-    Bound,
+    BoundMethod,
     Class,
     Field,
     Function,
+    ImportedName,
     Machine,
     Module,
+    NameScope,
     Object,
     Raised,
     Returned,
-    Scope,
     Stream,
     Super,
-    Word,
     kind_of,
     rule,
 )
@@ -51,14 +51,14 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
             raise value.refusal(f"has no attribute '{name}'", "")
         case Module() if name in value.scope.values:
             return value.scope.values[name]
-        case Word():
+        case ImportedName():
             return library.word(f"{value.name}.{name}")
         case Function() | Class() if name == "__name__":
             return value.name
         case list() | tuple() | dict() if name == "__getitem__":
-            return Bound(library.word("operator.getitem"), value)
+            return BoundMethod(library.word("operator.getitem"), value)
         case Object() if name == "_replace" and value.kind.kind == "named":
-            return Bound(library.word("dataclasses.replace"), value)
+            return BoundMethod(library.word("dataclasses.replace"), value)
         case Object():
             found = value.kind.found(name)
             if name in value.values and not (found and _kind(found[1]) == "property"):
@@ -69,13 +69,13 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
         case Class() if (found := value.found(name)) is not None:
             if _kind(found[1]) == "property":
                 raise machine.refusal(f"'{name}' is a property of objects, not of their class")
-            return Bound(found[1], value) if _kind(found[1]) == "classmethod" else found[1]
+            return BoundMethod(found[1], value) if _kind(found[1]) == "classmethod" else found[1]
         case Super(kind, receiver):
             above = next((base.found(name) for base in kind.bases if base.found(name)), None)
             if above is not None:
                 return _bound(machine, above[1], receiver)
             if name == "__init__":
-                return Bound(library.word("object.__init__"), receiver)
+                return BoundMethod(library.word("object.__init__"), receiver)
         case int() | Fraction() if name in ("numerator", "denominator"):
             return getattr(value, name)
         case Function(standard=True):
@@ -102,9 +102,9 @@ def _bound(machine: Machine, found: Any, receiver: Any) -> Any:
         case "property":
             return machine.call(found, receiver)
         case "classmethod":
-            return Bound(found, receiver if isinstance(receiver, Class) else receiver.kind)
+            return BoundMethod(found, receiver if isinstance(receiver, Class) else receiver.kind)
         case "" if isinstance(found, Function):
-            return Bound(found, receiver)
+            return BoundMethod(found, receiver)
         case _:
             return found
 
@@ -157,7 +157,7 @@ def define(
             own |= base.options & {"eq"}
             if "order" in base.options:
                 raise machine.refusal("a class is not derived from one with an order here")
-        elif isinstance(base, Word) and base.name in _BASES:
+        elif isinstance(base, ImportedName) and base.name in _BASES:
             kind = _BASES[base.name]
             own |= {"whole"} if base.name in ("enum.IntEnum", "enum.StrEnum") else frozenset()
         else:
@@ -306,10 +306,10 @@ def _member(machine: Machine, kind: Class, placed: list[Any]) -> Any:
 
 
 @rule(ast.Call)
-def _evaluate_call(machine: Machine, node: ast.Call, scope: Scope) -> Any:
+def _evaluate_call(machine: Machine, node: ast.Call, scope: NameScope) -> Any:
     """Evaluate a call: the function, then its arguments from left to right."""
     function = machine.evaluate(node.func, scope)
-    if isinstance(function, Word) and function.name == "super":
+    if isinstance(function, ImportedName) and function.name == "super":
         return _super(machine, node, scope)
     placed = several(machine, node.args, scope)
     named: dict[str, Any] = {}
@@ -324,7 +324,7 @@ def _evaluate_call(machine: Machine, node: ast.Call, scope: Scope) -> Any:
     return machine.spend(machine.call(function, *placed, **named))
 
 
-def several(machine: Machine, nodes: list[ast.expr], scope: Scope) -> list[Any]:
+def several(machine: Machine, nodes: list[ast.expr], scope: NameScope) -> list[Any]:
     """Evaluate expressions, with what a star unpacks."""
     found: list[Any] = []
     for node in nodes:
@@ -337,7 +337,7 @@ def several(machine: Machine, nodes: list[ast.expr], scope: Scope) -> list[Any]:
     return found
 
 
-def _super(machine: Machine, node: ast.Call, scope: Scope | None) -> Any:
+def _super(machine: Machine, node: ast.Call, scope: NameScope | None) -> Any:
     while scope is not None and scope.method is None:
         scope = scope.outer
     if scope is None or scope.method is None or node.args or node.keywords:
@@ -345,7 +345,7 @@ def _super(machine: Machine, node: ast.Call, scope: Scope | None) -> Any:
     return Super(*scope.method)
 
 
-def function_of(machine: Machine, node: Any, name: str, scope: Scope) -> Function:
+def function_of(machine: Machine, node: Any, name: str, scope: NameScope) -> Function:
     """Return a function, with its defaults."""
     given = node.args
     defaults = [machine.evaluate(each, scope) for each in given.defaults]
@@ -368,7 +368,7 @@ def call_function(
         machine.node = facts.yields
         raise machine.refusal(NO_RULE[ast.Yield])
     values = placed_values(machine, function.name, node.args, function.defaults, placed, named)
-    scope = Scope(facts.local, function.scope, values)
+    scope = NameScope(facts.local, function.scope, values)
     if function.standard:
         library.take(machine, function, values)
         if natives.is_stub(function):
@@ -397,7 +397,7 @@ def call_function(
 CALLS[Function] = call_function
 
 
-def _returned(machine: Machine, node: Any, scope: Scope) -> Any:
+def _returned(machine: Machine, node: Any, scope: NameScope) -> Any:
     """Evaluate the body of a function; return its value."""
     if isinstance(node, ast.Lambda):
         machine.last = node.body
@@ -412,7 +412,9 @@ def _returned(machine: Machine, node: Any, scope: Scope) -> Any:
     return None
 
 
-def _call_bound(machine: Machine, method: Bound, placed: list[Any], named: dict[str, Any]) -> Any:
+def _call_bound(
+    machine: Machine, method: BoundMethod, placed: list[Any], named: dict[str, Any]
+) -> Any:
     return machine.call(method.function, method.receiver, *placed, **named)
 
 
@@ -429,4 +431,4 @@ def _call_other(machine: Machine, value: Any, placed: list[Any], named: dict[str
     raise machine.refusal(f"{kind_of(value)} is nothing to call")
 
 
-CALLS.update({Bound: _call_bound, Object: _call_object, object: _call_other})
+CALLS.update({BoundMethod: _call_bound, Object: _call_object, object: _call_other})

@@ -20,15 +20,15 @@ from dipapprox.language.functions.machine import (
     MOST_CELLS,
     SCALARS,
     Annotation,
-    Bound,
+    BoundMethod,
     Class,
     Function,
+    ImportedName,
     Machine,
     Module,
     Object,
     Stream,
     Text,
-    Word,
     fields_of,
     kind_of,
     plain,
@@ -53,7 +53,7 @@ def truth(machine: Machine, value: Any) -> bool:
         return symbols.truth(value)
     if type(value) in SCALARS or type(value) in CONTAINERS or type(value) is range:
         return bool(value)
-    if isinstance(value, Function | Bound | Class | Module) or (
+    if isinstance(value, Function | BoundMethod | Class | Module) or (
         isinstance(value, Object) and not value.kind.options & {"whole"}
     ):
         return True
@@ -103,7 +103,7 @@ def listed(machine: Machine, value: Any) -> list[Any]:
 
 def key(machine: Machine, value: Any) -> Any:
     """Return a value that may be a key, or an element of a set."""
-    if type(value) in SCALARS or isinstance(value, Class | Function | Word):
+    if type(value) in SCALARS or isinstance(value, Class | Function | ImportedName):
         return value
     if isinstance(value, Object) and value.kind.kind in ("plain", "enum"):
         return value
@@ -192,7 +192,7 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
     """Apply an operator of two sides."""
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
         return _combine_symbols(machine, op, left, right)
-    types = (Annotation, Class, Function, Word, type(None))
+    types = (Annotation, Class, Function, ImportedName, type(None))
     if op is ast.BitOr and isinstance(left, types) and isinstance(right, types):
         return Annotation("|", (left, right))
     _, operate, allowed = _BINARY[op]
@@ -258,9 +258,9 @@ def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right:
     raise (left if isinstance(left, Symbolic) else right).refusal("has no such operation")
 
 
-def symbols_run(left: Any, right: Any) -> symbols.Run:
+def symbols_run(left: Any, right: Any) -> symbols.SymbolRun:
     """Return the path of the symbols among two values."""
-    found: symbols.Run = (left if isinstance(left, Symbolic) else right).run
+    found: symbols.SymbolRun = (left if isinstance(left, Symbolic) else right).run
     return found
 
 
@@ -379,7 +379,7 @@ def is_same(machine: Machine, left: Any, right: Any) -> bool:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Condition) and type(other) is bool:
             return symbols.truth(one) == other
-        if isinstance(one, own) and not isinstance(other, Symbolic | Text | Stream | Bound):
+        if isinstance(one, own) and not isinstance(other, Symbolic | Text | Stream | BoundMethod):
             if plain(one) is not one:
                 break
             return one is other

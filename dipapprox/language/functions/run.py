@@ -19,7 +19,7 @@ from dipapprox.errors import UserError
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions import places
-from dipapprox.language.functions.knowledge import MOST_VALUATIONS, Knowledge
+from dipapprox.language.functions.knowledge import MOST_VALUATIONS, PathKnowledge
 from dipapprox.language.functions.machine import Machine
 from dipapprox.language.functions.symbols import (
     OFFERED,
@@ -82,7 +82,7 @@ Event = ast.Statement | Fork
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SavedRun:
     """What a run is at some place of its path, to go on there again; `events`: how many."""
 
     events: int
@@ -124,7 +124,7 @@ class PathRun(Machine):
         self._taken = 0
         self._decided = 0
         self._forks = Counter[Span | None]()
-        self.knowledge = Knowledge(domains)
+        self.knowledge = PathKnowledge(domains)
         self._used = set(names)
         self._counts = Counter[tuple[str, str]]()
         self._texts = texts
@@ -132,19 +132,19 @@ class PathRun(Machine):
 
     # --- going on from a place again
 
-    def state(self) -> State:
+    def state(self) -> SavedRun:
         """Return what the run is now."""
         copied = {name: getattr(self, name).copy() for name in _COPIED}
-        return State(len(self.events), copied | {name: getattr(self, name) for name in _HELD})
+        return SavedRun(len(self.events), copied | {name: getattr(self, name) for name in _HELD})
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: SavedRun) -> None:
         """Make the run what it was."""
         self.undo()
         del self.events[state.events :]
         for name, value in state.values.items():
             setattr(self, name, value.copy() if name in _COPIED else value)
 
-    def restart(self, state: State, ways: list[bool], expected: list[Event]) -> None:
+    def restart(self, state: SavedRun, ways: list[bool], expected: list[Event]) -> None:
         """Begin a path at a place.
 
         Args:

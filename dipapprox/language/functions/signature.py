@@ -18,7 +18,7 @@ from typing import Any
 from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.core import Cell
-from dipapprox.language.declarations import Declarations, Variable, cells_of
+from dipapprox.language.declarations import Declarations, DeclaredVariable, cells_of
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.language.functions import places
 from dipapprox.language.functions.machine import (
@@ -48,7 +48,7 @@ _OUTPUT = "out"
 """The name of an output that the annotation gives none."""
 
 
-class Head:
+class SignatureHead:
     """The signature of a function as declarations."""
 
     def __init__(
@@ -274,7 +274,7 @@ def texts_in(declarations: Declarations) -> frozenset[str]:
 
 
 def end_of(
-    returned: object, outputs: tuple[Variable, ...], several: bool, span: Span | None
+    returned: object, outputs: tuple[DeclaredVariable, ...], several: bool, span: Span | None
 ) -> End:
     """Return the values of the output cells."""
     returned = plain(returned)
@@ -297,7 +297,7 @@ def end_of(
     return dict(enumerate(found))
 
 
-def _cells(variable: Variable, part: Any, span: Span | None) -> Sequence[object]:
+def _cells(variable: DeclaredVariable, part: Any, span: Span | None) -> Sequence[object]:
     if variable.size is None:
         return (part,)
     if type(part) not in (list, tuple, range):
@@ -309,7 +309,7 @@ def _cells(variable: Variable, part: Any, span: Span | None) -> Sequence[object]
     return part  # type: ignore[no-any-return]  # one of these
 
 
-def _returned(value: object, variable: Variable, span: Span | None) -> ast.Expression:
+def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> ast.Expression:
     is_truth = not isinstance(variable.domain, AllReals) and set(variable.domain) <= {
         "true",
         "false",

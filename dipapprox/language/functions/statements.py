@@ -14,13 +14,13 @@ from dipapprox.language.functions.machine import (
     Broke,
     Class,
     Continued,
+    ImportedName,
     Machine,
+    NameScope,
     Object,
     Raised,
     Returned,
-    Scope,
     Stream,
-    Word,
     kind_of,
     plain,
     rule,
@@ -31,19 +31,19 @@ from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import INSTEAD
 
 
-def _block(machine: Machine, body: list[ast.stmt], scope: Scope) -> None:
+def _block(machine: Machine, body: list[ast.stmt], scope: NameScope) -> None:
     for statement in body:
         machine.evaluate(statement, scope)
 
 
 @rule(ast.Expr)
-def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:
+def _expression(machine: Machine, node: ast.Expr, scope: NameScope) -> None:
     if not isinstance(node.value, ast.Constant):
         machine.evaluate(node.value, scope)
 
 
 @rule(ast.Pass, ast.Nonlocal)
-def _pass(machine: Machine, node: ast.stmt, scope: Scope) -> None:
+def _pass(machine: Machine, node: ast.stmt, scope: NameScope) -> None:
     """Do nothing."""
 
 
@@ -51,26 +51,26 @@ def _pass(machine: Machine, node: ast.stmt, scope: Scope) -> None:
 
 
 @rule(ast.Assign)
-def _assign(machine: Machine, node: ast.Assign, scope: Scope) -> None:
+def _assign(machine: Machine, node: ast.Assign, scope: NameScope) -> None:
     value = machine.evaluate(node.value, scope)
     for target in node.targets:
         assign(machine, target, value, scope)
 
 
 @rule(ast.AnnAssign)
-def _annotated(machine: Machine, node: ast.AnnAssign, scope: Scope) -> None:
+def _annotated(machine: Machine, node: ast.AnnAssign, scope: NameScope) -> None:
     if node.value is not None:
         assign(machine, node.target, machine.evaluate(node.value, scope), scope)
 
 
 @rule(ast.AugAssign)
-def _augmented(machine: Machine, node: ast.AugAssign, scope: Scope) -> None:
+def _augmented(machine: Machine, node: ast.AugAssign, scope: NameScope) -> None:
     """Do `a op= b`: what stands before the sign is evaluated once."""
     read, write, *_ = access(machine, node.target, scope)
     write(_in_place(machine, node, read(), scope))
 
 
-def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: Scope) -> Any:
+def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: NameScope) -> Any:
     value = machine.evaluate(node.value, scope)
     if type(before) is list and isinstance(node.op, ast.Add):
         machine.change(before).extend(listed(machine, value))
@@ -88,7 +88,7 @@ def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: Scope) 
 
 
 @rule(ast.Delete)
-def _delete(machine: Machine, node: ast.Delete, scope: Scope) -> None:
+def _delete(machine: Machine, node: ast.Delete, scope: NameScope) -> None:
     for target in node.targets:
         if isinstance(target, ast.Tuple | ast.List):
             _delete(machine, ast.Delete(target.elts), scope)
@@ -103,7 +103,7 @@ def _delete(machine: Machine, node: ast.Delete, scope: Scope) -> None:
 
 
 @rule(ast.If)
-def _if(machine: Machine, node: ast.If, scope: Scope) -> None:
+def _if(machine: Machine, node: ast.If, scope: NameScope) -> None:
     ways = {True: node.body, False: node.orelse}
 
     def decide(machine: Machine, value: Any) -> bool:
@@ -120,7 +120,7 @@ def _if(machine: Machine, node: ast.If, scope: Scope) -> None:
 
 
 @rule(ast.For)
-def _for(machine: Machine, node: ast.For, scope: Scope) -> None:
+def _for(machine: Machine, node: ast.For, scope: NameScope) -> None:
     given, values = machine.evaluate(node.iter, scope, lambda m, value: (value, items(m, value)))
     machine.unbounded += (endless := isinstance(given, Stream) and machine.endless)
 
@@ -138,7 +138,7 @@ def _for(machine: Machine, node: ast.For, scope: Scope) -> None:
 
 
 @rule(ast.While)
-def _while(machine: Machine, node: ast.While, scope: Scope) -> None:
+def _while(machine: Machine, node: ast.While, scope: NameScope) -> None:
     machine.unbounded += 1
     try:
         _loop(machine, node, scope, lambda: bool(machine.evaluate(node.test, scope, truth)))
@@ -146,7 +146,7 @@ def _while(machine: Machine, node: ast.While, scope: Scope) -> None:
         machine.unbounded -= 1
 
 
-def _loop(machine: Machine, node: Any, scope: Scope, turn: Callable[[], bool]) -> None:
+def _loop(machine: Machine, node: Any, scope: NameScope, turn: Callable[[], bool]) -> None:
     while turn():
         try:
             _block(machine, node.body, scope)
@@ -158,24 +158,24 @@ def _loop(machine: Machine, node: Any, scope: Scope, turn: Callable[[], bool]) -
 
 
 @rule(ast.Break)
-def _break(machine: Machine, node: ast.Break, scope: Scope) -> None:
+def _break(machine: Machine, node: ast.Break, scope: NameScope) -> None:
     raise Broke
 
 
 @rule(ast.Continue)
-def _continue(machine: Machine, node: ast.Continue, scope: Scope) -> None:
+def _continue(machine: Machine, node: ast.Continue, scope: NameScope) -> None:
     raise Continued
 
 
 @rule(ast.Return)
-def _return(machine: Machine, node: ast.Return, scope: Scope) -> None:
+def _return(machine: Machine, node: ast.Return, scope: NameScope) -> None:
     raise Returned(
         None if node.value is None else machine.evaluate(node.value, scope), machine.node
     )
 
 
 @rule(ast.Global)
-def _global(machine: Machine, node: ast.Global, scope: Scope) -> None:
+def _global(machine: Machine, node: ast.Global, scope: NameScope) -> None:
     hint = "only what a mechanism returns is published; nothing else may leave it"
     what = f"the mechanism assigns '{', '.join(node.names)}' outside itself"
     raise machine.refusal(what, hint, "error")
@@ -185,7 +185,7 @@ def _global(machine: Machine, node: ast.Global, scope: Scope) -> None:
 
 
 @rule(ast.Match)
-def _match(machine: Machine, node: ast.Match, scope: Scope) -> None:
+def _match(machine: Machine, node: ast.Match, scope: NameScope) -> None:
     subject = machine.evaluate(node.subject, scope)
     for case in node.cases:
         found: dict[str, Any] = {}
@@ -199,7 +199,7 @@ def _match(machine: Machine, node: ast.Match, scope: Scope) -> None:
 
 
 def _fits(
-    machine: Machine, pattern: ast.pattern, subject: Any, scope: Scope, found: dict[str, Any]
+    machine: Machine, pattern: ast.pattern, subject: Any, scope: NameScope, found: dict[str, Any]
 ) -> bool:
     """Whether a value fits a pattern; the names that it gets are collected."""
     machine.node = pattern
@@ -233,7 +233,7 @@ def _fits(
 
 
 def _fits_sequence(
-    machine: Machine, patterns: list[Any], value: Any, scope: Scope, found: dict[str, Any]
+    machine: Machine, patterns: list[Any], value: Any, scope: NameScope, found: dict[str, Any]
 ) -> bool:
     if type(value) not in (list, tuple):
         if isinstance(value, Symbolic | Object) or type(value) in (*SCALARS, dict, set):
@@ -250,7 +250,7 @@ def _fits_sequence(
 
 
 def _fits_class(
-    machine: Machine, pattern: ast.MatchClass, value: Any, scope: Scope, found: dict[str, Any]
+    machine: Machine, pattern: ast.MatchClass, value: Any, scope: NameScope, found: dict[str, Any]
 ) -> bool:
     kind = machine.evaluate(pattern.cls, scope)
     if not machine.call(library.word("isinstance"), value, kind):
@@ -274,7 +274,7 @@ def _fits_class(
 
 
 @rule(ast.Raise)
-def _raise(machine: Machine, node: ast.Raise, scope: Scope) -> None:
+def _raise(machine: Machine, node: ast.Raise, scope: NameScope) -> None:
     if node.exc is None:
         if not machine.handled:
             raise machine.refusal("there is no exception to raise again")
@@ -288,7 +288,7 @@ def _raise(machine: Machine, node: ast.Raise, scope: Scope) -> None:
 
 
 @rule(ast.Try)
-def _try(machine: Machine, node: ast.Try, scope: Scope) -> None:
+def _try(machine: Machine, node: ast.Try, scope: NameScope) -> None:
     before, machine.tries = machine.tries, machine.tries + 1
     try:
         _attempt(machine, node, scope)
@@ -296,7 +296,7 @@ def _try(machine: Machine, node: ast.Try, scope: Scope) -> None:
         machine.tries = before
 
 
-def _attempt(machine: Machine, node: ast.Try, scope: Scope) -> None:
+def _attempt(machine: Machine, node: ast.Try, scope: NameScope) -> None:
     try:
         try:
             _block(machine, node.body, scope)
@@ -314,7 +314,7 @@ def _attempt(machine: Machine, node: ast.Try, scope: Scope) -> None:
 
 
 def _handler(
-    machine: Machine, node: ast.Try, error: Raised, scope: Scope
+    machine: Machine, node: ast.Try, error: Raised, scope: NameScope
 ) -> ast.ExceptHandler | None:
     for handler in node.handlers:
         if handler.type is None:
@@ -328,7 +328,7 @@ def _handler(
     return None
 
 
-def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: Scope) -> None:
+def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: NameScope) -> None:
     if handler.name is not None:
         if handler.name not in scope.local:
             raise machine.refusal(f"'{handler.name}' is not of this function")
@@ -343,7 +343,7 @@ def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: 
 
 
 @rule(ast.Assert)
-def _assert(machine: Machine, node: ast.Assert, scope: Scope) -> None:
+def _assert(machine: Machine, node: ast.Assert, scope: NameScope) -> None:
     if not machine.evaluate(node.test, scope, truth):
         said = () if node.msg is None else (machine.evaluate(node.msg, scope),)
         raise machine.raised("AssertionError", *said)
@@ -353,7 +353,7 @@ def _assert(machine: Machine, node: ast.Assert, scope: Scope) -> None:
 
 
 @rule(ast.FunctionDef)
-def _define(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
+def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
     function: Any = function_of(machine, node, node.name, scope)
     for decorator in reversed(node.decorator_list):
         name = _decorator(machine, decorator, scope)
@@ -369,13 +369,13 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
     bind(machine, node.name, function, scope)
 
 
-def _decorator(machine: Machine, node: ast.expr, scope: Scope) -> str:
+def _decorator(machine: Machine, node: ast.expr, scope: NameScope) -> str:
     found = machine.evaluate(node.func if isinstance(node, ast.Call) else node, scope)
-    return found.name if isinstance(found, Word) else kind_of(found)
+    return found.name if isinstance(found, ImportedName) else kind_of(found)
 
 
 @rule(ast.ClassDef)
-def _class(machine: Machine, node: ast.ClassDef, scope: Scope) -> None:
+def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
     bases = [machine.evaluate(each, scope) for each in node.bases]
     options: frozenset[str] | None = None
     for decorator in node.decorator_list:
@@ -389,7 +389,7 @@ def _class(machine: Machine, node: ast.ClassDef, scope: Scope) -> None:
             elif (each.arg, value) not in (("slots", True), ("slots", False), ("eq", True)):
                 raise machine.refusal(f"a data class with '{each.arg}' is not followed")
     made = objects.define(machine, node, bases, options)
-    inner = Scope(places.facts_of(node).local, scope, made.values, kind="class")
+    inner = NameScope(places.facts_of(node).local, scope, made.values, kind="class")
     for statement in node.body:
         if not isinstance(statement, _IN_CLASSES):
             raise machine.refusal("in a class stand methods, and what its objects share")

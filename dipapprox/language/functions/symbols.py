@@ -30,7 +30,7 @@ Exact = int | Fraction
 OFFERED = "only + - * / with numbers, comparisons, and what dipapprox offers"
 
 
-class Run(Protocol):
+class SymbolRun(Protocol):
     """The path that symbols belong to."""
 
     @property
@@ -53,7 +53,7 @@ class Symbolic:
 
     def __init__(
         self,
-        run: Run,
+        run: SymbolRun,
         node: ast.Expression,
         cells: frozenset[str] = frozenset(),
         compute: Compute | None = None,
@@ -138,7 +138,7 @@ def is_number(value: object) -> bool:
     return type(value) in (int, bool, Fraction)
 
 
-def exact(run: Run, value: object, what: str) -> Fraction:
+def exact(run: SymbolRun, value: object, what: str) -> Fraction:
     """Take an exact number."""
     if is_number(value):
         return Fraction(value)  # type: ignore[call-overload, no-any-return]  # a number
@@ -167,7 +167,7 @@ def number_node(value: Fraction, span: Span | None = None) -> ast.Expression:
     return ast.Product(parts, ("/",), span=span)
 
 
-def constant(run: Run, value: Fraction | str | bool, kind: type[Any] = Quantity) -> Any:
+def constant(run: SymbolRun, value: Fraction | str | bool, kind: type[Any] = Quantity) -> Any:
     """Return a number, a named value or a truth value as a symbol."""
     if type(value) is bool:
         node: ast.Expression = ast.Truth(value, span=run.here)
@@ -230,7 +230,7 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def arithmetic(run: Run, operator: str, left: Any, right: Any) -> Any:
+def arithmetic(run: SymbolRun, operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, one of which is a symbol; the operator is one of + - * /."""
     kind = Weight if Weight in (type(left), type(right)) else Quantity
     take = weight if kind is Weight else _operand
@@ -292,18 +292,18 @@ def _chained(
     return kind((left, right), (operator,), span=span)
 
 
-def _unlike(run: Run, operator: str, other: object) -> SourceError:
+def _unlike(run: SymbolRun, operator: str, other: object) -> SourceError:
     """Return the error for an operation with what is no number."""
     return run.refusal(f"'{operator}' with what is no number: {type(other).__name__}", OFFERED)
 
 
-def _operand(run: Run, value: Any) -> Quantity | None:
+def _operand(run: SymbolRun, value: Any) -> Quantity | None:
     if type(value) in (Quantity, Condition):
         return as_number(value)
     return constant(run, exact(run, value, "an operand")) if is_number(value) else None
 
 
-def weight(run: Run, value: Any) -> Weight | None:
+def weight(run: SymbolRun, value: Any) -> Weight | None:
     """Return an expression in eps; None if it can be none."""
     if type(value) is Weight:
         return value
@@ -344,7 +344,7 @@ _MIRRORED = {
 }
 
 
-def compared(run: Run, relation: Relation, left: Any, right: Any) -> Any:
+def compared(run: SymbolRun, relation: Relation, left: Any, right: Any) -> Any:
     """Return a comparison, one side of which is a symbol: a condition, or what is known of it.
 
     A condition that is compared is a number: with ==, that of the path.
@@ -392,7 +392,7 @@ def inverted(condition: Condition) -> Condition:
     return Condition(condition.run, negated(condition.node), condition.cells, compute)
 
 
-def joined(run: Run, operator: str, left: Any, right: Any) -> Any:
+def joined(run: SymbolRun, operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, which are conditions or truth values: one of & | ^."""
     first, second = (constant(run, s) if type(s) is bool else s for s in (left, right))
     if operator == "^":

@@ -1,9 +1,9 @@
 """Paths joined to a program: what all executions of a function did, as statements.
 
 A `Course` is what happens from some point on: steps, then an end. A step is a statement, or a
-`Side`: a condition under which another course is taken, which ends the program. Where the two ways
-of a fork differ only in constants that they return, they are one course after an `if` that assigns
-these:
+`BranchSide`: a condition under which another course is taken, which ends the program. Where the two
+ways of a fork differ only in constants that they return, they are one course after an `if` that
+assigns these:
 
     if c then …; out <- 1; exit end            if c then out <- 1 else out <- 0 end
     …; out <- 0                          ⇒     …
@@ -36,7 +36,7 @@ def _assigned(place: ast.Target, value: ast.Expression) -> ast.Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BranchSide:
     """if condition then course; exit end."""
 
     condition: ast.Expression
@@ -52,14 +52,14 @@ class Course:
         size: How many statements it is.
     """
 
-    steps: list[ast.Statement | Side]
+    steps: list[ast.Statement | BranchSide]
     end: End
     size: int
 
-    def begin_with(self, step: ast.Statement | Side) -> None:
+    def begin_with(self, step: ast.Statement | BranchSide) -> None:
         """Put a step before all others."""
         self.steps.append(step)
-        self.size += 1 + (step.course.size if isinstance(step, Side) else 0)
+        self.size += 1 + (step.course.size if isinstance(step, BranchSide) else 0)
 
 
 def course_of(end: End) -> Course:
@@ -86,9 +86,9 @@ def joined(condition: ast.Expression, yes: Course, no: Course, cells: Cells) -> 
                 yes.begin_with(_assignment(condition, differing, cells))
             return yes
     if yes.size <= no.size:
-        no.begin_with(Side(condition, yes))
+        no.begin_with(BranchSide(condition, yes))
         return no
-    yes.begin_with(Side(negated(condition), no))
+    yes.begin_with(BranchSide(negated(condition), no))
     return yes
 
 
@@ -118,7 +118,7 @@ def with_defaults(course: Course, cells: Cells) -> ast.Block:
 def _ends(course: Course) -> Iterator[End]:
     yield course.end
     for step in course.steps:
-        if isinstance(step, Side):
+        if isinstance(step, BranchSide):
             yield from _ends(step.course)
 
 
@@ -127,7 +127,7 @@ def _leave_out(course: Course, defaults: Mapping[int, ast.Expression]) -> None:
     if course.end is not None:
         course.end = {p: value for p, value in course.end.items() if defaults.get(p) != value}
     for step in course.steps:
-        if isinstance(step, Side):
+        if isinstance(step, BranchSide):
             _leave_out(step.course, defaults)
 
 
@@ -135,7 +135,7 @@ def block_of(course: Course, cells: Cells) -> ast.Block:
     """Return the statements of a course; its sides exit."""
     found: list[ast.Statement] = []
     for step in reversed(course.steps):
-        if isinstance(step, Side):
+        if isinstance(step, BranchSide):
             span = step.condition.span
             body = (*block_of(step.course, cells), ast.Exit(span=span))
             branch = ast.Branch(step.condition, body, span=span)
@@ -159,7 +159,7 @@ def _compare(
         pairs.setdefault(place, set()).add((value, no.end[place]))
     for one, other in zip(yes.steps, no.steps, strict=True):
         match one, other:
-            case Side(), Side():
+            case BranchSide(), BranchSide():
                 if one.condition != other.condition:
                     return False
                 if not _compare(one.course, other.course, pairs):
@@ -219,7 +219,9 @@ def _take_out(course: Course, places: Collection[int]) -> int:
     end = course.end or {}
     left = {place: value for place, value in end.items() if place not in places}
     fewer = len(end) - len(left)
-    fewer += sum(_take_out(each.course, places) for each in course.steps if isinstance(each, Side))
+    fewer += sum(
+        _take_out(each.course, places) for each in course.steps if isinstance(each, BranchSide)
+    )
     course.end = left
     course.size -= fewer
     return fewer

@@ -22,7 +22,7 @@ from math import factorial
 from flint import arb, arb_mat, arb_poly
 
 
-class Piece:
+class PanelPiece:
     """p(u) + e(u) on one panel, |e| <= radius, which is exact."""
 
     __slots__ = ("_norm", "polynomial", "radius")
@@ -45,9 +45,9 @@ def one_norm(coefficients: Sequence[arb], start: arb) -> arb:
     return sum(map(abs, coefficients), start)
 
 
-def constant_piece(value: arb) -> Piece:
+def constant_piece(value: arb) -> PanelPiece:
     """The constant `value`."""
-    return Piece(arb_poly([value]), _ZERO)
+    return PanelPiece(arb_poly([value]), _ZERO)
 
 
 def spread(radius: arb) -> arb:
@@ -55,14 +55,16 @@ def spread(radius: arb) -> arb:
     return arb(0, radius)
 
 
-Panels = Sequence[Piece | None]
+Panels = Sequence[PanelPiece | None]
 
 _ZERO = arb(0)
 
 _NOTHING = arb_poly([])
 
 
-def convolved_pieces(left: Panels, right: Panels, width: arb, wanted: range) -> list[Piece | None]:
+def convolved_pieces(
+    left: Panels, right: Panels, width: arb, wanted: range
+) -> list[PanelPiece | None]:
     """Convolve at the current precision.
 
     Args:
@@ -89,7 +91,7 @@ def convolved_pieces(left: Panels, right: Panels, width: arb, wanted: range) -> 
         [int(p is not None) for p in right]
     )
     first, second = rising.coeffs(), falling.coeffs()
-    found: list[Piece | None] = []
+    found: list[PanelPiece | None] = []
     rows: list[list[arb]] = []
     for panel in wanted:
         before = panel - 1
@@ -104,10 +106,10 @@ def convolved_pieces(left: Panels, right: Panels, width: arb, wanted: range) -> 
                 *_row(second[start - room : start] if panel else (), room),
             ]
         )
-        found.append(Piece(_NOTHING, radius * width))
+        found.append(PanelPiece(_NOTHING, radius * width))
     # All panels at once: a product of matrices takes a tenth of the time of compositions.
     read = iter((arb_mat(rows) * _reading(room, width)).tolist() if rows else ())
-    return [piece and Piece(arb_poly(next(read)), piece.radius) for piece in found]
+    return [piece and PanelPiece(arb_poly(next(read)), piece.radius) for piece in found]
 
 
 def _long(panels: Panels, room: int, side: int) -> arb_poly:

@@ -13,7 +13,7 @@ from flint import arb_poly
 
 from dipapprox.arithmetic.precision import give_way, precision, to_ball
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.ball_convolution import Piece, constant_piece
+from dipapprox.numerics.algebras.ball_convolution import PanelPiece, constant_piece
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.places import Place
@@ -62,7 +62,7 @@ class BallPanels:
 
         return on
 
-    def _placed(self, function: BallFunction, place: Place) -> Piece | None:
+    def _placed(self, function: BallFunction, place: Place) -> PanelPiece | None:
         piece = function[place.panel]
         if piece is None or place.is_same:
             return piece
@@ -70,6 +70,6 @@ class BallPanels:
         give_way()
         center = to_ball(Fraction(place.center, place.width))
         if place.beyond:
-            return Piece(constant_piece(piece.polynomial(center)).polynomial, piece.radius)
+            return PanelPiece(constant_piece(piece.polynomial(center)).polynomial, piece.radius)
         line = arb_poly([center, to_ball(Fraction(place.half, place.width))])
-        return Piece(piece.polynomial(line), piece.radius)
+        return PanelPiece(piece.polynomial(line), piece.radius)

@@ -36,8 +36,8 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import SharedProducts, power
 from dipapprox.numerics.algebras.ball_convolution import (
+    PanelPiece,
     Panels,
-    Piece,
     constant_piece,
     convolved_pieces,
     one_norm,
@@ -47,7 +47,7 @@ from dipapprox.numerics.algebras.grid import Grid
 
 _ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
 
-BallFunction = tuple[Piece | None, ...]
+BallFunction = tuple[PanelPiece | None, ...]
 """One piece per panel; None where the function is 0."""
 
 
@@ -193,13 +193,13 @@ class BallAlgebra:
             wanted = range(-offset, self.grid.panels - offset)
             found = convolved_pieces(own, other, width, wanted)
             negligible = max((p.norm for p in found if p), default=_ZERO) * self._least
-            pieces: list[Piece | None] = []
+            pieces: list[PanelPiece | None] = []
             for panel, piece in enumerate(found):
                 self._check()
                 if panel not in reached:
                     pieces.append(None)
                 elif piece is None:
-                    pieces.append(None if lost.is_zero() else Piece(arb_poly([]), lost))
+                    pieces.append(None if lost.is_zero() else PanelPiece(arb_poly([]), lost))
                 else:
                     pieces.append(self._cut(piece.polynomial, piece.radius + lost, negligible))
             return tuple(pieces)
@@ -245,14 +245,14 @@ class BallAlgebra:
             self._leaves[key] = make()
         return self._leaves[key]
 
-    def _multiply(self, f: Piece, g: Piece, bound: arb, negligible: arb) -> Piece:
+    def _multiply(self, f: PanelPiece, g: PanelPiece, bound: arb, negligible: arb) -> PanelPiece:
         self._check()
         if bound <= negligible:  # all of it: |f g| <= bound
-            return Piece(arb_poly([]), bound)
+            return PanelPiece(arb_poly([]), bound)
         radius = f.norm * g.radius + g.norm * f.radius
         return self._cut(f.polynomial * g.polynomial, radius, negligible)
 
-    def _cut(self, polynomial: arb_poly, radius: arb, negligible: arb = _ZERO) -> Piece:
+    def _cut(self, polynomial: arb_poly, radius: arb, negligible: arb = _ZERO) -> PanelPiece:
         """Move the coefficients beyond the degree into the radius; so with negligible ones."""
         length = min(self._degree + 1, polynomial.length())
         dropped = one_norm(polynomial.right_shift(length).coeffs(), _ZERO)
@@ -260,7 +260,7 @@ class BallAlgebra:
             coefficients = polynomial.coeffs()
             while length and (more := dropped + abs(coefficients[length - 1])) <= negligible:
                 dropped, length = more, length - 1
-        return Piece(polynomial.truncate(length), radius + dropped)
+        return PanelPiece(polynomial.truncate(length), radius + dropped)
 
     def _panel_totals(self, function: BallFunction) -> list[arb]:
         """∫ over each panel: H (2 p_0 + 2 p_2 / 3 + 2 p_4 / 5 + …) ± 2 H r."""
@@ -277,7 +277,7 @@ class BallAlgebra:
     def _integrate(self, function: BallFunction, from_left: bool) -> BallFunction:
         with precision(self.bits):
             order = range(self.grid.panels)
-            pieces: list[Piece | None] = []
+            pieces: list[PanelPiece | None] = []
             before = _ZERO
             for panel in order if from_left else reversed(order):
                 self._check()
@@ -307,7 +307,7 @@ class BallAlgebra:
         """The density of a law on some panels."""
         with precision(self.bits + 32):
             scale = to_ball(law.scale)
-            pieces: list[Piece | None] = []
+            pieces: list[PanelPiece | None] = []
             for low, high in pairwise(marks):
                 self._check()
                 center = ((low + high) / 2 - law.mean) / law.scale
@@ -317,7 +317,7 @@ class BallAlgebra:
                     continue
                 coefficients, remainder = law.real.series(center, half, self._degree)
                 coefficients = [c / scale for c in coefficients]
-                pieces.append(Piece(arb_poly(coefficients), remainder / scale))
+                pieces.append(PanelPiece(arb_poly(coefficients), remainder / scale))
             return tuple(pieces)
 
 
@@ -327,5 +327,5 @@ def _trimmed(panels: Panels, least: arb) -> tuple[int, Panels]:
     return (places[0], panels[places[0] : places[-1] + 1]) if places else (0, ())
 
 
-def _minus(f: Piece, g: Piece) -> Piece:
-    return Piece(f.polynomial - g.polynomial, f.radius + g.radius)
+def _minus(f: PanelPiece, g: PanelPiece) -> PanelPiece:
+    return PanelPiece(f.polynomial - g.polynomial, f.radius + g.radius)

@@ -34,7 +34,7 @@ MAX_PANELS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PanelSpan:
     """Panels first, …, last - 1: where a law is kept.
 
     Attributes:
@@ -60,7 +60,7 @@ class Grid:
 
     unit: int
     marks: tuple[int, ...]
-    spans: Mapping[Distribution, Span]
+    spans: Mapping[Distribution, PanelSpan]
 
     @property
     def boundaries(self) -> tuple[Fraction, ...]:
@@ -177,7 +177,7 @@ def build_grid(
     spans = {}
     for law, (low, high) in kept.items():
         first, last = bisect_right(boundaries, low * finer), bisect_left(boundaries, high * finer)
-        spans[law] = Span(first - 1, last, lost)
+        spans[law] = PanelSpan(first - 1, last, lost)
     return Grid(unit, tuple(boundaries), spans)
 
 

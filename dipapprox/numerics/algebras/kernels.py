@@ -12,7 +12,7 @@ from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
-from dipapprox.numerics.algebras.grid import Grid, Span
+from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.algebras.sampled_laws import (
     DENSITY,
@@ -167,7 +167,7 @@ def _around_mean(law: Distribution, width: Fraction, rule: Rule) -> Sampled:
     place = (law.mean / width).numerator
     sides = [min(side, 0) for side in law.family.sides]
     marks = tuple((place + k) * width.numerator for k in range(sides[0], sides[-1] + 2))
-    grid = Grid(width.denominator, marks, {law: Span(0, len(sides), Fraction(0))})
+    grid = Grid(width.denominator, marks, {law: PanelSpan(0, len(sides), Fraction(0))})
     (restricted,) = restricted_laws([law], grid, rule)
     density = on_grid(restricted, DENSITY)
     layers = np.zeros((len(density.layers), 2))

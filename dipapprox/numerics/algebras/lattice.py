@@ -30,7 +30,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import asking
 from dipapprox.linear.form import content
-from dipapprox.numerics.algebras.grid import Grid, Span
+from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 
 MOST_PANELS = 2048
 """Convolutions take a time that grows with the square of the number of panels."""
@@ -84,7 +84,7 @@ def build_lattice(
     spans = {}
     for law in laws:
         left, right = cutoff_interval(law, bits)
-        spans[law] = Span(floor(left / width) - low, ceil(right / width) - low, lost)
+        spans[law] = PanelSpan(floor(left / width) - low, ceil(right / width) - low, lost)
     marks = tuple(k * width.numerator for k in range(low, high + 1))
     return Grid(width.denominator, marks, spans)
 

@@ -22,7 +22,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
-from dipapprox.numerics.algebras.grid import MAX_PANELS, Grid, Span
+from dipapprox.numerics.algebras.grid import MAX_PANELS, Grid, PanelSpan
 from dipapprox.numerics.algebras.places import Place, places
 
 F = TypeVar("F")
@@ -35,7 +35,7 @@ class TooManyPanels(Exception):
     """Functions would need more panels than there is time and memory for."""
 
 
-class Panels(Protocol[F]):
+class PanelFunctions(Protocol[F]):
     """What can be done with functions on panels, of one representation."""
 
     def on(self, grid: Grid) -> FunctionAlgebra[F, Value]:
@@ -87,7 +87,7 @@ class PlacedAlgebra(Generic[F]):
 
     def __init__(
         self,
-        panels: Panels[F],
+        panels: PanelFunctions[F],
         unit: int,
         grids: Mapping[Distribution, Grid],
         most: int,
@@ -138,7 +138,7 @@ class PlacedAlgebra(Generic[F]):
                 # The law's span has to be made of panels, also where nobody asks.
                 inside = sorted({*marks, *own})
                 first, last = inside.index(own[0]), inside.index(own[-1])
-                spans = {centred: Span(first, last, lost)}
+                spans = {centred: PanelSpan(first, last, lost)}
                 algebra = self._panels.on(Grid(self._unit, tuple(inside), spans))
                 law_function: Callable[[Distribution], F] = getattr(algebra, kind)
                 where = [bisect_left(inside, mark) for mark in marks[:-1]]

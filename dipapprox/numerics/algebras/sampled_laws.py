@@ -37,7 +37,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import RealFamily
-from dipapprox.numerics.algebras.grid import Grid, Span
+from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 from dipapprox.numerics.algebras.sampled import Sampled
 
 Array = NDArray[np.float64]
@@ -115,7 +115,7 @@ class RestrictedLaw:
     """
 
     panels: int
-    span: Span
+    span: PanelSpan
     layers: Array
     total: Array
     least: float

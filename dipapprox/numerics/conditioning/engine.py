@@ -33,7 +33,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.conditioning.rules import Panels, Weighted, panels_for, weighted
 from dipapprox.numerics.conditioning.separators import (
     MOST_SEPARATORS,
-    Part,
+    RemainingPart,
     Separation,
     law_given,
     separations,
@@ -95,7 +95,7 @@ def _shape(event: Event) -> _Shape:
 class _Left:
     """A part and the separators that move its means, by position."""
 
-    part: Part
+    part: RemainingPart
     movers: tuple[int, ...]
 
 

@@ -66,7 +66,7 @@ class Separator:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RemainingPart:
     """A part of what is left: guards over positions in `samples`."""
 
     samples: tuple[int, ...]
@@ -78,7 +78,7 @@ class Separation:
     """Separators and the independent parts that are left; no part: nothing is."""
 
     separators: tuple[Separator, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[RemainingPart, ...]
 
 
 def separations(event: Event, limits: Limits) -> Iterator[Separation]:
@@ -148,7 +148,9 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
 _ZERO = Fraction(0)
 
 
-def _parts(event: Event, ties: Sequence[LinearForm], chosen: set[int]) -> tuple[Part, ...] | None:
+def _parts(
+    event: Event, ties: Sequence[LinearForm], chosen: set[int]
+) -> tuple[RemainingPart, ...] | None:
     """The parts that are left; None if one of them is not easy."""
     rest = tuple(
         LinearForm(tuple([(s, c) for s, c in guard.terms if s not in chosen]), guard.constant)
@@ -159,7 +161,7 @@ def _parts(event: Event, ties: Sequence[LinearForm], chosen: set[int]) -> tuple[
         return None
     if not all(_is_easy(part) for _, part in found):
         return None
-    return tuple(Part(samples, part.guards) for samples, part in found)
+    return tuple(RemainingPart(samples, part.guards) for samples, part in found)
 
 
 def _is_easy(part: Event) -> bool:

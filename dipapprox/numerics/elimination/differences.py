@@ -31,11 +31,11 @@ from dipapprox.limits import Limits
 from dipapprox.linear.differences import are_open, needed
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, Edge, OrderEvent
 from dipapprox.numerics.elimination.plan import (
-    Difference,
     Factors,
+    FunctionDifference,
     FunctionTable,
     Moved,
-    Restricted,
+    RestrictedDensity,
     Running,
     Terms,
     times,
@@ -98,7 +98,7 @@ def on_one_grid(event: DifferenceEvent, limits: Limits) -> GridRequirements | No
         return None
     if any(isinstance(function, Moved) for function in table.functions):
         return None
-    leaves = (f.sample for f in table.functions if isinstance(f, Restricted))
+    leaves = (f.sample for f in table.functions if isinstance(f, RestrictedDensity))
     required = GridRequirements.of(OrderEvent(tuple(leaves), frozenset()))
     return replace(required, samples=len(event.samples), moved=True)
 
@@ -170,7 +170,7 @@ class _Work:
         below = number(Running(own, from_left=True))
         if low == high:
             ends = self._moved(below, highs[high]), self._moved(below, lows[low])
-            yield high, number(Difference(*ends)), 1
+            yield high, number(FunctionDifference(*ends)), 1
             return
         yield high, self._moved(below, highs[high]), 1
         if low is not None:
@@ -185,8 +185,8 @@ class _Work:
         if isinstance(integral, Running) and len(integral.factors) == 1:
             ((leaf, exponent),) = integral.factors
             density = table.functions[leaf]
-            if isinstance(density, Restricted) and exponent == 1:
-                own = table.number(Restricted(density.sample.shifted(-by)))
+            if isinstance(density, RestrictedDensity) and exponent == 1:
+                own = table.number(RestrictedDensity(density.sample.shifted(-by)))
                 return table.number(replace(integral, factors=((own, 1),)))
         return table.number(Moved(function, by))
 

@@ -1,9 +1,10 @@
 """Random variables that are samples or sums of earlier ones, bounded and compared: to integrate.
 
 In: parts, random variables that are samples or sums, with bounds and comparisons (`sum_event`).
-Out: `Element`s, in coordinates in which sums and comparisons are plain. Parts are rescaled so that
-sums are z = z_1 + z_2 + … and comparisons z <= z', and shifted so that as many means and constants
-as possible are 0: panels of one width serve all. Plans add sums up in the order that is said here.
+Out: `BoundedElement`s, in coordinates in which sums and comparisons are plain. Parts are rescaled
+so that sums are z = z_1 + z_2 + … and comparisons z <= z', and shifted so that as many means and
+constants as possible are 0: panels of one width serve all. Plans add sums up in the order that is
+said here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class BoundedElement:
     """A random variable between two constants (None: none), and what it is compared with.
 
     Attributes:
@@ -59,7 +60,7 @@ class SumEvent:
         digits: How exact deviations are.
     """
 
-    elements: tuple[Element, ...]
+    elements: tuple[BoundedElement, ...]
     roots: tuple[int, ...]
     edges: frozenset[Edge]
     errors: int
@@ -98,7 +99,7 @@ class SumEvent:
         return found
 
 
-def _ease(element: Element) -> int:
+def _ease(element: BoundedElement) -> int:
     """What is smooth and known everywhere comes last."""
     if element.law is None:
         return 0
@@ -106,24 +107,24 @@ def _ease(element: Element) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class RuleVariable:
     """A random variable while rules are applied.
 
     Attributes:
         law: Of a sample; None for a sum.
         form: What it is of the samples.
         terms: Of a sum: (coefficient, part).
-        lower: See `Element`.
-        upper: See `Element`.
+        lower: See `BoundedElement`.
+        upper: See `BoundedElement`.
         compared: What it is compared with.
     """
 
     law: Distribution | None
     form: LinearForm
-    terms: tuple[tuple[Fraction, Part], ...] = ()
+    terms: tuple[tuple[Fraction, RuleVariable], ...] = ()
     lower: Fraction | None = None
     upper: Fraction | None = None
-    compared: list[Comparison] = field(default_factory=list)
+    compared: list[SumComparison] = field(default_factory=list)
 
     @property
     def is_free(self) -> bool:
@@ -132,10 +133,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class SumComparison:
     """a · part + c · another one + k <= 0; and >= -width, if there is one."""
 
-    part: Part
+    part: RuleVariable
     a: Fraction
     c: Fraction
     k: Fraction
@@ -157,7 +158,7 @@ class _Placed:
         origin: A number that its means and constants differ from by few steps; None: any.
     """
 
-    part: Part
+    part: RuleVariable
     slope: Fraction
     shift: Fraction
     parts: list[int] = field(default_factory=list)
@@ -179,13 +180,13 @@ class _Placed:
         return [(point - self.shift) / self.slope for point in points]
 
 
-class Layout:
+class PartLayout:
     """Parts with their coordinates, each before those that it is made of."""
 
     def __init__(self) -> None:
         self._placed: list[_Placed] = []
 
-    def add(self, part: Part, slope: Fraction, shift: Fraction) -> int:
+    def add(self, part: RuleVariable, slope: Fraction, shift: Fraction) -> int:
         """Place a part and everything that it is made of; return its number."""
         number = len(self._placed)
         self._placed.append(_Placed(part, slope, shift))
@@ -193,7 +194,7 @@ class Layout:
         while waiting:
             place = self._placed[waiting.pop()]
             p, q = place.slope, place.shift
-            inner: list[tuple[list[int], Part, Fraction, Fraction]] = []
+            inner: list[tuple[list[int], RuleVariable, Fraction, Fraction]] = []
             for k, (c, term) in enumerate(place.part.terms):
                 # Nearly all coefficients are 1, and fractions divide slowly.
                 slope, shift = (p, q) if c == 1 else (p / c, q / c)
@@ -212,7 +213,7 @@ class Layout:
                 self._placed.append(_Placed(inner_part, inner_slope, inner_shift))
         return number
 
-    def elements(self, roots: Sequence[int], shifted: bool) -> tuple[Element, ...]:
+    def elements(self, roots: Sequence[int], shifted: bool) -> tuple[BoundedElement, ...]:
         """Shift coordinates and list the elements, the last first.
 
         Args:
@@ -225,7 +226,7 @@ class Layout:
         common = common if shifted else None
         origins: list[Fraction] = [common or Fraction(0)] * len(self._placed)
         last = len(self._placed) - 1
-        found: list[Element] = []
+        found: list[BoundedElement] = []
         for number, place in enumerate(self._placed):
             origin = origins[number]
             for other in place.compared():
@@ -252,7 +253,7 @@ class Layout:
         candidates = (*place.cuts(), *(o for o in compared if o is not None))
         return candidates[0] if candidates else None
 
-    def _element(self, place: _Placed, origin: Fraction, last: int) -> Element:
+    def _element(self, place: _Placed, origin: Fraction, last: int) -> BoundedElement:
         slope, shift = place.slope, place.shift
         if origin.numerator:
             shift += slope * origin
@@ -266,4 +267,4 @@ class Layout:
         source = law or tuple([last - k for k in place.parts])
         below, above = ([last - k for k in side] for side in (place.below, place.above))
         bands = tuple((last - k, offset) for k, offset in place.bands)
-        return Element(source, lower, upper, tuple(below), tuple(above), bands)
+        return BoundedElement(source, lower, upper, tuple(below), tuple(above), bands)

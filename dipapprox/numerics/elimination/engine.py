@@ -38,9 +38,9 @@ from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
 from dipapprox.numerics.elimination.order_event import (
     Bound,
+    BoundedSample,
     DifferenceEvent,
     OrderEvent,
-    Sample,
     order_event,
 )
 from dipapprox.numerics.elimination.plan import (
@@ -352,7 +352,9 @@ def without_certain(
     return _shifted(event.samples, left), (len(event.bounds) - len(left)) * Fraction(4, 2**kept)
 
 
-def _shifted(samples: Sequence[Sample], bounds: Iterable[Bound]) -> OrderEvent | DifferenceEvent:
+def _shifted(
+    samples: Sequence[BoundedSample], bounds: Iterable[Bound]
+) -> OrderEvent | DifferenceEvent:
     """Shift samples again: fewer bounds may make an order."""
     guards = [LinearForm.of({i: _ONE, j: -_ONE}, -w) for i, j, w in sorted(bounds)]
     for k, sample in enumerate(samples):
@@ -373,7 +375,7 @@ def lowered(found: Enclosure | NotEnclosed, excess: Fraction) -> Enclosure | Not
     return Enclosure(max(found.lower - excess, Fraction(0)), found.upper)
 
 
-def _range(sample: Sample, kept: int) -> tuple[Fraction, Fraction]:
+def _range(sample: BoundedSample, kept: int) -> tuple[Fraction, Fraction]:
     low, high = cutoff_interval(sample.law, kept)
     return (
         low if sample.lower is None else max(low, sample.lower),

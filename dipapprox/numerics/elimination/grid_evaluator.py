@@ -30,7 +30,7 @@ from dipapprox.numerics.elimination.refinement import (
     has_few_laws,
     is_small,
 )
-from dipapprox.numerics.elimination.stars import Bounds, Stars
+from dipapprox.numerics.elimination.stars import StarBounds, Stars
 from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class GridEvaluator:
             for value, plan in zip(values, plans, strict=True)
         ]
 
-    def enclose_stars(self, stars: Stars, limits: Limits) -> Iterator[Bounds]:
+    def enclose_stars(self, stars: Stars, limits: Limits) -> Iterator[StarBounds]:
         """Bound the probabilities of stars whose requirements this evaluator in doubles meets."""
         assert isinstance(self._algebra, Float64Algebra)
         lost = max(float(self._lost), 2.0**-1000)  # a power of two, which may underflow

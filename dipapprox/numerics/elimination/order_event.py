@@ -22,16 +22,16 @@ Edge = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class BoundedSample:
     """A random variable and the constants that it lies between; None: none."""
 
     law: Distribution
     lower: Fraction | None
     upper: Fraction | None
 
-    def shifted(self, by: Fraction) -> Sample:
+    def shifted(self, by: Fraction) -> BoundedSample:
         """The sample of x + by."""
-        return Sample(
+        return BoundedSample(
             self.law.affine(Fraction(1), by),
             None if self.lower is None else self.lower + by,
             None if self.upper is None else self.upper + by,
@@ -42,7 +42,7 @@ class Sample:
 class OrderEvent:
     """{ x : lower_i <= x_i <= upper_i, x_i < x_j for every edge }, x_i independent."""
 
-    samples: tuple[Sample, ...]
+    samples: tuple[BoundedSample, ...]
     edges: frozenset[Edge]
 
 
@@ -57,7 +57,7 @@ class DifferenceEvent:
     A pair may have two bounds, one in each direction.
     """
 
-    samples: tuple[Sample, ...]
+    samples: tuple[BoundedSample, ...]
     bounds: frozenset[Bound]
 
 
@@ -102,7 +102,7 @@ def order_event(event: Event) -> OrderEvent | DifferenceEvent | NotEnclosed:
         edge, offset = ((i, j), -constant / a) if a > 0 else ((j, i), constant / a)
         bounds[edge] = min(bounds.get(edge, offset), offset)
     laws = [_changed(law, change[i]) for i, law in enumerate(event.samples)]
-    samples = tuple(map(Sample, laws, lower, upper))
+    samples = tuple(map(BoundedSample, laws, lower, upper))
     if any(bounds.values()):
         return DifferenceEvent(samples, frozenset((i, j, w) for (i, j), w in bounds.items()))
     return OrderEvent(samples, frozenset(bounds))

@@ -29,15 +29,15 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.elements import Element, SumEvent
-from dipapprox.numerics.elimination.order_event import Edge, OrderEvent, Sample
+from dipapprox.numerics.elimination.elements import BoundedElement, SumEvent
+from dipapprox.numerics.elimination.order_event import BoundedSample, Edge, OrderEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Restricted:
+class RestrictedDensity:
     """The density of a sample between its constants."""
 
-    sample: Sample
+    sample: BoundedSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FunctionDifference:
     """t -> upper(t) - lower(t), functions by number, where 0 <= lower <= upper."""
 
     upper: int
@@ -78,7 +78,7 @@ class Convolved:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class BetweenConstants:
     """A function, by number, between two constants (None: no bound), else 0."""
 
     number: int
@@ -86,7 +86,7 @@ class Between:
     upper: Fraction | None
 
 
-Function = Restricted | Running | Moved | Difference | Convolved | Between
+Function = RestrictedDensity | Running | Moved | FunctionDifference | Convolved | BetweenConstants
 """Orders have the first two only; see `differences` and `sum_event` for the others."""
 
 Factors = tuple[tuple[int, int], ...]
@@ -99,13 +99,13 @@ Terms = tuple[tuple[int, Factors], ...]
 def parts(function: Function) -> tuple[int, ...]:
     """The numbers of the functions that a function is made of."""
     match function:
-        case Restricted():
+        case RestrictedDensity():
             return ()
         case Running(factors):
             return tuple([number for number, _ in factors])
-        case Moved(number) | Between(number):
+        case Moved(number) | BetweenConstants(number):
             return (number,)
-        case Difference(upper, lower):
+        case FunctionDifference(upper, lower):
             return upper, lower
         case Convolved():
             return tuple([number for factors in products_in(function) for number, _ in factors])
@@ -139,7 +139,7 @@ class FunctionTable:
         self.depths: list[int] = []
         self._numbers: dict[Function, int] = {}
         # Laws hash slowly; like samples mostly share their parts. Kept, so that ids stay theirs.
-        self._leaves: Cache[tuple[int, int, int], tuple[Sample, int]] = Cache(_LEAVES)
+        self._leaves: Cache[tuple[int, int, int], tuple[BoundedSample, int]] = Cache(_LEAVES)
         self._laws: Cache[tuple[int, bool | None], tuple[Distribution, int]] = Cache(_LEAVES)
 
     def __len__(self) -> int:
@@ -153,19 +153,19 @@ class FunctionTable:
             self.depths.append(1 + max([self.depths[n] for n in parts(function)], default=-1))
         return number
 
-    def leaf(self, sample: Sample) -> int:
+    def leaf(self, sample: BoundedSample) -> int:
         """Return the number of a sample's restricted density."""
         key = id(sample.law), id(sample.lower), id(sample.upper)
         known = self._leaves.get(key)
         if known is None:
-            known = self._leaves.put(key, (sample, self.number(Restricted(sample))))
+            known = self._leaves.put(key, (sample, self.number(RestrictedDensity(sample))))
         return known[1]
 
     def law(self, law: Distribution, from_left: bool | None) -> int:
         """Return the number of a law's density (None) or of its integral from an end."""
         known = self._laws.get((id(law), from_left))
         if known is None:
-            number = self.leaf(Sample(law, None, None))
+            number = self.leaf(BoundedSample(law, None, None))
             if from_left is not None:
                 number = self.number(Running(((number, 1),), from_left))
             known = self._laws.put((id(law), from_left), (law, number))
@@ -230,7 +230,7 @@ def eliminate_sums(
     for element in event.elements:
         limits.check()
         if isinstance(element.source, Distribution):
-            leaf = table.leaf(Sample(element.source, element.lower, element.upper))
+            leaf = table.leaf(BoundedSample(element.source, element.lower, element.upper))
             factors: Factors = ((leaf, 1),)
         else:
             factors = _density_of_sum(element, element.source, event, densities, table)
@@ -252,11 +252,11 @@ def _band(density: Factors, offset: Fraction, table: FunctionTable) -> int:
     As a difference of integrals from the end that is moved towards, which are 0 beyond it.
     """
     whole = table.number(Running(density, from_left=offset < 0))
-    return table.number(Difference(whole, table.number(Moved(whole, offset))))
+    return table.number(FunctionDifference(whole, table.number(Moved(whole, offset))))
 
 
 def _density_of_sum(
-    element: Element,
+    element: BoundedElement,
     parts: Sequence[int],
     event: SumEvent,
     densities: Sequence[Factors],
@@ -270,7 +270,7 @@ def _density_of_sum(
         right = densities[part] if law is None else law
         number = table.number(Convolved(factors, right))
         if part == order[-1] and not (element.lower is element.upper is None):
-            number = table.number(Between(number, element.lower, element.upper))
+            number = table.number(BetweenConstants(number, element.lower, element.upper))
         factors = ((number, 1),)
     return factors
 

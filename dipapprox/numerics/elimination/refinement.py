@@ -218,16 +218,16 @@ _CLOSE_LAWS, _CLOSE = 64, 8
 
 
 @dataclass(slots=True)
-class Group:
+class GridGroup:
     """Events that may share a grid, by position, and what they require together."""
 
     places: list[int]
     required: GridRequirements
 
 
-def grouped(grid_events: Mapping[int, GridEvent]) -> list[Group]:
+def grouped(grid_events: Mapping[int, GridEvent]) -> list[GridGroup]:
     """Collect events with few laws and constants between them, those with the most first."""
-    groups: list[Group] = []
+    groups: list[GridGroup] = []
     for place in sorted(grid_events, key=lambda place: -len(grid_events[place].required.laws)):
         required = grid_events[place].required
         if groups:
@@ -236,7 +236,7 @@ def grouped(grid_events: Mapping[int, GridEvent]) -> list[Group]:
                 groups[-1].places.append(place)
                 groups[-1].required = together
                 continue
-        groups.append(Group([place], required))
+        groups.append(GridGroup([place], required))
     return groups
 
 

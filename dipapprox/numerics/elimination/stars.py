@@ -129,7 +129,7 @@ class Stars:
         most = max(max(each.samples) for each in self._rounds.values())
         return GridRequirements(frozenset(self._laws), frozenset(), most)
 
-    def bounds(self, algebra: Float64Algebra, lost: float, limits: Limits) -> Iterator[Bounds]:
+    def bounds(self, algebra: Float64Algebra, lost: float, limits: Limits) -> Iterator[StarBounds]:
         """Bound the probabilities; `lost` bounds the mass that any law loses on the grid.
 
         Raises:
@@ -148,11 +148,11 @@ class Stars:
             # The product and the sum are rounded, once each.
             upper = (upper + lost * np.array(around.samples)) * (1 + 2.0**-51)
             lower, upper = rounding.floored(np.minimum(lower, 1.0), np.minimum(upper, 1.0))
-            yield Bounds(around.places, lower, upper)
+            yield StarBounds(around.places, lower, upper)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class StarBounds:
     """Proved bounds of the probabilities of the events at some positions, as in `rounding`."""
 
     places: list[int]

@@ -26,7 +26,12 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.numerics.elimination.elements import Comparison, Layout, Part, SumEvent
+from dipapprox.numerics.elimination.elements import (
+    PartLayout,
+    RuleVariable,
+    SumComparison,
+    SumEvent,
+)
 from dipapprox.numerics.elimination.order_event import Edge
 
 
@@ -107,7 +112,7 @@ class _Reduction:
     ) -> None:
         self._told = told
         self._parts = {
-            k: Part(law, _UNTOLD if told is None else LinearForm.symbol(k))
+            k: RuleVariable(law, _UNTOLD if told is None else LinearForm.symbol(k))
             for k, law in enumerate(event.samples)
         }
         self._guards = [
@@ -187,20 +192,20 @@ class _Reduction:
                     del self._guards[place].terms[other]
         return found
 
-    def _total(self, weighted: Sequence[tuple[Fraction, Part]]) -> Part:
+    def _total(self, weighted: Sequence[tuple[Fraction, RuleVariable]]) -> RuleVariable:
         """The sum of parts, Gaussian samples first made one."""
         form = _UNTOLD
         if self._told is not None:
             form = _combined((c, part.form) for c, part in weighted)
             self._told.append(form)
-        flat: list[tuple[Fraction, Part]] = []
+        flat: list[tuple[Fraction, RuleVariable]] = []
         for c, part in weighted:
             if part.is_free and part.law is None:
                 flat += [(c * inner, each) for inner, each in part.terms]
             else:
                 flat.append((c, part))
         gaussian: list[tuple[Fraction, Distribution]] = []
-        terms: list[tuple[Fraction, Part]] = []
+        terms: list[tuple[Fraction, RuleVariable]] = []
         for c, part in flat:
             if part.is_free and part.law is not None and part.law.family.is_normal:
                 gaussian.append((c, part.law))
@@ -208,9 +213,9 @@ class _Reduction:
                 terms.append((c, part))
         if gaussian:
             of_gaussian = form if len(gaussian) == len(flat) else _UNTOLD
-            terms.append((Fraction(1), Part(self._gaussian(gaussian), of_gaussian)))
+            terms.append((Fraction(1), RuleVariable(self._gaussian(gaussian), of_gaussian)))
         if len(terms) > 1:
-            return Part(None, form, tuple(terms))
+            return RuleVariable(None, form, tuple(terms))
         ((_, only),) = terms
         return only
 
@@ -263,7 +268,7 @@ class _Reduction:
                     "guards between the same sums, or round a cycle of them, do not fit one order"
                 )
             edges.add((place[i], place[j]) if a * p > 0 else (place[j], place[i]))
-        layout = Layout()
+        layout = PartLayout()
         numbers = [layout.add(self._parts[number], *changes[number]) for number in roots]
         elements = layout.elements(numbers, shifted=self._output is None)
         last = len(elements) - 1
@@ -328,18 +333,20 @@ def _direction(column: dict[int, Fraction]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _comparison(part: Part, leaf: int, other: int, guards: Sequence[_Guard]) -> Comparison | None:
+def _comparison(
+    part: RuleVariable, leaf: int, other: int, guards: Sequence[_Guard]
+) -> SumComparison | None:
     """Read one guard between two parts, or two that say opposite things of one difference."""
     first, *more = guards
     a, c, k = first.terms[leaf], first.terms[other], first.constant
     if not more:
-        return Comparison(part, a, c, k, None)
+        return SumComparison(part, a, c, k, None)
     second = more[0]
     ratio = -second.terms[leaf] / a
     if len(more) > 1 or ratio <= 0 or second.terms[other] != -ratio * c:
         return None
     # -(a y + c x) + k' <= 0, so that a y + c x + k lies between k + k' and 0.
-    return Comparison(part, a, c, k, -(k + second.constant / ratio))
+    return SumComparison(part, a, c, k, -(k + second.constant / ratio))
 
 
 def _combined(weighted: Iterable[tuple[Fraction, LinearForm]]) -> LinearForm:

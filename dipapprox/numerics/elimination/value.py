@@ -19,13 +19,13 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.elimination.plan import (
-    Between,
+    BetweenConstants,
     Convolved,
-    Difference,
     Factors,
+    FunctionDifference,
     FunctionTable,
     Moved,
-    Restricted,
+    RestrictedDensity,
     Running,
     Terms,
     parts,
@@ -118,7 +118,7 @@ class Evaluation(Generic[F, V]):
             for number in level:
                 function = self._table.functions[number]
                 match function:
-                    case Restricted():
+                    case RestrictedDensity():
                         self._known[number] = self._restricted(function)
                     case Running(factors, to_right):
                         plain = self._plain_law(factors, to_right)
@@ -126,7 +126,7 @@ class Evaluation(Generic[F, V]):
                             sides[to_right].append((number, factors))
                         else:
                             self._known[number] = plain
-                    case Difference(upper, lower):
+                    case FunctionDifference(upper, lower):
                         ends = self._known[upper], self._known[lower]
                         self._known[number] = self._algebra.difference(*ends)
                     case Moved(whole, offset):
@@ -134,7 +134,7 @@ class Evaluation(Generic[F, V]):
                     case Convolved():
                         limits.check()
                         self._known[number] = self._convolved(function, limits)
-                    case Between(whole, lower, upper):
+                    case BetweenConstants(whole, lower, upper):
                         self._known[number] = self._algebra.restrict(
                             self._known[whole], lower, upper
                         )
@@ -148,7 +148,7 @@ class Evaluation(Generic[F, V]):
                     found = self._algebra.running(products, from_left)
                     self._known.update(zip((n for n, _ in batch), found, strict=True))
 
-    def _restricted(self, function: Restricted) -> F:
+    def _restricted(self, function: RestrictedDensity) -> F:
         sample = function.sample
         density = self._algebra.density(sample.law)
         if sample.lower is None and sample.upper is None:
@@ -167,7 +167,7 @@ class Evaluation(Generic[F, V]):
     def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
         """The distribution function of a sample without constants or earlier messages."""
         first = self._table.functions[factors[0][0]]
-        if len(factors) > 1 or factors[0][1] > 1 or not isinstance(first, Restricted):
+        if len(factors) > 1 or factors[0][1] > 1 or not isinstance(first, RestrictedDensity):
             return None
         sample = first.sample
         if sample.lower is not None or sample.upper is not None:

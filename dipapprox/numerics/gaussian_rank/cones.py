@@ -43,7 +43,7 @@ MOST_BASES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cone:
+class SimplicialCone:
     """{ Y_k <= bounds[k] for every k } for as many normal variables as the rank, with a sign.
 
     Attributes:
@@ -70,7 +70,7 @@ class Cones:
     """A polyhedron of some rank: its probability is the sum of its cones', times their signs."""
 
     rank: int
-    cones: tuple[Cone, ...]
+    cones: tuple[SimplicialCone, ...]
 
 
 def cones_of(polyhedron: Polyhedron, limits: Limits) -> Cones | NotEnclosed:
@@ -103,7 +103,9 @@ def cones_of(polyhedron: Polyhedron, limits: Limits) -> Cones | NotEnclosed:
         rows = tuple([tuple([s * t * covariances[f][g] for g, t in guards]) for f, s in guards])
         bounds = tuple([s * polyhedron.bounds[f] for f, s in guards])
         turned = tuple([s < 0 for s in own])
-        cones.append(Cone(-1 if sum(turned) % 2 else 1, vertex.guards, turned, rows, bounds))
+        cones.append(
+            SimplicialCone(-1 if sum(turned) % 2 else 1, vertex.guards, turned, rows, bounds)
+        )
     return Cones(rank, tuple(cones))
 
 

@@ -25,7 +25,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.integers.masses import Masses, combined, law_masses
+from dipapprox.numerics.integers.masses import IntegerMasses, combined, law_masses
 
 _REMEMBERED = 1_000_000
 """About how many numbers are kept, some 50 bytes each."""
@@ -45,25 +45,27 @@ class Untabled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class ForestVariable:
     """A sum of independent samples or variables, where low <= x <= high (None: no bound)."""
 
     parts: Parts
     low: int | None = None
     high: int | None = None
 
-    def within(self, a: int, bound: int) -> Variable:
+    def within(self, a: int, bound: int) -> ForestVariable:
         """Restrict it by a x <= bound, a != 0."""
         if a > 0:
             most = bound // a
-            return Variable(
+            return ForestVariable(
                 self.parts, self.low, most if self.high is None else min(self.high, most)
             )
         least = -(bound // -a)
-        return Variable(self.parts, least if self.low is None else max(self.low, least), self.high)
+        return ForestVariable(
+            self.parts, least if self.low is None else max(self.low, least), self.high
+        )
 
 
-Parts = tuple[tuple[int, Distribution | Variable], ...]
+Parts = tuple[tuple[int, Distribution | ForestVariable], ...]
 """Σ factor * part, independent parts, factors other than 0."""
 
 
@@ -102,17 +104,19 @@ class Forests:
 
     def __init__(self, unit: int) -> None:
         self.unit = unit
-        self._masses: Cache[Parts, Masses] = Cache(_REMEMBERED, lambda each: len(each.values))
+        self._masses: Cache[Parts, IntegerMasses] = Cache(
+            _REMEMBERED, lambda each: len(each.values)
+        )
         self._forget()
 
     def _forget(self) -> None:
-        self._numbers: dict[tuple[Variable, Children], int] = {}
+        self._numbers: dict[tuple[ForestVariable, Children], int] = {}
         self._running: list[_Running] = []
         self._products: dict[tuple[int, int, Children], _Table] = {}
         self._powers: dict[tuple[int, int, Link, int, int], _Table] = {}
         self._kept = 0
 
-    def masses(self, variable: Variable) -> Masses:
+    def masses(self, variable: ForestVariable) -> IntegerMasses:
         """Return the probabilities of a variable within its range.
 
         Raises:
@@ -122,10 +126,14 @@ class Forests:
         masses = self._masses.find(parts, lambda: self._tabulated(parts))
         return masses.between(variable.low, variable.high)
 
-    def _tabulated(self, parts: Parts) -> Masses:
-        found: list[tuple[int, Masses]] = []
+    def _tabulated(self, parts: Parts) -> IntegerMasses:
+        found: list[tuple[int, IntegerMasses]] = []
         for factor, part in parts:
-            own = self.masses(part) if isinstance(part, Variable) else law_masses(part, self.unit)
+            own = (
+                self.masses(part)
+                if isinstance(part, ForestVariable)
+                else law_masses(part, self.unit)
+            )
             if isinstance(own, NotEnclosed):
                 raise Untabled(own.reason)
             found.append((factor, own))
@@ -138,7 +146,7 @@ class Forests:
 
     def probability(
         self,
-        variables: Sequence[Variable],
+        variables: Sequence[ForestVariable],
         links: Mapping[tuple[int, int], Link],
         order: Sequence[tuple[int, int | None]],
         limits: Limits,
@@ -178,13 +186,13 @@ class Forests:
         """
         if self._kept > _REMEMBERED:
             self._forget()
-        masses = self.masses(Variable(((1, star.centre),)))
+        masses = self.masses(ForestVariable(((1, star.centre),)))
         values, missing = masses.values, masses.missing
         # With x = z + 1/2: x <= c says z - c <= -1, and c <= x says c - z <= 0.
         for link, leaves in ((_UNDER, star.below), (_OVER, star.above)):
             for law, count in leaves:
                 integer = law.affine(Fraction(1), Fraction(-1, 2))
-                child = self._node(Variable(((1, integer),)), (), limits)
+                child = self._node(ForestVariable(((1, integer),)), (), limits)
                 power, lacks = self._power(masses.first, len(values), link, child, count, limits)
                 values = [a * b >> self.unit for a, b in zip(values, power, strict=True)]
                 missing += lacks + len(values)
@@ -215,7 +223,7 @@ class Forests:
         self._kept += count
         return table
 
-    def _node(self, variable: Variable, children: Children, limits: Limits) -> int:
+    def _node(self, variable: ForestVariable, children: Children, limits: Limits) -> int:
         """Sum a variable out, its children's messages included; return the number of the table."""
         key = variable, children
         number = self._numbers.get(key)

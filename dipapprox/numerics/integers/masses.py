@@ -38,7 +38,7 @@ _GUARD_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Masses:
+class IntegerMasses:
     """An integer variable: Pr[first + k] >= values[k] in units of 2^-unit.
 
     Attributes:
@@ -57,14 +57,14 @@ class Masses:
         """The greatest integer kept; below `first` if there is none."""
         return self.first + len(self.values) - 1
 
-    def between(self, low: int | None, high: int | None) -> Masses:
+    def between(self, low: int | None, high: int | None) -> IntegerMasses:
         """Put 0 where the variable is not in [low, high]."""
         start = 0 if low is None else min(max(low - self.first, 0), len(self.values))
         stop = len(self.values) if high is None else max(high + 1 - self.first, start)
-        return Masses(self.first + start, self.values[start:stop], self.missing)
+        return IntegerMasses(self.first + start, self.values[start:stop], self.missing)
 
 
-def law_masses(law: Distribution, unit: int) -> Masses | NotEnclosed:
+def law_masses(law: Distribution, unit: int) -> IntegerMasses | NotEnclosed:
     """Tabulate a discrete law with an integer mean.
 
     Args:
@@ -82,7 +82,7 @@ def law_masses(law: Distribution, unit: int) -> Masses | NotEnclosed:
     return _of_law(int(law.mean) - radius, [*half[:0:-1], *half], unit)
 
 
-def combined(parts: Sequence[tuple[int, Masses]], unit: int) -> Masses | NotEnclosed:
+def combined(parts: Sequence[tuple[int, IntegerMasses]], unit: int) -> IntegerMasses | NotEnclosed:
     """Tabulate Σ factor * variable for independent variables, factors other than 0.
 
     Products of polynomials are exact; then values are rounded down again.
@@ -90,7 +90,7 @@ def combined(parts: Sequence[tuple[int, Masses]], unit: int) -> Masses | NotEncl
     span = 1 + sum(abs(factor) * (len(each.values) - 1) for factor, each in parts)
     if span > MOST_VALUES:
         return NotEnclosed(f"integer-sums: a sum of samples takes more than {MOST_VALUES} values")
-    total: Masses | None = None
+    total: IntegerMasses | None = None
     for factor, each in parts:
         ask()
         own = _multiplied(factor, each)
@@ -100,30 +100,30 @@ def combined(parts: Sequence[tuple[int, Masses]], unit: int) -> Masses | NotEncl
         product = fmpz_poly(list(total.values)) * fmpz_poly(list(own.values))
         values = [int(value) >> unit for value in asking(product.coeffs())]
         missing = total.missing + own.missing + len(values)
-        total = Masses(total.first + own.first, values, missing)
+        total = IntegerMasses(total.first + own.first, values, missing)
     if total is None:
         raise BrokenInvariant("a sum of no samples")
     return total
 
 
-def _multiplied(factor: int, masses: Masses) -> Masses:
+def _multiplied(factor: int, masses: IntegerMasses) -> IntegerMasses:
     """The law of factor * variable."""
     values = masses.values if factor > 0 else masses.values[::-1]
     first = factor * (masses.first if factor > 0 else masses.last)
     between = [0] * (abs(factor) - 1)
     if between:
         values = list(chain.from_iterable([value, *between] for value in values))
-    return Masses(first, values, masses.missing)
+    return IntegerMasses(first, values, masses.missing)
 
 
-def _of_law(first: int, values: list[int], unit: int) -> Masses:
+def _of_law(first: int, values: list[int], unit: int) -> IntegerMasses:
     """What a whole law lacks is what its values do not sum up to; zeros at the ends are dropped."""
     missing = (1 << unit) - sum(values)
     if missing < 0:
         raise BrokenInvariant("lower bounds of probabilities sum to more than 1")
     kept = [place for place, value in enumerate(values) if value]
     start, stop = (kept[0], kept[-1] + 1) if kept else (0, 0)
-    return Masses(first + start, values[start:stop], missing)
+    return IntegerMasses(first + start, values[start:stop], missing)
 
 
 def _floor(value: arb, unit: int) -> int:

@@ -26,7 +26,7 @@ from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.integer_points import Inequality, integer_inequality
-from dipapprox.numerics.integers.forests import Below, Forests, Link, Untabled, Variable
+from dipapprox.numerics.integers.forests import Below, Forests, ForestVariable, Link, Untabled
 from dipapprox.numerics.kinds import is_sum
 from dipapprox.numerics.methods import Answers
 
@@ -124,7 +124,7 @@ class _Reduction:
     """
 
     def __init__(self, event: Event) -> None:
-        self.variables = [Variable(((1, law),)) for law in event.samples]
+        self.variables = [ForestVariable(((1, law),)) for law in event.samples]
         self.inequalities = [integer_inequality(guard) for guard in event.guards]
         self._forms = [LinearForm.symbol(k) for k in range(len(event.samples))]
         self.sums: list[LinearForm] = []
@@ -161,7 +161,7 @@ class _Reduction:
             return False
         names: dict[int, int] = {}
         factors: dict[int, int] = {}
-        variables: list[Variable] = []
+        variables: list[ForestVariable] = []
         forms: list[LinearForm] = []
         for members in groups.values():
             names.update((i, len(variables)) for _, i in members)
@@ -185,18 +185,18 @@ class _Reduction:
         return True
 
 
-def _total(weighted: Sequence[tuple[int, Variable]]) -> Variable:
+def _total(weighted: Sequence[tuple[int, ForestVariable]]) -> ForestVariable:
     """Σ factor * variable; what has no bounds is taken apart."""
-    parts: list[tuple[int, Distribution | Variable]] = []
+    parts: list[tuple[int, Distribution | ForestVariable]] = []
     for factor, variable in weighted:
         if variable.low is variable.high is None:
             parts += [(factor * inner, part) for inner, part in variable.parts]
         else:
             parts.append((factor, variable))
-    return Variable(tuple(sorted(parts, key=_order)))
+    return ForestVariable(tuple(sorted(parts, key=_order)))
 
 
-def _order(part: tuple[int, Distribution | Variable]) -> tuple[object, ...]:
+def _order(part: tuple[int, Distribution | ForestVariable]) -> tuple[object, ...]:
     """What parts of sums are sorted by, so that equal sums are equal."""
     factor, own = part
     if isinstance(own, Distribution):
@@ -214,7 +214,7 @@ class _Sum:
         self._parts = 0
 
     def probability(
-        self, variables: Sequence[Variable], inequalities: Sequence[Inequality]
+        self, variables: Sequence[ForestVariable], inequalities: Sequence[Inequality]
     ) -> Below:
         """Bound the probability that independent variables satisfy all inequalities."""
         system = _System(variables, inequalities)
@@ -225,7 +225,9 @@ class _Sum:
             )
         return self._by_values(self._shortest(system), system.ranges, system.inequalities)
 
-    def foreseen(self, variables: Sequence[Variable], inequalities: Sequence[Inequality]) -> int:
+    def foreseen(
+        self, variables: Sequence[ForestVariable], inequalities: Sequence[Inequality]
+    ) -> int:
         """Return how many parts there are if no values are bounds of other variables."""
         count = 1
         while True:
@@ -249,7 +251,7 @@ class _Sum:
         return min(chosen, key=lambda i: (lengths[i], i))
 
     def _by_values(
-        self, fixed: int, ranges: Sequence[Variable], inequalities: Sequence[Inequality]
+        self, fixed: int, ranges: Sequence[ForestVariable], inequalities: Sequence[Inequality]
     ) -> Below:
         """Sum over the values of one variable the probabilities of what is left."""
         masses = self._forests.masses(ranges[fixed])
@@ -275,7 +277,9 @@ class _System:
         inequalities: Between two and more.
     """
 
-    def __init__(self, variables: Sequence[Variable], inequalities: Sequence[Inequality]) -> None:
+    def __init__(
+        self, variables: Sequence[ForestVariable], inequalities: Sequence[Inequality]
+    ) -> None:
         self.ranges = list(variables)
         self.inequalities = [each for each in inequalities if len(each.terms) > 1]
         self._links: dict[tuple[int, int], list[tuple[int, int, int]]] = {}

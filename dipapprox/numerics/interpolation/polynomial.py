@@ -173,7 +173,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Restricted:
+class RestrictedPolynomial:
     """Close to a function on a part of a box: Σ table[κ] T_κ(z), z in [-1, 1] on every axis.
 
     Attributes:
@@ -239,7 +239,7 @@ class Polynomial:
     error: float
     slopes: tuple[float, ...]
 
-    def restricted(self, box: Sequence[Interval]) -> Restricted:
+    def restricted(self, box: Sequence[Interval]) -> RestrictedPolynomial:
         """Restrict the polynomial to a part of the box; see the module."""
         table = self.coefficients
         grown, dropped, roundings = self.norm, 0.0, 0
@@ -263,7 +263,9 @@ class Polynomial:
                 self.coefficients.shape, self.slopes, widths, self.halves, strict=True
             )
         )
-        return Restricted(table, tuple(widths), (rounding + self.error) * (1 + _ULP), slopes)
+        return RestrictedPolynomial(
+            table, tuple(widths), (rounding + self.error) * (1 + _ULP), slopes
+        )
 
     def on(self, box: Sequence[Interval]) -> Model:
         """Bound the function on a part of the box; see the module."""

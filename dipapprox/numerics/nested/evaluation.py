@@ -34,14 +34,22 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import mass_bound
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, variables
+from dipapprox.numerics.nested.nest import (
+    Mass,
+    Nest,
+    NestRange,
+    Node,
+    NodeProduct,
+    NodeSum,
+    variables,
+)
 from dipapprox.numerics.nested.quadrature import Effort, integrate
 
 _ZERO = arb(0)
 _ONE = arb(1)
 
 
-class Evaluator(Protocol):
+class NodeEvaluator(Protocol):
     """A node, ready to be evaluated at one working precision."""
 
     def value(self, at: list[arb]) -> arb:
@@ -66,16 +74,16 @@ class Settings:
     check: Callable[[], None]
 
 
-def make_evaluator(node: Node, settings: Settings) -> Evaluator:
+def make_evaluator(node: Node, settings: Settings) -> NodeEvaluator:
     """Prepare a truncated node; everything exact becomes balls at the current precision."""
     match node:
         case Mass(span):
             return _MassEvaluator(span)
         case Nest():
             return _NestEvaluator(node, settings)
-        case Product(items):
+        case NodeProduct(items):
             return _ProductEvaluator([(make_evaluator(n, settings), p) for n, p in items])
-        case Sum(items):
+        case NodeSum(items):
             return _SumEvaluator([(make_evaluator(n, settings), c) for n, c in items])
         case _:
             assert_never(node)
@@ -112,7 +120,7 @@ def _standard(form: LinearForm | None, law: Distribution) -> _Affine | None:
 class _MassEvaluator:
     """F(upper) - F(lower), in standard units."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: NestRange) -> None:
         self.law = span.law.real
         self.lower = _standard(span.lower, span.law)
         self.upper = _standard(span.upper, span.law)
@@ -139,7 +147,7 @@ class _MassEvaluator:
 
 
 class _ProductEvaluator:
-    def __init__(self, factors: list[tuple[Evaluator, int]]) -> None:
+    def __init__(self, factors: list[tuple[NodeEvaluator, int]]) -> None:
         self.factors = factors
 
     def value(self, at: list[arb]) -> arb:
@@ -170,7 +178,7 @@ def _power(value: arb, exponent: int) -> arb:
 
 
 class _SumEvaluator:
-    def __init__(self, terms: list[tuple[Evaluator, int]]) -> None:
+    def __init__(self, terms: list[tuple[NodeEvaluator, int]]) -> None:
         self.terms = terms
 
     def value(self, at: list[arb]) -> arb:

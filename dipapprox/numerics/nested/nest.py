@@ -24,7 +24,7 @@ from dipapprox.linear.form import LinearForm
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class NestRange:
     """The range of one variable: a law between two affine ends over outer variables (by depth)."""
 
     law: Distribution
@@ -42,34 +42,34 @@ class Span:
 class Mass:
     """The mass of a span."""
 
-    span: Span
+    span: NestRange
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
     """∫ over the span of density·body. `breaks`: where to begin new panels, ascending."""
 
-    span: Span
+    span: NestRange
     depth: int
     body: Node
     breaks: tuple[Fraction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class NodeProduct:
     """Π factor ** power; empty: 1."""
 
     factors: tuple[tuple[Node, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class NodeSum:
     """Σ count * term; empty: 0."""
 
     terms: tuple[tuple[Node, int], ...]
 
 
-Node = Mass | Nest | Product | Sum
+Node = Mass | Nest | NodeProduct | NodeSum
 
 
 def build_node(plan: Plan, event: Event, *, literal: bool = False) -> Node:
@@ -99,17 +99,17 @@ def _build(plan: Plan, event: Event, depths: Mapping[int, int], depth: int, lite
             assert_never(plan)
 
 
-def _span(level: Level, event: Event, depths: Mapping[int, int]) -> Span:
+def _span(level: Level, event: Event, depths: Mapping[int, int]) -> NestRange:
     def renamed(form: LinearForm | None) -> LinearForm | None:
         return None if form is None else form.renamed(lambda symbol: depths[int(symbol)])
 
     lower, upper = renamed(level.lower), renamed(level.upper)
     law = event.samples[level.variable]
-    return Span(law, lower, upper, level.lower_side, level.upper_side)
+    return NestRange(law, lower, upper, level.lower_side, level.upper_side)
 
 
-def _nest(span: Span, depth: int, body: Node) -> Node:
-    factors = body.factors if isinstance(body, Product) else ((body, 1),)
+def _nest(span: NestRange, depth: int, body: Node) -> Node:
+    factors = body.factors if isinstance(body, NodeProduct) else ((body, 1),)
     inside = tuple(item for item in factors if depth in variables(item[0]))
     outside = tuple(item for item in factors if depth not in variables(item[0]))
     core: Node = Nest(span, depth, _simplest(inside)) if inside else Mass(span)
@@ -117,11 +117,13 @@ def _nest(span: Span, depth: int, body: Node) -> Node:
 
 
 def _product(factors: Iterable[Node]) -> Node:
-    return _simplest(_counted(f.factors if isinstance(f, Product) else ((f, 1),) for f in factors))
+    return _simplest(
+        _counted(f.factors if isinstance(f, NodeProduct) else ((f, 1),) for f in factors)
+    )
 
 
 def _group_sum(terms: Iterable[Node]) -> Node:
-    return Sum(_counted(t.terms if isinstance(t, Sum) else ((t, 1),) for t in terms))
+    return NodeSum(_counted(t.terms if isinstance(t, NodeSum) else ((t, 1),) for t in terms))
 
 
 def _counted(parts: Iterable[Sequence[tuple[Node, int]]]) -> tuple[tuple[Node, int], ...]:
@@ -136,7 +138,7 @@ def _counted(parts: Iterable[Sequence[tuple[Node, int]]]) -> tuple[tuple[Node, i
 def _simplest(factors: tuple[tuple[Node, int], ...]) -> Node:
     if len(factors) == 1 and factors[0][1] == 1:
         return factors[0][0]
-    return Product(factors)
+    return NodeProduct(factors)
 
 
 def children(node: Node) -> tuple[tuple[Node, int], ...]:
@@ -146,7 +148,7 @@ def children(node: Node) -> tuple[tuple[Node, int], ...]:
             return ()
         case Nest(_, _, body):
             return ((body, 1),)
-        case Product(items) | Sum(items):
+        case NodeProduct(items) | NodeSum(items):
             return items
         case _:
             assert_never(node)
@@ -164,5 +166,5 @@ def variables(node: Node) -> frozenset[int]:
             return inner
 
 
-def _mentioned(span: Span) -> frozenset[int]:
+def _mentioned(span: NestRange) -> frozenset[int]:
     return frozenset(chain.from_iterable(end.samples() for end in span.ends()))

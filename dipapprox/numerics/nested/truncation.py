@@ -35,7 +35,16 @@ from dipapprox.data_classes import replace
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
+from dipapprox.numerics.nested.nest import (
+    Mass,
+    Nest,
+    NestRange,
+    Node,
+    NodeProduct,
+    NodeSum,
+    children,
+    variables,
+)
 
 Interval = tuple[Fraction, Fraction]
 
@@ -71,10 +80,10 @@ def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
     match node:
         case Mass():
             return node
-        case Product(factors):
-            return Product(tuple((truncate(f, bits, boxes), power) for f, power in factors))
-        case Sum(terms):
-            return Sum(tuple((truncate(t, bits, boxes), count) for t, count in terms))
+        case NodeProduct(factors):
+            return NodeProduct(tuple((truncate(f, bits, boxes), power) for f, power in factors))
+        case NodeSum(terms):
+            return NodeSum(tuple((truncate(t, bits, boxes), count) for t, count in terms))
         case Nest(span, depth, body):
             span, box = _cut(span, bits, boxes)
             # A hoisted nest can be less deep than its name: the boxes between are never asked for.
@@ -85,7 +94,7 @@ def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
             assert_never(node)
 
 
-def _cut(span: Span, bits: int, boxes: tuple[Interval, ...]) -> tuple[Span, Interval]:
+def _cut(span: NestRange, bits: int, boxes: tuple[Interval, ...]) -> tuple[NestRange, Interval]:
     """Make both ends finite and return the exact hull of the range."""
     law = span.law
     low, high = cutoff_interval(law, bits)
@@ -150,14 +159,14 @@ def _places(nest: Nest) -> set[tuple[Fraction, Fraction]]:
     return found
 
 
-def _inner_places(node: Node) -> Iterator[tuple[Span, set[tuple[Fraction, Fraction]]]]:
+def _inner_places(node: Node) -> Iterator[tuple[NestRange, set[tuple[Fraction, Fraction]]]]:
     match node:
         case Mass(span):
             yield span, {(span.law.mean, span.law.scale)}
         case Nest(span, _, body):
             yield span, _places(node)
             yield from _inner_places(body)
-        case Product(items) | Sum(items):
+        case NodeProduct(items) | NodeSum(items):
             for child, _ in items:
                 yield from _inner_places(child)
         case _:

@@ -16,7 +16,7 @@ from flint import arb, arb_poly
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.ball_convolution import Piece, one_norm
+from dipapprox.numerics.algebras.ball_convolution import PanelPiece, one_norm
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.real_outputs.signs import Leaf
 
@@ -30,7 +30,7 @@ def combination_in_balls(
     terms: Sequence[tuple[Enclosure, BallFunction]], algebra: BallAlgebra
 ) -> BallFunction:
     """Add up functions, weighted."""
-    pieces: list[Piece | None] = [None] * algebra.grid.panels
+    pieces: list[PanelPiece | None] = [None] * algebra.grid.panels
     with precision(algebra.bits):
         for weight, function in terms:
             ball = to_ball(weight.lower).union(to_ball(weight.upper))
@@ -41,9 +41,9 @@ def combination_in_balls(
                 before = pieces[panel]
                 polynomial, radius = piece.polynomial * ball, piece.radius * size
                 pieces[panel] = (
-                    Piece(polynomial, radius)
+                    PanelPiece(polynomial, radius)
                     if before is None
-                    else Piece(before.polynomial + polynomial, before.radius + radius)
+                    else PanelPiece(before.polynomial + polynomial, before.radius + radius)
                 )
     return tuple(pieces)
 

@@ -30,7 +30,7 @@ from dipapprox.numerics.real_outputs.cells import Cells, cells_of
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan
 from dipapprox.numerics.real_outputs.double_signs import signs_in_doubles
 from dipapprox.numerics.real_outputs.panel_polynomials import Combination, combination, minus
-from dipapprox.numerics.real_outputs.signs import Signs, collected
+from dipapprox.numerics.real_outputs.signs import LineSigns, collected
 
 _LARGEST = Fraction(2) ** 900
 """Factors above this are left to balls."""
@@ -55,7 +55,7 @@ class Densities:
     _second: Combination | BallFunction
     lost: tuple[Fraction, Fraction]
 
-    def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> Signs | NotEnclosed:
+    def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> LineSigns | NotEnclosed:
         """Prove signs of first - growth · second on the grid.
 
         Args:

@@ -43,8 +43,8 @@ from dipapprox.numerics.real_outputs.coordinates import (
     simplified,
 )
 from dipapprox.numerics.real_outputs.densities import Densities, open_densities
-from dipapprox.numerics.real_outputs.masses import EVERYWHERE, Masses
-from dipapprox.numerics.real_outputs.signs import Signs, positive_part
+from dipapprox.numerics.real_outputs.masses import EVERYWHERE, IntervalMasses
+from dipapprox.numerics.real_outputs.signs import LineSigns, positive_part
 from dipapprox.numerics.simplest import shortest
 from dipapprox.numerics.tier import Tier
 
@@ -114,7 +114,7 @@ class HockeyStick:
     def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:
         self._limits = limits
         self._tier = tier
-        self._masses = Masses(method, limits)
+        self._masses = IntervalMasses(method, limits)
         self._pairs: Cache[tuple[Sequence[Part], Sequence[Part]], _Pair] = Cache(_REMEMBERED)
         self._placed: Cache[tuple[Sequence[Part], Sequence[Part]], tuple[Coordinate, _Pair]] = (
             Cache(_REMEMBERED)
@@ -247,19 +247,19 @@ class _Pair:
         self._densities: dict[tuple[RefinementLevel, int], Densities | NotEnclosed] = {}
 
     def signs(
-        self, growth: Enclosure, bits: int, masses: Masses, tier: Tier, limits: Limits
-    ) -> Signs | NotEnclosed:
-        """Prove signs; `Signs.excess` is all that the set may lack."""
+        self, growth: Enclosure, bits: int, masses: IntervalMasses, tier: Tier, limits: Limits
+    ) -> LineSigns | NotEnclosed:
+        """Prove signs; `LineSigns.excess` is all that the set may lack."""
         kept = _kept(bits + _bits_of(growth))
         plans = self._plans_for(kept, masses, limits)
         if isinstance(plans, NotEnclosed):
             return plans
         if not any(plans):
-            return Signs((), 0, Fraction(0))
+            return LineSigns((), 0, Fraction(0))
         wanted = Fraction(1, 2 ** (bits + 2))
         errors = [sum((w.upper * p.error for w, p in side), Fraction(0)) for side in plans]
         missing = 2 * (errors[0] + growth.upper * errors[1])
-        best: Signs | NotEnclosed = NotEnclosed("no signs were looked for")
+        best: LineSigns | NotEnclosed = NotEnclosed("no signs were looked for")
         stuck = False  # finer panels do not help doubles where rounding is all that is left
         for level in (*double_levels(tier), *ball_levels(bits, tier)):
             limits.check()
@@ -270,7 +270,7 @@ class _Pair:
                 if isinstance(best, NotEnclosed):
                     best = found
                 continue
-            found = Signs(found.gaps, found.first, found.excess + missing)
+            found = LineSigns(found.gaps, found.first, found.excess + missing)
             if isinstance(best, NotEnclosed):
                 best = found
             else:
@@ -281,7 +281,7 @@ class _Pair:
         return best
 
     def discretised(
-        self, bits: int, spread: float, negligible: float, masses: Masses, limits: Limits
+        self, bits: int, spread: float, negligible: float, masses: IntervalMasses, limits: Limits
     ) -> Discretised | NotEnclosed:
         """See `HockeyStick.discretised`."""
         kept = _kept(bits)
@@ -307,7 +307,7 @@ class _Pair:
         level: RefinementLevel,
         spare: Fraction,
         limits: Limits,
-    ) -> Signs | NotEnclosed:
+    ) -> LineSigns | NotEnclosed:
         densities = self._opened(plans, kept, level, limits)
         if isinstance(densities, NotEnclosed):
             return densities
@@ -315,7 +315,7 @@ class _Pair:
         if isinstance(signs, NotEnclosed):
             return signs
         lost = densities.lost[0] + growth.upper * densities.lost[1]
-        return Signs(signs.gaps, signs.first, signs.excess + lost)
+        return LineSigns(signs.gaps, signs.first, signs.excess + lost)
 
     def _opened(
         self,
@@ -332,7 +332,7 @@ class _Pair:
         return densities
 
     def _plans_for(
-        self, kept: int, masses: Masses, limits: Limits
+        self, kept: int, masses: IntervalMasses, limits: Limits
     ) -> tuple[_Planned, _Planned] | NotEnclosed:
         plans = self._plans.get(kept)
         if plans is None:
@@ -340,7 +340,7 @@ class _Pair:
         return plans
 
     def _planned(
-        self, kept: int, masses: Masses, limits: Limits
+        self, kept: int, masses: IntervalMasses, limits: Limits
     ) -> tuple[_Planned, _Planned] | NotEnclosed:
         sides: list[_Planned] = []
         for parts in self._parts:

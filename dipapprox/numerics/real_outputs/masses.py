@@ -23,7 +23,7 @@ EVERYWHERE: tuple[Interval, ...] = ((None, None),)
 """The whole line."""
 
 
-class Masses:
+class IntervalMasses:
     """Probabilities of events and masses of intervals; what was computed is remembered.
 
     Args:

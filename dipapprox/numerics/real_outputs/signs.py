@@ -38,7 +38,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class LineSigns:
     """Where a function on the line is positive.
 
     Attributes:
@@ -52,7 +52,7 @@ class Signs:
     excess: Fraction
 
 
-def collected(leaves: Iterable[Leaf], grid: Grid) -> Signs:
+def collected(leaves: Iterable[Leaf], grid: Grid) -> LineSigns:
     """Put the leaves of all panels together; beyond the panels signs continue."""
     leaves = tuple(leaves)
     deepest = max((leaf.depth for leaf in leaves), default=0)
@@ -63,7 +63,7 @@ def collected(leaves: Iterable[Leaf], grid: Grid) -> Signs:
     for before, after in pairwise(proved):
         if before.sign != after.sign:
             gaps.append((_place(before, 1, grid), _place(after, 0, grid)))
-    return Signs(tuple(gaps), proved[0].sign if proved else 0, excess)
+    return LineSigns(tuple(gaps), proved[0].sign if proved else 0, excess)
 
 
 def _place(leaf: Leaf, end: int, grid: Grid) -> Fraction:

@@ -116,7 +116,7 @@ OF_NO_USE = Bound(-1.0, (), ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class SetChoice:
     """Outputs that are taken in any case, or left in any case: see `regions`."""
 
     taken: Taken
@@ -143,7 +143,7 @@ def bound(
     first: Models,
     second: Models,
     factor: FactorBounds,
-    choice: Choice,
+    choice: SetChoice,
     concave: Taken | None = None,
 ) -> Bound:
     """Bound the largest delta on a set of pairs, or what is asked instead of it.
@@ -217,7 +217,9 @@ class _Sums:
         self._shapes = [_corners(polygon, pairs.is_bound) for polygon in pairs.polygons]
         self._offsets = [_offsets(shape) for shape in self._shapes]
 
-    def largest(self, least: Array, most: Array, choice: Choice) -> tuple[float, tuple[Point, ...]]:
+    def largest(
+        self, least: Array, most: Array, choice: SetChoice
+    ) -> tuple[float, tuple[Point, ...]]:
         """Bound delta; also return corners where the bound is about attained.
 
         Args:

@@ -46,7 +46,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.bounds import FactorBounds
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
-from dipapprox.pairs.boxes.search import Enough, Exact, Found
+from dipapprox.pairs.boxes.search import BoxSearchResult, Enough, Exact
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.pairs.selections import Pair
@@ -128,7 +128,7 @@ class CornerSearch:
         self._waiting: dict[Kind, list[_Sets]] = {}
         self.exhausted = False
 
-    def run(self, enough: Enough) -> Found:
+    def run(self, enough: Enough) -> BoxSearchResult:
         """Search until the enclosure of the largest delta is good enough, or gets no better.
 
         Raises:
@@ -146,12 +146,12 @@ class CornerSearch:
                 break
         return self.found()
 
-    def found(self) -> Found:
+    def found(self) -> BoxSearchResult:
         """Return what is known by now."""
         best, delta = simplest_pair(self._known), self._enclosure()
         if best is not None:
             delta = Enclosure(best[1].lower, delta.upper)
-        return Found(delta, None if best is None else best[0], self._left(), self._sets)
+        return BoxSearchResult(delta, None if best is None else best[0], self._left(), self._sets)
 
     def _enclosure(self) -> Enclosure:
         """Enclose the largest delta by what is known."""

@@ -32,12 +32,12 @@ from dipapprox.numerics.interpolation.polynomial import (
     Interval,
     Model,
     Polynomial,
-    Restricted,
+    RestrictedPolynomial,
     fit,
     nodes,
 )
 from dipapprox.numerics.interpolation.smooth import near, points
-from dipapprox.pairs.boxes.movement import OutOfReach, Signs, movements
+from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, movements
 from dipapprox.pairs.boxes.patches import MOST_NODES, Box, levels
 from dipapprox.semantics.state import FinalStates
 
@@ -83,7 +83,7 @@ class Models:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tables:
+class BoxPolynomials:
     """Polynomials of all outputs on one box.
 
     Attributes:
@@ -92,7 +92,7 @@ class Tables:
         growth: Known signs of derivatives, else 0, by output and real input.
     """
 
-    forms: tuple[Restricted, ...]
+    forms: tuple[RestrictedPolynomial, ...]
     axes: tuple[tuple[int, ...], ...]
     growth: Array
 
@@ -168,12 +168,12 @@ class OutputModels:
             raise OutOfReach("inputs range over more than 2^40 scales of noise")
 
     @property
-    def signs(self) -> Signs:
+    def signs(self) -> DerivativeSigns:
         """What guards tell of the signs of derivatives."""
         depends = np.zeros_like(self._growth, dtype=np.bool_)
         for k, axes in enumerate(self._axes):
             depends[k, axes] = True
-        return Signs((self._growth > 0) | ~depends, (self._growth < 0) | ~depends)
+        return DerivativeSigns((self._growth > 0) | ~depends, (self._growth < 0) | ~depends)
 
     @property
     def forms(self) -> str:
@@ -209,7 +209,7 @@ class OutputModels:
         """
         self._limits.check()
         models = [
-            (each.model(), self._steep[k]) if isinstance(each, Restricted) else each
+            (each.model(), self._steep[k]) if isinstance(each, RestrictedPolynomial) else each
             for k, each in enumerate(self._require(box, fixed, level))
         ]
         values, spreads = np.zeros(self.outputs), np.zeros(self.outputs)
@@ -235,7 +235,7 @@ class OutputModels:
             highest[k, axes] = np.minimum(most, model.gradient + off)
         return Models(values, gradients, spreads, lowest, highest, bends, rests, noises)
 
-    def tables(self, box: Box, fixed: Fixed, level: int) -> Tables | None:
+    def tables(self, box: Box, fixed: Fixed, level: int) -> BoxPolynomials | None:
         """Return polynomials near all outputs on a box inside one patch; None if some have none.
 
         Raises:
@@ -244,8 +244,8 @@ class OutputModels:
         """
         self._limits.check()
         found = self._require(box, fixed, level)
-        forms = tuple(each for each in found if isinstance(each, Restricted))
-        return Tables(forms, self._axes, self._growth) if len(forms) == len(found) else None
+        forms = tuple(each for each in found if isinstance(each, RestrictedPolynomial))
+        return BoxPolynomials(forms, self._axes, self._growth) if len(forms) == len(found) else None
 
     def _require(self, box: Box, fixed: Fixed, level: int) -> list[_Near]:
         """Return the near forms on a box; those that are not known are found in one go."""
@@ -341,7 +341,7 @@ class OutputModels:
             self._values.update(zip(wanted[part], found, strict=True))
 
 
-_Near = Restricted | tuple[Model, Array]
+_Near = RestrictedPolynomial | tuple[Model, Array]
 """A polynomial; or a near form, and upper bounds of the sizes of derivatives."""
 
 _Point = tuple[int, tuple[Fraction, ...], Fixed]

@@ -62,7 +62,7 @@ class Movement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Signs:
+class DerivativeSigns:
     """What is known of the derivatives of the P_o, by output and real input.
 
     Attributes:

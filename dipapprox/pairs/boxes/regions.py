@@ -28,10 +28,10 @@ import numpy as np
 
 from dipapprox.data_classes import dataclass
 from dipapprox.pairs.adjacency import FREE
-from dipapprox.pairs.boxes.bounds import Choice, Taken
+from dipapprox.pairs.boxes.bounds import SetChoice, Taken
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.lemmas import limits_differences, lowest, without_permutations
-from dipapprox.pairs.boxes.movement import Signs
+from dipapprox.pairs.boxes.movement import DerivativeSigns
 from dipapprox.pairs.boxes.polygons import Polygon, clipped, faces
 
 _MOST_REGIONS = 1100
@@ -39,25 +39,25 @@ _MOST_REGIONS = 1100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Region:
+class PairRegion:
     """Sets of pairs, and the outputs that are taken or left there in any case."""
 
     sets: tuple[PairSet, ...]
-    choice: Choice
+    choice: SetChoice
 
 
-def undivided(roots: Sequence[PairSet], outputs: int) -> list[Region]:
+def undivided(roots: Sequence[PairSet], outputs: int) -> list[PairRegion]:
     """Return one region: nothing is taken or left before its sign is known."""
     none = np.zeros(outputs, dtype=np.bool_)
-    return [Region(tuple(roots), Choice(none, none))]
+    return [PairRegion(tuple(roots), SetChoice(none, none))]
 
 
 def divided(
     roots: Sequence[PairSet],
-    signs: Signs,
+    signs: DerivativeSigns,
     exchanges: Sequence[tuple[int, int, tuple[int, ...]]],
     moves: bool,
-) -> list[Region] | None:
+) -> list[PairRegion] | None:
     """Return regions, one for each set of outputs that may be best.
 
     Args:
@@ -88,7 +88,7 @@ def divided(
         sets = _shortened(roots, own, moves)
         if kept:
             sets = without_permutations(sets, _groups(kept, len(own)))
-        found.append(Region(tuple(sets), Choice(taken, ~taken)))
+        found.append(PairRegion(tuple(sets), SetChoice(taken, ~taken)))
     return found
 
 

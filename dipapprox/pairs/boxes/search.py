@@ -24,11 +24,11 @@ from dipapprox.arithmetic.rounding import above, below
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
-from dipapprox.pairs.boxes.bounds import Bound, Choice, FactorBounds, bound
+from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.polygons import Point, cut, extent, middle
-from dipapprox.pairs.boxes.regions import Region
+from dipapprox.pairs.boxes.regions import PairRegion
 from dipapprox.pairs.boxes.segments import are_segments, bound_on_segments
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import about, simplest_pair
@@ -57,7 +57,7 @@ Enough = Callable[[Enclosure, int], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BoxSearchResult:
     """What a search found.
 
     Attributes:
@@ -91,7 +91,7 @@ class _Open:
     upper: float
     number: int
     pairs: PairSet
-    choice: Choice
+    choice: SetChoice
     level: int
     bound: Bound | None
 
@@ -114,7 +114,7 @@ class BoxSearch:
 
     def __init__(
         self,
-        regions: Sequence[Region],
+        regions: Sequence[PairRegion],
         models: OutputModels,
         exact: Exact,
         factor: Factor,
@@ -142,7 +142,7 @@ class BoxSearch:
             for root in region.sets:
                 self._put(root, region.choice, 0, 1.0)
 
-    def run(self, enough: Enough) -> Found:
+    def run(self, enough: Enough) -> BoxSearchResult:
         """Search until the enclosure of the largest delta is good enough.
 
         Args:
@@ -196,7 +196,7 @@ class BoxSearch:
         else:
             self._divide(part, part.bound)
 
-    def found(self) -> Found:
+    def found(self) -> BoxSearchResult:
         """Return what is known by now."""
         waiting = self._open()
         left = waiting[0].pairs if waiting else None
@@ -206,7 +206,7 @@ class BoxSearch:
         if best is not None:
             delta = Enclosure(best[1].lower, delta.upper)
         pair = None if best is None else best[0]
-        return Found(delta, pair, left, self._sets, self._concave)
+        return BoxSearchResult(delta, pair, left, self._sets, self._concave)
 
     def _enclosure(self) -> Enclosure:
         """Enclose the largest delta by what is known."""
@@ -226,7 +226,12 @@ class BoxSearch:
         return -1.0 if self._best is None else below(self._best)
 
     def _put(
-        self, pairs: PairSet, choice: Choice, level: int, upper: float, found: Bound | None = None
+        self,
+        pairs: PairSet,
+        choice: SetChoice,
+        level: int,
+        upper: float,
+        found: Bound | None = None,
     ) -> None:
         """Open a set, unless it is hopeless."""
         number = next(self._order)
@@ -270,7 +275,7 @@ class BoxSearch:
             same = polygons == pairs.polygons
             self._put(own, part.choice, part.level, upper, found if same else None)
 
-    def _bound(self, pairs: PairSet, choice: Choice, level: int) -> Bound:
+    def _bound(self, pairs: PairSet, choice: SetChoice, level: int) -> Bound:
         """Bound a set, by the sharpest means that there are."""
         places = list(zip(boxes(pairs), (pairs.first, pairs.second), strict=True))
         if are_segments(pairs, self._factor):
@@ -315,15 +320,17 @@ class BoxSearch:
             self._put(own, part.choice, part.level, upper)
 
 
-def better(first: Found, second: Found) -> Found:
+def better(first: BoxSearchResult, second: BoxSearchResult) -> BoxSearchResult:
     """Join what two searches for the same found; what the first one left open is open."""
     pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
     delta = first.delta.intersect(second.delta)
     sets = first.sets + second.sets
-    return Found(delta, pair or second.pair, first.left, sets, first.concave)
+    return BoxSearchResult(delta, pair or second.pair, first.left, sets, first.concave)
 
 
-def some_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: Enough) -> Found:
+def some_pairs(
+    roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: Enough
+) -> BoxSearchResult:
     """Look at some corners of sets, and along their edges; nothing is known from above.
 
     Args:
@@ -339,10 +346,10 @@ def some_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: E
     looked = 0
     left = roots[0] if roots else None
 
-    def found() -> Found:
+    def found() -> BoxSearchResult:
         if best is None:
-            return Found(UNIT, None, left, looked)
-        return Found(Enclosure(best[0], Fraction(1)), best[1], left, looked)
+            return BoxSearchResult(UNIT, None, left, looked)
+        return BoxSearchResult(Enclosure(best[0], Fraction(1)), best[1], left, looked)
 
     try:
         for pair in _candidates(roots, exact):

@@ -47,10 +47,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array
-from dipapprox.pairs.boxes.bounds import OF_NO_USE, Bound, Choice, FactorBounds, Taken
+from dipapprox.pairs.boxes.bounds import OF_NO_USE, Bound, FactorBounds, SetChoice, Taken
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.lemmas import at_ends
-from dipapprox.pairs.boxes.models import Tables
+from dipapprox.pairs.boxes.models import BoxPolynomials
 from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y
 
 _UNIT = 2.0**-51
@@ -79,10 +79,10 @@ def are_segments(pairs: PairSet, factor: FactorBounds) -> bool:
 
 def bound_on_segments(
     pairs: PairSet,
-    first: Tables,
-    second: Tables,
+    first: BoxPolynomials,
+    second: BoxPolynomials,
     factor: FactorBounds,
-    choice: Choice,
+    choice: SetChoice,
     goal: float,
     concave: Taken | None = None,
 ) -> Bound:
@@ -147,7 +147,11 @@ class _Differences:
     """
 
     def __init__(
-        self, polygons: Sequence[Polygon], first: Tables, second: Tables, factor: FactorBounds
+        self,
+        polygons: Sequence[Polygon],
+        first: BoxPolynomials,
+        second: BoxPolynomials,
+        factor: FactorBounds,
     ) -> None:
         axes, outputs = range(len(polygons)), range(len(first.forms))
         moves = [
@@ -201,7 +205,7 @@ class _Differences:
             np.where(self.signs < 0, np.minimum(high, 0.0), high),
         )
 
-    def delta(self, place: Array, choice: Choice) -> float:
+    def delta(self, place: Array, choice: SetChoice) -> float:
         """Return about delta at z, or what is asked instead of it."""
         table = self.table
         for z in place.tolist():
@@ -410,7 +414,9 @@ def _sign(value: Fraction) -> int:
     return (value > 0) - (value < 0)
 
 
-def _oriented(tables: Tables, output: int, moves: Sequence[int], axes: Sequence[int]) -> Array:
+def _oriented(
+    tables: BoxPolynomials, output: int, moves: Sequence[int], axes: Sequence[int]
+) -> Array:
     """Return the coefficients of an output in z, by degree in every z_i."""
     table = tables.forms[output].table
     shape = [1] * len(axes)

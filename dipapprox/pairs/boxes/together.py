@@ -45,8 +45,8 @@ from dipapprox.pairs.boxes.polygons import clipped, extent
 from dipapprox.pairs.boxes.regions import divided, undivided
 from dipapprox.pairs.boxes.search import (
     BoxSearch,
+    BoxSearchResult,
     Exact,
-    Found,
     better,
     corners,
     some_pairs,
@@ -89,7 +89,7 @@ _FAR_BITS = 320
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownDelta:
     """What is known of the largest delta at a factor.
 
     Attributes:
@@ -98,7 +98,7 @@ class Known:
         ended: What ended it early; None for nothing.
     """
 
-    found: Found
+    found: BoxSearchResult
     bits: int
     ended: str | None
 
@@ -140,7 +140,7 @@ class RealPairs:
         self._claimed: Fraction | None = None
         self._refutable = False
         self._obstacle: str | None = None
-        self.known: Known | None = None
+        self.known: KnownDelta | None = None
         self._factor: Factor | None = None
         self._models: OutputModels | None = None
         try:
@@ -239,7 +239,7 @@ class RealPairs:
             return False
         return last.upper is None or (factor.upper is not None and factor.upper <= last.upper)
 
-    def _search(self, factor: Factor, bits: int) -> Known:
+    def _search(self, factor: Factor, bits: int) -> KnownDelta:
         def exact(pair: Pair, bits: int = bits) -> Enclosure:
             if pair[0] == pair[1]:
                 return Enclosure.exact(0)
@@ -262,12 +262,12 @@ class RealPairs:
 
         if self._models is None:
             some = some_pairs(self._roots, exact, self._limits, enough)
-            return Known(some, bits, self._obstacle)
+            return KnownDelta(some, bits, self._obstacle)
         if self._corners is not None and factor.lower <= LARGEST_FACTOR:
             by_corners = CornerSearch(self._corners, exact, factor, self._limits, self._claimed)
             self._used[CORNERS] = None
             found = by_corners.run(lambda delta, sets: enough(delta, sets // _CHEAPER))
-            return Known(found, bits, None)
+            return KnownDelta(found, bits, None)
         search = BoxSearch(
             self._regions,
             self._models,
@@ -283,16 +283,16 @@ class RealPairs:
                 self._used[CONCAVE] = None
             if refutable and self._claimed is not None and found.delta.lower <= self._claimed:
                 farther = self._farther(found, lambda pair: exact(pair, _FAR_BITS), self._claimed)
-                return Known(farther, _FAR_BITS, None)
-            return Known(found, bits, None)
+                return KnownDelta(farther, _FAR_BITS, None)
+            return KnownDelta(found, bits, None)
         except OutOfReach as reached:
             self._obstacle, self._models = reached.reason, None
             some = some_pairs(self._roots, exact, self._limits, enough)
-            return Known(better(search.found(), some), bits, reached.reason)
+            return KnownDelta(better(search.found(), some), bits, reached.reason)
         except LimitReached as reached:
-            return Known(search.found(), bits, reached.reason)
+            return KnownDelta(search.found(), bits, reached.reason)
 
-    def _farther(self, found: Found, exact: Exact, claimed: Fraction) -> Found:
+    def _farther(self, found: BoxSearchResult, exact: Exact, claimed: Fraction) -> BoxSearchResult:
         """Look for a violation beyond the ends of inputs without bounds."""
         for times in _FARTHER:
             for corner in (
@@ -328,7 +328,7 @@ class RealPairs:
         if self.known is not None and search.violation is None:
             search.cover(0 if search.checked else 1, self._known_delta(self.known))
 
-    def _known_delta(self, known: Known) -> Enclosure:
+    def _known_delta(self, known: KnownDelta) -> Enclosure:
         factor = self._factor
         return UNIT if factor is None else self._everywhere(known.found.delta, factor)
 
@@ -403,7 +403,7 @@ def _tolerance(upper: Fraction, sets: int, bits: int) -> Fraction:
     return upper / Fraction(2**wanted)
 
 
-def _is_final(known: Known) -> bool:
+def _is_final(known: KnownDelta) -> bool:
     """Whether more bits are of no use: what is left is more than single pairs."""
     return known.found.left is not None
 

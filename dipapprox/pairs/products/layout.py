@@ -30,7 +30,7 @@ from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
 from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.pairs.walk import Walk, plan_walk
-from dipapprox.semantics.parts import Part
+from dipapprox.semantics.parts import ProgramPart
 
 _MOST_STEPS = 100_000
 """Most pairs of inputs of a cluster."""
@@ -60,7 +60,7 @@ class TooManyMultisets(LimitReached):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ProductCandidate:
     """Adjacent pairs whose parts have certain kinds of pairs; and one of them."""
 
     kinds: Multiset
@@ -98,7 +98,7 @@ class Layout:
         self._limits = limits
         self._clusters = _clusters(parts)
 
-    def among(self, pairs: Iterable[Pair], kind_of: KindOf) -> list[Candidate]:
+    def among(self, pairs: Iterable[Pair], kind_of: KindOf) -> list[ProductCandidate]:
         """Return candidates that stand for all pairs of a list."""
         found: dict[Multiset, Pair] = {}
         for number, pair in enumerate(pairs):
@@ -107,9 +107,9 @@ class Layout:
             inputs = self._product.pairs(pair)
             kinds = (kind_of(k, u, v) for k, (u, v) in enumerate(inputs) if u != v)
             found.setdefault(_multiset(kinds), pair)
-        return _largest([Candidate(kinds, pair) for kinds, pair in found.items()])
+        return _largest([ProductCandidate(kinds, pair) for kinds, pair in found.items()])
 
-    def candidates(self, kind_of: KindOf) -> list[Candidate]:
+    def candidates(self, kind_of: KindOf) -> list[ProductCandidate]:
         """Return candidates that stand for all selected pairs.
 
         Raises:
@@ -135,13 +135,15 @@ class Layout:
             if len(following) > _MOST_MULTISETS:
                 raise TooManyMultisets
             found = following
-        return _largest([Candidate(each.kinds, self._pair(each.values)) for each in found.values()])
+        return _largest(
+            [ProductCandidate(each.kinds, self._pair(each.values)) for each in found.values()]
+        )
 
     def choices(self, kind_of: KindOf) -> list[list[Multiset]]:
         """Return what each cluster can have by itself, whatever it costs."""
         return [[each.kinds for each in options] for options in self._free(kind_of)]
 
-    def examples(self, kind_of: KindOf) -> list[Candidate]:
+    def examples(self, kind_of: KindOf) -> list[ProductCandidate]:
         """Return a few adjacent pairs: in each, clusters that can do the same do it."""
         options = self._free(kind_of)
         radius = None if self._walk is None else self._walk.radius
@@ -154,7 +156,7 @@ class Layout:
                 if radius is None or cost <= radius:
                     kinds = _joined(total.kinds, taken.kinds)
                     total = _Option(kinds, cost, total.values + taken.values)
-            found.append(Candidate(total.kinds, self._pair(total.values)))
+            found.append(ProductCandidate(total.kinds, self._pair(total.values)))
         return found
 
     def _free(self, kind_of: KindOf) -> list[list[_Option]]:
@@ -236,7 +238,7 @@ def _has_few_pairs(product: ProductProgram, selection: PairSelection) -> bool:
     )
 
 
-def _clusters(parts: Sequence[Part]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _clusters(parts: Sequence[ProgramPart]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the parts that share inputs, and these."""
     users: dict[int, list[int]] = {}
     for number, part in enumerate(parts):
@@ -274,7 +276,7 @@ def _useful(options: Sequence[_Option], costs: bool = True) -> list[_Option]:
     ]
 
 
-def _largest(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _largest(candidates: Sequence[ProductCandidate]) -> list[ProductCandidate]:
     """Leave out candidates whose kinds are inside those of another."""
     kinds = sorted({kind for each in candidates for kind, _ in each.kinds})
     place = {kind: k for k, kind in enumerate(kinds)}

@@ -24,16 +24,16 @@ from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.products.layout import (
-    Candidate,
     Kind,
     KindOf,
     Layout,
     Multiset,
+    ProductCandidate,
     TooManyMultisets,
 )
 from dipapprox.pairs.products.measures import (
-    Atoms,
     Excess,
+    PairAtoms,
     ProductAtoms,
     atoms_of,
     envelope,
@@ -51,10 +51,10 @@ _ONE = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class CandidateLoss:
     """The loss of a candidate, from above and from below."""
 
-    candidate: Candidate
+    candidate: ProductCandidate
     above: ProductAtoms
     below: ProductAtoms
 
@@ -95,14 +95,14 @@ class Losses:
         self._layout = Layout(source.program, selection, limits)
         self._selection = selection
         self._kinds: dict[int, _Kinds] = {}
-        self._known: dict[int, list[Loss]] = {}
+        self._known: dict[int, list[CandidateLoss]] = {}
         self.loose: str | None = None
 
-    def candidates(self, kind_of: KindOf) -> list[Candidate]:
+    def candidates(self, kind_of: KindOf) -> list[ProductCandidate]:
         """See `Layout.candidates`."""
         return self._layout.candidates(kind_of)
 
-    def at(self, bits: int) -> list[Loss] | NotEnclosed:
+    def at(self, bits: int) -> list[CandidateLoss] | NotEnclosed:
         """Return the losses of all candidates; or why some distribution could not be enclosed.
 
         Where the pairs are too many to be combined, `loose` says so: the candidates are examples
@@ -131,7 +131,7 @@ class Losses:
             self._known[bits] = found
         return self._known[bits]
 
-    def of(self, pair: Pair, bits: int) -> Loss | NotEnclosed:
+    def of(self, pair: Pair, bits: int) -> CandidateLoss | NotEnclosed:
         """Return the loss of one pair; else as `at`."""
         kinds = self._kinds_at(bits)
         (found,) = self._layout.among((pair,), kinds.kind_of)
@@ -142,9 +142,11 @@ class Losses:
     def _kinds_at(self, bits: int) -> _Kinds:
         return self._kinds.setdefault(bits, _Kinds(self.source, bits))
 
-    def _loss(self, candidate: Candidate, kinds: _Kinds, above: ProductAtoms | None = None) -> Loss:
+    def _loss(
+        self, candidate: ProductCandidate, kinds: _Kinds, above: ProductAtoms | None = None
+    ) -> CandidateLoss:
         below = kinds.product(candidate, 1)
-        return Loss(candidate, above or kinds.product(candidate, 0), below)
+        return CandidateLoss(candidate, above or kinds.product(candidate, 0), below)
 
     def alone(self, attempt: Attempt) -> Attempt:
         """Return an attempt with what is known of its own pair, not of all that look alike."""
@@ -165,10 +167,10 @@ class _Kinds:
     def __init__(self, source: ProductSource, bits: int) -> None:
         self._source = source
         self._bits = bits
-        self._numbers: dict[tuple[Atoms, Atoms], Kind] = {}
-        self._atoms: list[tuple[Atoms, Atoms]] = []
+        self._numbers: dict[tuple[PairAtoms, PairAtoms], Kind] = {}
+        self._atoms: list[tuple[PairAtoms, PairAtoms]] = []
         self._of: dict[tuple[int, Input, Input], Kind | None] = {}
-        self._powers: dict[tuple[Kind, int, int], Atoms] = {}
+        self._powers: dict[tuple[Kind, int, int], PairAtoms] = {}
         self.obstacle: str | None = None
 
     def kind_of(self, part: int, first: Input, second: Input) -> Kind | None:
@@ -200,8 +202,8 @@ class _Kinds:
         """Return atoms above all pairs in which each cluster makes one of its choices."""
         scale = self._bits + _GUARD_BITS
         unit = 1 << scale
-        one = Atoms(((unit, unit, 1),), True, scale)
-        counted: Counter[Atoms] = Counter()
+        one = PairAtoms(((unit, unit, 1),), True, scale)
+        counted: Counter[PairAtoms] = Counter()
         for own in choices:
             factors = (
                 reduce(mul, (self._power(kind, number, 0) for kind, number in kinds), one)
@@ -210,15 +212,15 @@ class _Kinds:
             counted[envelope(in_order(each) for each in factors)] += 1
         return ProductAtoms([one, *(atoms.power(n) for atoms, n in counted.items())])
 
-    def product(self, candidate: Candidate, side: int) -> ProductAtoms:
+    def product(self, candidate: ProductCandidate, side: int) -> ProductAtoms:
         """Multiply the atoms of a candidate, above (side 0) or below (1)."""
         scale = self._bits + _GUARD_BITS
         unit = 1 << scale
-        one = Atoms(((unit, unit, 1),), side == 0, scale)
+        one = PairAtoms(((unit, unit, 1),), side == 0, scale)
         powers = (self._power(kind, number, side) for kind, number in candidate.kinds)
         return ProductAtoms([one, *powers])
 
-    def _power(self, kind: Kind, number: int, side: int) -> Atoms:
+    def _power(self, kind: Kind, number: int, side: int) -> PairAtoms:
         key = kind, number, side
         if key not in self._powers:
             self._powers[key] = self._atoms[kind][side].power(number)

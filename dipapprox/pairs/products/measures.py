@@ -56,15 +56,15 @@ Atom = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Atoms:
+class PairAtoms:
     """Atoms above (`above`) or below a pair; those with P = 0 are left out."""
 
     atoms: tuple[Atom, ...]
     above: bool
     scale: int
 
-    def __mul__(self, other: Atoms) -> Atoms:
-        return Atoms(
+    def __mul__(self, other: PairAtoms) -> PairAtoms:
+        return PairAtoms(
             tuple(self._times(a, b) for a in self.atoms for b in other.atoms),
             self.above,
             self.scale,
@@ -76,7 +76,7 @@ class Atoms:
             return -(-a[0] * b[0] >> shift), a[1] * b[1] >> shift, a[2] * b[2]
         return a[0] * b[0] >> shift, -(-a[1] * b[1] >> shift), a[2] * b[2]
 
-    def power(self, exponent: int) -> Atoms:
+    def power(self, exponent: int) -> PairAtoms:
         """Return the atoms of so many independent copies, at least one.
 
         Raises:
@@ -105,7 +105,7 @@ class Atoms:
         )
 
 
-def atoms_of(first: Probabilities, second: Probabilities, above: bool, scale: int) -> Atoms:
+def atoms_of(first: Probabilities, second: Probabilities, above: bool, scale: int) -> PairAtoms:
     """Return atoms above or below the pair of two enclosed distributions."""
     unit = 1 << scale
     pairs = zip(first, second, strict=True)
@@ -117,12 +117,12 @@ def atoms_of(first: Probabilities, second: Probabilities, above: bool, scale: in
     return _atoms(found, above, scale)
 
 
-def in_order(atoms: Atoms) -> Atoms:
+def in_order(atoms: PairAtoms) -> PairAtoms:
     """Put the largest P : Q first."""
-    return Atoms(_ordered(atoms.atoms), atoms.above, atoms.scale)
+    return PairAtoms(_ordered(atoms.atoms), atoms.above, atoms.scale)
 
 
-def _atoms(found: Iterable[Atom], above: bool, scale: int) -> Atoms:
+def _atoms(found: Iterable[Atom], above: bool, scale: int) -> PairAtoms:
     """Add up what has one ratio, and put the largest ratios first."""
     rays: dict[Fraction | None, Atom] = {}
     for p, q, number in found:
@@ -130,7 +130,7 @@ def _atoms(found: Iterable[Atom], above: bool, scale: int) -> Atoms:
             ray = Fraction(p, q) if q else None
             before = rays.get(ray, (0, 0, 0))
             rays[ray] = before[0] + p, before[1] + q, before[2] + number
-    return Atoms(_ordered(rays.values()), above, scale)
+    return PairAtoms(_ordered(rays.values()), above, scale)
 
 
 def _ordered(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
@@ -177,10 +177,10 @@ class ProductAtoms:
         LimitReached: If there are too many.
     """
 
-    def __init__(self, factors: Sequence[Atoms]) -> None:
+    def __init__(self, factors: Sequence[PairAtoms]) -> None:
         self._above, self._scale = factors[0].above, factors[0].scale
         unit = 1 << self._scale
-        one = Atoms(((unit, unit, 1),), self._above, self._scale)
+        one = PairAtoms(((unit, unit, 1),), self._above, self._scale)
         halves = [one, one]
         for factor in sorted(factors, key=lambda each: len(each.atoms), reverse=True):
             halves.sort(key=lambda half: len(half.atoms))
@@ -220,7 +220,7 @@ _Line = tuple[int, int]
 """P and Q of x -> P - x Q."""
 
 
-def envelope(choices: Iterable[Atoms]) -> Atoms:
+def envelope(choices: Iterable[PairAtoms]) -> PairAtoms:
     """Return atoms above all pairs of some choices; they count no outputs.
 
     Args:
@@ -235,7 +235,7 @@ def envelope(choices: Iterable[Atoms]) -> Atoms:
         lines.update(zip(first, second, strict=True))
     hull = _hull(lines)
     differences = [(p - r, q - s, 0) for (p, q), (r, s) in pairwise([*hull, (0, 0)])]
-    return Atoms(tuple(each for each in reversed(differences) if each[0]), True, scale)
+    return PairAtoms(tuple(each for each in reversed(differences) if each[0]), True, scale)
 
 
 def _hull(lines: Iterable[_Line]) -> list[_Line]:

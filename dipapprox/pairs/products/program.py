@@ -11,7 +11,7 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.parts import Part, independent_parts, is_seen_whole
+from dipapprox.semantics.parts import ProgramPart, independent_parts, is_seen_whole
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic
 
@@ -33,7 +33,7 @@ class ProductProgram:
     """
 
     program: Program
-    parts: tuple[Part, ...]
+    parts: tuple[ProgramPart, ...]
     states: tuple[FinalStates, ...]
     values: tuple[tuple[tuple[Value, ...], ...], ...]
     places: tuple[tuple[int, int], ...]

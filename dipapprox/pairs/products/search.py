@@ -16,7 +16,7 @@ from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.products.layout import Kind
-from dipapprox.pairs.products.losses import Loss, Losses
+from dipapprox.pairs.products.losses import CandidateLoss, Losses
 from dipapprox.pairs.search import Search
 
 _ONE = Fraction(1)
@@ -54,7 +54,7 @@ class ProductPairs:
         self._harmless = harmless
         self._exact = exact
         self._total = total
-        self._known: list[Loss] | None = None
+        self._known: list[CandidateLoss] | None = None
         self._missing: NotEnclosed | None = None
 
     @property

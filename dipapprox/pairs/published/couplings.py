@@ -32,7 +32,7 @@ from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
@@ -132,12 +132,12 @@ class Couplings:
         if rows is None:
             return None
         rates: dict[int, Fraction | None] = {}
-        sides: dict[int, Side] = {}
+        sides: dict[int, UnknownSide] = {}
         for s in own:
             law = laws[0][s]
             priced = bool(law.family.shifts) and not law.family.is_discrete
             rates[s] = 1 / law.scale if priced else None
-            sides[s] = SIDES[law.family.shifts] if priced else Side.ANY
+            sides[s] = SIDES[law.family.shifts] if priced else UnknownSide.ANY
         return self._cheapest(rows, rates, sides)
 
     def _matched(self, place: int, target: int) -> dict[int, int] | None:
@@ -165,7 +165,7 @@ class Couplings:
         self,
         rows: Sequence[tuple[LinearForm, Fraction]],
         rates: Mapping[int, Fraction | None],
-        sides: Mapping[int, Side],
+        sides: Mapping[int, UnknownSide],
     ) -> dict[int, Fraction] | None:
         """Return t with form(t) <= bound in every row and the least Σ rate |t|; None if there is
         none."""
@@ -229,7 +229,7 @@ def _check(
     shift: Mapping[int, Fraction],
     rows: Sequence[tuple[LinearForm, Fraction]],
     rates: Mapping[int, Fraction | None],
-    sides: Mapping[int, Side],
+    sides: Mapping[int, UnknownSide],
 ) -> None:
     """Check that shifts are what they have to be: then their price is what they cost.
 
@@ -240,7 +240,7 @@ def _check(
     right = all(form.at(values).constant <= bound for form, bound in rows)
     for sample, t in shift.items():
         right = right and (rates[sample] is not None or not t)
-        right = right and not (sides[sample] is Side.AT_LEAST_ZERO and t < 0)
-        right = right and not (sides[sample] is Side.AT_MOST_ZERO and t > 0)
+        right = right and not (sides[sample] is UnknownSide.AT_LEAST_ZERO and t < 0)
+        right = right and not (sides[sample] is UnknownSide.AT_MOST_ZERO and t > 0)
     if not right:
         raise BrokenInvariant("a shift of the noise does not keep a final state")

@@ -21,7 +21,7 @@ from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.shifted_noise import published_noise
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.events.event import Connected, Outcome, Part
+from dipapprox.events.event import Connected, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped
 from dipapprox.events.measures import Measures, Measuring, NoProduct
 from dipapprox.events.within import within
@@ -29,12 +29,12 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.real_outputs.masses import Masses
+from dipapprox.numerics.real_outputs.masses import IntervalMasses
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.normal_form import (
-    NormalForm,
-    Place,
-    Sides,
+    CoordinatePlace,
+    MeasureSides,
+    NormalMeasures,
     Unmoved,
     in_order,
     moved,
@@ -80,7 +80,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class OutcomeExcess:
     """The set of one outcome that is more than growth times as likely, or nearly that set.
 
     Attributes:
@@ -92,14 +92,14 @@ class Excess:
         value: Encloses what it adds to the divergence.
     """
 
-    outcome: Outcome
+    outcome: PublishedOutcome
     where: Mapping[LinearForm, tuple[Interval, ...]] | None
     first: Enclosure
     second: Enclosure
     value: Enclosure
 
 
-Terms = tuple[tuple[Sides, int], ...]
+Terms = tuple[tuple[MeasureSides, int], ...]
 """The outcomes of a pair in normal form, equal ones counted: they tell all its divergences."""
 
 _Apart = tuple[int, int, tuple[tuple[Fraction, ...], ...]]
@@ -126,14 +126,18 @@ class PublishedDivergences:
         self._limits = limits
         self._words: dict[str, None] = {}
         self._products = ProductMeasures(method, limits)
-        self._masses = Masses(method, limits)
+        self._masses = IntervalMasses(method, limits)
         self._measures: Cache[Input, Measures | NoProduct] = Cache(_REMEMBERED)
-        self._unmoved: Cache[Input, Mapping[Outcome, tuple[int, Unmoved]]] = Cache(_REMEMBERED)
+        self._unmoved: Cache[Input, Mapping[PublishedOutcome, tuple[int, Unmoved]]] = Cache(
+            _REMEMBERED
+        )
         self._numbers: Cache[tuple[Part, ...], int] = Cache(_REMEMBERED)
         self._next = itertools.count(_ABSENT + 1)
-        self._forms: Cache[_Apart, NormalForm] = Cache(_REMEMBERED)
+        self._forms: Cache[_Apart, NormalMeasures] = Cache(_REMEMBERED)
         self._terms: Cache[tuple[_Apart, ...], Terms] = Cache(_REMEMBERED)
-        self._known: Cache[tuple[Sides, Factor, int], Term | NotEnclosed] = Cache(_REMEMBERED)
+        self._known: Cache[tuple[MeasureSides, Factor, int], Term | NotEnclosed] = Cache(
+            _REMEMBERED
+        )
 
     @property
     def name(self) -> str:
@@ -170,7 +174,7 @@ class PublishedDivergences:
             return found
 
         def counted() -> Terms:
-            counts: dict[Sides, int] = {}
+            counts: dict[MeasureSides, int] = {}
             for outcome, apart in found:
                 sides = self._form(pair, outcome, apart).sides
                 counts[sides] = counts.get(sides, 0) + 1
@@ -214,7 +218,7 @@ class PublishedDivergences:
             upper += count * (found.upper or 0)
         return Moment(lower, upper if bounded else None)
 
-    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[Excess] | NotEnclosed:
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[OutcomeExcess] | NotEnclosed:
         """Return for each outcome a set that nearly attains its divergence; without empty ones."""
         sides = self.sides(pair)
         if isinstance(sides, NoProduct):
@@ -233,12 +237,12 @@ class PublishedDivergences:
                 if form.places:
                     weights = ((term.number, Fraction(1)),)
                     where = _where(((weights, term.intervals),), form.places)
-            found.append(Excess(outcome, where, term.first, term.second, term.value))
+            found.append(OutcomeExcess(outcome, where, term.first, term.second, term.value))
         return found
 
     def explicit(
-        self, pair: Pair, found: Excess, factor: Factor, bits: int, *, best: bool
-    ) -> Excess | None:
+        self, pair: Pair, found: OutcomeExcess, factor: Factor, bits: int, *, best: bool
+    ) -> OutcomeExcess | None:
         """Describe a set of an outcome that is more likely.
 
         Args:
@@ -309,14 +313,14 @@ class PublishedDivergences:
             total = total + found
         return total
 
-    def sides(self, pair: Pair) -> list[tuple[Outcome, NormalForm]] | NoProduct:
+    def sides(self, pair: Pair) -> list[tuple[PublishedOutcome, NormalMeasures]] | NoProduct:
         """Return the measures of each outcome that the first input may have, in normal form."""
         found = self._apart(pair)
         if isinstance(found, NoProduct):
             return found
         return [(outcome, self._shifted(pair, outcome, apart)) for outcome, apart in found]
 
-    def _apart(self, pair: Pair) -> list[tuple[Outcome, _Apart]] | NoProduct:
+    def _apart(self, pair: Pair) -> list[tuple[PublishedOutcome, _Apart]] | NoProduct:
         """Return what decides the normal form of each outcome that the first input may have."""
         first, second = map(self._without_shifts, pair)
         if isinstance(first, NoProduct):
@@ -335,7 +339,9 @@ class PublishedDivergences:
         # Outcomes of the second input alone add sup over S of 0 - growth second(S) = 0.
         return found
 
-    def _without_shifts(self, input: Input) -> Mapping[Outcome, tuple[int, Unmoved]] | NoProduct:
+    def _without_shifts(
+        self, input: Input
+    ) -> Mapping[PublishedOutcome, tuple[int, Unmoved]] | NoProduct:
         """Return what an input publishes, equal parts numbered, and where it lies."""
         known = self._unmoved.get(input)
         if known is not None:
@@ -350,7 +356,7 @@ class PublishedDivergences:
             found[outcome] = self._numbers.find(own.parts, lambda: next(self._next)), own
         return self._unmoved.put(input, found)
 
-    def _form(self, pair: Pair, outcome: Outcome, apart: _Apart) -> NormalForm:
+    def _form(self, pair: Pair, outcome: PublishedOutcome, apart: _Apart) -> NormalMeasures:
         """Return a normal form, of the measures moved to where the first part of the first is 0."""
         form = self._forms.get(apart)
         if form is None:
@@ -358,27 +364,27 @@ class PublishedDivergences:
             assert not isinstance(first, NoProduct) and not isinstance(second, NoProduct)
             own, other = first[outcome][1], second.get(outcome, _NO_PARTS)[1]
             size = len(own.parts)
-            sides = Sides(moved(own, apart[2][:size]), moved(other, apart[2][size:]))
+            sides = MeasureSides(moved(own, apart[2][:size]), moved(other, apart[2][size:]))
             form = self._forms.put(apart, normal_form(sides))
         return form
 
-    def _shifted(self, pair: Pair, outcome: Outcome, apart: _Apart) -> NormalForm:
+    def _shifted(self, pair: Pair, outcome: PublishedOutcome, apart: _Apart) -> NormalMeasures:
         """Return the normal form of the measures where they are."""
         form = self._form(pair, outcome, apart)
         first = self._without_shifts(pair[0])
         assert not isinstance(first, NoProduct)
         base = first[outcome][1].constants[0]
         places = [replace(each, shift=each.shift + base[each.coordinate]) for each in form.places]
-        return NormalForm(form.sides, tuple(places))
+        return NormalMeasures(form.sides, tuple(places))
 
-    def _term(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
+    def _term(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
         key = sides, factor, bits
         known = self._known.get(key)
         if known is None:
             known = self._known.put(key, self._computed(sides, factor, bits))
         return known
 
-    def _computed(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
+    def _computed(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
         if sides.first == sides.second:
             # growth >= 1: no set is more than growth times as likely.
             return Term(NOTHING, (), NOTHING, NOTHING)
@@ -395,7 +401,7 @@ class PublishedDivergences:
             value = Enclosure(min(alone, value.upper), value.upper)
         return Term(value, split.intervals, split.first, split.second, split.coordinate)
 
-    def _atom(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
+    def _atom(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
         """The term of an outcome without numbers, or that only the first input may have."""
         found = [self.mass(parts, bits + 2) for parts in (sides.first, sides.second)]
         first, second = found
@@ -412,7 +418,7 @@ class PublishedDivergences:
         return Term(Enclosure(lower, upper), ((None, None),), first, second)
 
 
-def _is_gaussian_shift(sides: Sides) -> bool:
+def _is_gaussian_shift(sides: MeasureSides) -> bool:
     """Whether both measures are single products, and a Gaussian number of them is shifted."""
     if len(sides.first) != 1 or len(sides.second) != 1:
         return False
@@ -426,7 +432,7 @@ def _is_gaussian_shift(sides: Sides) -> bool:
 
 
 def _where(
-    conditions: Iterable[tuple[Weights, tuple[Interval, ...]]], places: Sequence[Place]
+    conditions: Iterable[tuple[Weights, tuple[Interval, ...]]], places: Sequence[CoordinatePlace]
 ) -> dict[LinearForm, tuple[Interval, ...]]:
     """Write conditions on the numbers of a normal form, z = sign (y - shift), as ones on
     coordinates y."""

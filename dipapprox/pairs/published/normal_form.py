@@ -25,7 +25,7 @@ _Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class MeasureSides:
     """Two measures of one outcome; parts add up.
 
     Attributes:
@@ -44,7 +44,7 @@ class Sides:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CoordinatePlace:
     """Where a coordinate of a normal form comes from: y = sign · z + shift."""
 
     coordinate: int
@@ -53,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class NormalForm:
+class NormalMeasures:
     """Two measures in normal form.
 
     Attributes:
@@ -61,8 +61,8 @@ class NormalForm:
         places: For each of their coordinates.
     """
 
-    sides: Sides
-    places: tuple[Place, ...]
+    sides: MeasureSides
+    places: tuple[CoordinatePlace, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,11 @@ def _moved(part: Part, constants: Sequence[Fraction]) -> Part:
     return Part(part.events, tuple([replace(m, form=_plus(m.form, c)) for m, c in pairs]))
 
 
-def normal_form(sides: Sides) -> NormalForm:
+def normal_form(sides: MeasureSides) -> NormalMeasures:
     """Bring two measures into normal form: equal ones have equal divergences at every factor."""
-    kept = Sides(*(tuple(map(_centred_part, parts)) for parts in (sides.first, sides.second)))
+    kept = MeasureSides(
+        *(tuple(map(_centred_part, parts)) for parts in (sides.first, sides.second))
+    )
     places = []
     marginals: list[list[Marginal]] = [[] for _ in (*kept.first, *kept.second)]
     events: list[Connected] = []
@@ -111,7 +113,7 @@ def normal_form(sides: Sides) -> NormalForm:
                 events += mass
                 continue
         sign, shift, changed = _placed(own)
-        places.append(Place(coordinate, sign, shift))
+        places.append(CoordinatePlace(coordinate, sign, shift))
         for known, marginal in zip(marginals, changed, strict=True):
             known.append(marginal)
     order = _order(marginals, len(kept.first), len(kept.second))
@@ -120,8 +122,8 @@ def normal_form(sides: Sides) -> NormalForm:
         for part, own in zip((*kept.first, *kept.second), marginals, strict=True)
     ]
     first, second = parts[: len(kept.first)], parts[len(kept.first) :]
-    found = Sides(in_order(first), in_order(second))
-    return NormalForm(found, tuple(places[k] for k in order))
+    found = MeasureSides(in_order(first), in_order(second))
+    return NormalMeasures(found, tuple(places[k] for k in order))
 
 
 def in_order(items: Sequence[_Item]) -> tuple[_Item, ...]:

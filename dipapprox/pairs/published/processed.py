@@ -21,7 +21,7 @@ from dipapprox.data_classes import replace
 from dipapprox.events.measures import NoProduct
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.published.divergences import Excess, PublishedDivergences
+from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
@@ -63,7 +63,7 @@ class Processed:
         more = None if self._more is None else _delta(self._more, pair, factor, bits)
         return Enclosure(UNIT.lower + lower, (UNIT if more is None else more).upper)
 
-    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[Excess] | NotEnclosed:
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[OutcomeExcess] | NotEnclosed:
         """Return the sets that tell a pair apart best; numbers that are left out may be any."""
         bits = min(bits, _BITS)
         found = list(self._found(pair, factor, bits))
@@ -78,7 +78,7 @@ class Processed:
             for each in sets
         ]
 
-    def _reals(self, excess: Excess, places: tuple[int, ...]) -> tuple[LinearForm, ...]:
+    def _reals(self, excess: OutcomeExcess, places: tuple[int, ...]) -> tuple[LinearForm, ...]:
         known = dict(zip(places, excess.outcome.reals, strict=True))
         count = len(self._own.names)
         # Others are coordinates that nothing is said of.

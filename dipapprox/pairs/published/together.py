@@ -19,7 +19,7 @@ from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
-from dipapprox.pairs.published.normal_form import Sides
+from dipapprox.pairs.published.normal_form import MeasureSides
 from dipapprox.pairs.published.processed import Processed
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
@@ -85,7 +85,7 @@ class PublishedPairs:
         self._comparison = comparison
         self._pure = False
         self.processed = Processed(divergences)
-        self._compared: dict[tuple[Sides, Growth], bool | NotEnclosed] = {}
+        self._compared: dict[tuple[MeasureSides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: list[tuple[Terms | NoProduct, Pair]] | None = None
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
@@ -225,7 +225,7 @@ class PublishedPairs:
             self.divergences.note(EXACT)
         return found
 
-    def _exceeds(self, sides: Sides, growth: Growth) -> bool | NotEnclosed:
+    def _exceeds(self, sides: MeasureSides, growth: Growth) -> bool | NotEnclosed:
         """Whether an outcome's measure exceeds the growth times the other, exactly."""
         if self._comparison is None:
             return NotEnclosed("densities are not compared")

@@ -23,11 +23,11 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.accountant import STUCK, Composition
-from dipapprox.composition.accountant import Answer as Found
+from dipapprox.composition.accountant import CompositionAnswer as Found
 from dipapprox.composition.bounds import gain
-from dipapprox.composition.exact_profiles import ExactProfile, Line, exact_profile
+from dipapprox.composition.exact_profiles import ExactProfile, ProfileLine, exact_profile
 from dipapprox.composition.gaussian_runs import GaussianRuns, gaussian_runs
-from dipapprox.composition.grid import Step
+from dipapprox.composition.grid import GridStep
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -35,7 +35,7 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
     Subsampled,
 )
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
@@ -258,8 +258,8 @@ class Composed:
         if unit <= 0:
             raise UserError(f"step must be > 0, got {unit}")
         composition = self._mechanisms.composition(_EXPORT_ACCURACY)
-        losses = composition.dominating(Step(unit), _EXPORT_ACCURACY, self._options.limits)
-        return log_masses(losses, Step(unit))
+        losses = composition.dominating(GridStep(unit), _EXPORT_ACCURACY, self._options.limits)
+        return log_masses(losses, GridStep(unit))
 
     def certify(self, answer: ComposedAnswer) -> Certificate:
         """Record an answer of this pipeline, so that `check` can check it.
@@ -358,7 +358,7 @@ class Composed:
                     return found, found.reason
         return known, end.reason
 
-    def _line(self, eps_prv: Fraction) -> Line | None:
+    def _line(self, eps_prv: Fraction) -> ProfileLine | None:
         """The exact least delta, if few numbers tell it."""
         exact = self._exact_profile()
         return None if exact is None else exact.line(eps_prv)
@@ -415,7 +415,7 @@ def _budget(eps_prv: Number) -> Fraction:
 
 
 def _pure_loss(mechanism: Mechanism) -> Extended | None:
-    found = pure_epsilon(Composition((Run(mechanism),)), _PURE_BITS)
+    found = pure_epsilon(Composition((RepeatedRun(mechanism),)), _PURE_BITS)
     return None if found is None else Extended(found.lower, found.upper)
 
 
@@ -425,7 +425,7 @@ def _verdict(least_delta: Enclosure, delta: Fraction) -> Answer:
     return Answer.NOT_DP if least_delta.lower > delta else Answer.UNKNOWN
 
 
-def _exactly(line: Line, eps_prv: Fraction, claimed: Fraction | None) -> Enclosure:
+def _exactly(line: ProfileLine, eps_prv: Fraction, claimed: Fraction | None) -> Enclosure:
     """Enclose an exact δ, so that it is told from a claimed one."""
     bits = _EXACT_BITS
     while True:  # ends: a δ that is not rational is no claimed one, and not 0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import exp, fsum, log
 
-from dipapprox.composition.grid import Step
+from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import LossDistribution
 
 LogMasses = dict[int | str, float]
 """Logarithms of masses by their place on a grid."""
 
 
-def log_masses(losses: LossDistribution, step: Step) -> tuple[LogMasses, LogMasses]:
+def log_masses(losses: LossDistribution, step: GridStep) -> tuple[LogMasses, LogMasses]:
     """Return Q and P of a loss distribution, as logarithms in doubles."""
     size = float(step.loss(1))
     upper: LogMasses = {}

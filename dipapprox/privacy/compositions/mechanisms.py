@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Mechanism, Subsampled
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.privacy.compositions.noise_programs import real_mechanism
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Worst, bounds_of_program, require_symmetric
-from dipapprox.privacy.compositions.real_pairs import RealPairs
+from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.options import Options
 
 _REAL_ACCURACY = Fraction(1, 2**34)
@@ -31,7 +31,7 @@ class Mechanisms:
     def __init__(self, pipeline: Pipeline, options: Options) -> None:
         self._pipeline = pipeline
         self._options = options
-        self._known: dict[tuple[ProgramAt, int], tuple[Fraction, Mechanism | RealPairs]] = {}
+        self._known: dict[tuple[ProgramAt, int], tuple[Fraction, Mechanism | RefinedPairs]] = {}
         self.worst: dict[tuple[ProgramAt, int], Worst] = {}
 
     def composition(self, accuracy: Fraction) -> Composition:
@@ -46,14 +46,16 @@ class Mechanisms:
         """
         share = accuracy / (64 * self._pipeline.times)
         return Composition(
-            tuple(Run(self._mechanism(run, share), run.times) for run in self._pipeline.runs)
+            tuple(
+                RepeatedRun(self._mechanism(run, share), run.times) for run in self._pipeline.runs
+            )
         )
 
     def refined(self) -> bool:
         """Look at the pairs of programs at more places; False if that is not possible."""
         finer = False
         for _, known in self._known.values():
-            if isinstance(known, RealPairs):
+            if isinstance(known, RefinedPairs):
                 finer = known.refine() or finer
         return finer
 
@@ -66,10 +68,10 @@ class Mechanisms:
                     accuracy = min(accuracy / 2**10, _REAL_ACCURACY)
                 bounds = self._bounds(inner, run.times, accuracy)
                 known = self._known[inner, run.times] = accuracy, bounds
-            inner = known[1].between() if isinstance(known[1], RealPairs) else known[1]
+            inner = known[1].between() if isinstance(known[1], RefinedPairs) else known[1]
         return inner if run.rate is None else Subsampled(inner, run.rate)
 
-    def _bounds(self, run: ProgramAt, times: int, accuracy: Fraction) -> Mechanism | RealPairs:
+    def _bounds(self, run: ProgramAt, times: int, accuracy: Fraction) -> Mechanism | RefinedPairs:
         """Return a program's worst pair, or pairs that it lies between."""
         relation, options = self._pipeline.adjacency, self._options
         if run.program.real_outputs:

@@ -28,7 +28,7 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.selections import AllPairs, Pair
-from dipapprox.privacy.compositions.real_pairs import RealPairs
+from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.subjects import executed_for, open_subject
@@ -38,7 +38,7 @@ _MOST_PAIRS = 2_000
 
 def real_mechanism(
     program: Program, eps: Fraction, adjacency: Adjacency, accuracy: Fraction, options: Options
-) -> Mechanism | RealPairs:
+) -> Mechanism | RefinedPairs:
     """Return the worst pair of a program, pairs that get finer, or two that it lies between.
 
     For arguments and errors see `bounds_of_real_program`.
@@ -47,7 +47,7 @@ def real_mechanism(
     if many:
         return bounds_of_real_program(program, eps, adjacency, accuracy, options)
     noise = worst_noise(program, eps, adjacency, options)
-    return noise or RealPairs(program, eps, adjacency, accuracy, options)
+    return noise or RefinedPairs(program, eps, adjacency, accuracy, options)
 
 
 def worst_noise(

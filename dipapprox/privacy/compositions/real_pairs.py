@@ -75,7 +75,7 @@ class _Class:
     upper: list[int]
 
 
-class RealPairs:
+class RefinedPairs:
     """The pairs of a program, at ever more places.
 
     Args:

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.composition.exact_profiles import LeastBudget, Line, Piece
+from dipapprox.composition.exact_profiles import LeastBudget, ProfileLine, ProfilePiece
 from dipapprox.composition.mechanisms import Adjacency
-from dipapprox.composition.products import Grid
+from dipapprox.composition.products import LossGrid
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED
@@ -29,7 +29,7 @@ from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, prov
 
 _LONGEST_LINE = 120
 
-Exact = Line | LeastBudget
+Exact = ProfileLine | LeastBudget
 """A least δ for an ε_prv, or a least ε_prv for a δ."""
 """Characters of an exact δ that people may want to see."""
 
@@ -42,14 +42,14 @@ class ComposedCurve(Envelope):
         pieces: The exact profile, for every eps_prv; None if it is not known, or no single list.
     """
 
-    pieces: tuple[Piece, ...] | None = None
+    pieces: tuple[ProfilePiece, ...] | None = None
 
     @classmethod
     def of(
         cls,
         budgets: Sequence[Fraction],
         known: Sequence[Enclosure],
-        pieces: tuple[Piece, ...] | None = None,
+        pieces: tuple[ProfilePiece, ...] | None = None,
     ) -> ComposedCurve:
         """Return the curve through enclosures of the least delta at budgets, ascending."""
         factors = [eps_prv_factor(each, FACTOR_BITS) for each in budgets]
@@ -101,7 +101,7 @@ class ComposedAnswer(Result):
     eps_prv_enclosure: Extended | None
     delta_enclosure: Enclosure | None
     curve: ComposedCurve | None
-    grid: Grid | None
+    grid: LossGrid | None
     atoms: int
     reason: str | None
     seconds: float

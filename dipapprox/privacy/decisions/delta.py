@@ -27,9 +27,9 @@ from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialR
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     LONGEST,
-    Call,
     Formula,
-    Function,
+    FormulaCall,
+    FormulaFunction,
     Negation,
     Operation,
     Operator,
@@ -213,7 +213,7 @@ def _enclosed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
     if point is not None or mentions_epsilon(formula):
         return _composed(formula, bits, point)
     value = _number(_value(formula, None, bits))
-    if isinstance(formula, Call) or not any(c.width for c in value.terms.values()):
+    if isinstance(formula, FormulaCall) or not any(c.width for c in value.terms.values()):
         return value
     try:
         # A long rational number has been rounded.
@@ -237,9 +237,9 @@ def _composed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
             return replace(found, terms=_scaled(found.terms, Enclosure.exact(-1)))
         case Operation(left, operator, right):
             return _operation(formula, left, operator, right, bits, point)
-        case Call(Function.EXP, argument):
+        case FormulaCall(FormulaFunction.EXP, argument):
             return _exponential(argument, bits, point)
-        case Call(function, argument):
+        case FormulaCall(function, argument):
             raise _error(f"'{function.value}' of eps is outside the decidable class", argument)
         case _:
             assert_never(formula)

@@ -15,7 +15,7 @@ from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
-from dipapprox.exact.signs.zero import Place, Zero, in_order
+from dipapprox.exact.signs.zero import Zero, ZeroCluster, in_order
 from dipapprox.limits import Limits
 
 _MOST_TOGETHER = 8
@@ -56,7 +56,7 @@ def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[
 
 
 def _later(
-    places: tuple[Place, ...], owners: list[int], current: frozenset[int]
+    places: tuple[ZeroCluster, ...], owners: list[int], current: frozenset[int]
 ) -> Iterator[frozenset[int]]:
     """Yield the sets from the first sign change on."""
     for place in places:
@@ -69,7 +69,7 @@ def _later(
 
 
 def _all_orders(
-    place: Place, changing: frozenset[int], current: frozenset[int]
+    place: ZeroCluster, changing: frozenset[int], current: frozenset[int]
 ) -> Iterator[frozenset[int]]:
     """Yield the sets that some order of the sign changes gives."""
     if len(changing) > _MOST_TOGETHER:

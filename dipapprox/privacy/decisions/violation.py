@@ -48,7 +48,7 @@ _SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class InequalitySides:
     """Both sides of an inequality at one ε.
 
     Attributes:
@@ -179,7 +179,7 @@ def _sides(
     question: DecisionQuestion,
     eps: Fraction,
     limits: Limits,
-) -> Sides:
+) -> InequalitySides:
     """Enclose both sides so well that they are apart, if the last precision suffices."""
     nothing = ExponentialRatio.constant(0)
     left_form = reduce(add, (first for first, _ in forms), nothing)
@@ -187,7 +187,7 @@ def _sides(
         exponential_factor(question.budget)
     )
     unknown = (UNIT,) * len(forms)
-    sides = Sides(unknown, unknown)
+    sides = InequalitySides(unknown, unknown)
     reason = f"they are too close, too small or too large at eps = {eps}"
     try:
         for bits in _BITS:
@@ -195,7 +195,7 @@ def _sides(
                 tuple(_probability(enclose_at(form[side], eps, bits, limits)) for form in forms)
                 for side in (0, 1)
             )
-            sides = Sides(first, second)
+            sides = InequalitySides(first, second)
             low, high = question.delta.bounds(bits)
             below, above = (enclose_at(each, eps, bits, limits) for each in (low, high))
             left = enclose_at(left_form, eps, bits, limits)
@@ -210,7 +210,7 @@ def _sides(
                 continue
             left = left.intersect(UNIT, "the exact form of a probability")
             right = Enclosure(right.lower - (above.upper - below.lower), right.upper)
-            return Sides(first, second, left, right, Enclosure(below.lower, above.upper))
+            return InequalitySides(first, second, left, right, Enclosure(below.lower, above.upper))
     except LimitReached as limit:
         reason = limit.reason
     return replace(sides, reason=f"by the signs of exact forms; not by enclosures: {reason}")
@@ -224,7 +224,7 @@ def _probability(value: Enclosure | NotEnclosed) -> Enclosure:
 
 def _checked_by(
     divergence: Divergence,
-    sides: Sides,
+    sides: InequalitySides,
     question: DecisionQuestion,
     eps: Fraction,
     states: FinalStates,

@@ -20,7 +20,7 @@ import numpy as np
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Value
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.span import Span
+from dipapprox.linear.span import FormSpan
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of, newest
 
@@ -102,7 +102,7 @@ def _solve(forms: Sequence[LinearForm], levels: int) -> dict[Symbol, LinearForm]
 
     Symbols from `levels` on are constants: they are pivots only where nothing else is left.
     """
-    span = Span()
+    span = FormSpan()
     for number, form in enumerate(forms):
         rest, _ = span.reduced(form)
         mentioned = rest.samples()

@@ -66,7 +66,7 @@ _FIRST_CUT = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Affine:
+class SlopeBound:
     """p -> slope * p + constant, both >= 0."""
 
     slope: Fraction
@@ -82,8 +82,8 @@ class Rates:
         second: Majorants of |p''| as functions of p.
     """
 
-    first: tuple[Affine, ...]
-    second: tuple[Affine, ...]
+    first: tuple[SlopeBound, ...]
+    second: tuple[SlopeBound, ...]
 
 
 class DerivativeBounds:
@@ -135,10 +135,11 @@ class DerivativeBounds:
         Each family has all sets at every eps >= `lower` > 0.
         """
         # d/deps = (d/dtheta)/eps, d²/deps² = (d²/dtheta² - d/dtheta)/eps².
-        first = [Affine(f.slope / lower, f.constant / lower) for f in self.scaled.first]
+        first = [SlopeBound(f.slope / lower, f.constant / lower) for f in self.scaled.first]
         level = min(f.constant for f in self.scaled.first if not f.slope)
         second = [
-            Affine(s.slope / lower**2, (s.constant + level) / lower**2) for s in self.scaled.second
+            SlopeBound(s.slope / lower**2, (s.constant + level) / lower**2)
+            for s in self.scaled.second
         ]
         scaled = Rates(tuple(first), tuple(second))
         return [scaled] if self.shifted is None else [scaled, self.shifted]
@@ -168,12 +169,12 @@ def _scaling(samples: Iterable[tuple[int, Sample]]) -> Rates:
         speeds[family] = speeds.get(family, Fraction(0)) + speed
         level += speed * family.drift
         square += speed**2 * family.bend
-    first = [Affine(Fraction(0), level)]
+    first = [SlopeBound(Fraction(0), level)]
     for cut in _CUTS:
         steepness = max(cut**2 - 1, Fraction(1))
         rest = sum((n * family.excess(cut) for family, n in speeds.items()), Fraction(0))
-        first.append(Affine(sum(speeds.values(), Fraction(0)) * steepness, rest))
-    return Rates(tuple(first), (Affine(Fraction(0), square),))
+        first.append(SlopeBound(sum(speeds.values(), Fraction(0)) * steepness, rest))
+    return Rates(tuple(first), (SlopeBound(Fraction(0), square),))
 
 
 def _real(family: Family) -> RealFamily:
@@ -190,17 +191,19 @@ def _shift(velocity: Iterable[tuple[Family, Fraction]]) -> Rates:
     first, second = [], []
     for cut in (Fraction(0), Fraction(1, 2), *_CUTS):
         tail = _density(cut) / (1 + cut**2)
-        first.append(Affine(gaussian * cut + score, gaussian * tail + moving.jumps))
+        first.append(SlopeBound(gaussian * cut + score, gaussian * tail + moving.jumps))
         if moving.jumps:
             continue
         cross = 2 * gaussian * score
         slope = cross * cut + score**2
         constant = cross * 2 * tail + moving.bend
         if cut == _FIRST_CUT:
-            second.append(Affine(slope, constant + square * 2 * _density(cut)))
+            second.append(SlopeBound(slope, constant + square * 2 * _density(cut)))
         if cut >= _FIRST_CUT:
             steepness = max(cut**2 - 1, Fraction(1))
-            second.append(Affine(slope + square * steepness, constant + square * 4 * cut * tail))
+            second.append(
+                SlopeBound(slope + square * steepness, constant + square * 4 * cut * tail)
+            )
     return Rates(tuple(first), tuple(second))
 
 

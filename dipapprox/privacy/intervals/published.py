@@ -32,8 +32,8 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.minorants import Minorant, below, growth_at, growths_below
-from dipapprox.privacy.intervals.search import Cell, Point
-from dipapprox.privacy.intervals.spread import End, highest
+from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
+from dipapprox.privacy.intervals.spread import SpreadEnd, highest
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method, open_published
 from dipapprox.semantics.state import FinalStates
@@ -56,7 +56,7 @@ _NOTHING = Enclosure.exact(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownAtEps:
     """What is known of all pairs at one eps.
 
     Attributes:
@@ -133,7 +133,7 @@ class PublishedOverInterval:
             eps, lambda: open_published(self._states, eps, self._options, self._method)
         )
 
-    def point(self, eps: Fraction, bits: int) -> Point[Known]:
+    def point(self, eps: Fraction, bits: int) -> EpsilonPoint[KnownAtEps]:
         """See `Subdivided`."""
         eps_prv, claimed = self._claim.at(eps, BITS)
         factor = growth_at(eps_prv)
@@ -163,10 +163,10 @@ class PublishedOverInterval:
         lower = max((delta.lower for delta in deltas), default=Fraction(0))
         upper = max((delta.upper for delta in deltas), default=Fraction(0))
         worst = next((p for p, d in zip(self.pairs, deltas, strict=True) if d.lower == lower), None)
-        known = Known(eps_prv, bits, tuple(deltas), tuple(prices))
+        known = KnownAtEps(eps_prv, bits, tuple(deltas), tuple(prices))
         resolved = upper - lower <= upper * _RESOLVED
         largest = Enclosure(lower, upper)
-        return Point(eps, known, factor, claimed, largest, worst, resolved, obstacle)
+        return EpsilonPoint(eps, known, factor, claimed, largest, worst, resolved, obstacle)
 
     def _divergence(
         self, source: PublishedDivergences, pair: Pair, factor: Factor, bits: int
@@ -178,13 +178,15 @@ class PublishedOverInterval:
             return NotEnclosed(terms.reason)
         return source.divergence(terms, factor, bits)
 
-    def cell(self, lower: Point[Known], upper: Point[Known]) -> Cell[Known]:
+    def cell(
+        self, lower: EpsilonPoint[KnownAtEps], upper: EpsilonPoint[KnownAtEps]
+    ) -> EpsilonCell[KnownAtEps]:
         """See `Subdivided`."""
         width = upper.eps - lower.eps
         try:
             eps_prv, delta = self._claim.over(lower.eps, upper.eps)
         except Undefined:
-            return Cell(lower, upper, Fraction(2), Fraction(1))
+            return EpsilonCell(lower, upper, Fraction(2), Fraction(1))
         claimed = below(lower.delta, upper.delta, delta, width)
         budget = below(lower.known.eps_prv, upper.known.eps_prv, eps_prv, width)
         factors = tuple(growths_below(lower.factor, upper.factor, eps_prv, width))
@@ -198,13 +200,13 @@ class PublishedOverInterval:
                 continue
             own, most = self._spread(number, lower, upper, claimed, factors)
             excess, largest = max(excess, own), max(largest, most)
-        return Cell(lower, upper, excess, largest)
+        return EpsilonCell(lower, upper, excess, largest)
 
     def _spread(
         self,
         number: int,
-        lower: Point[Known],
-        upper: Point[Known],
+        lower: EpsilonPoint[KnownAtEps],
+        upper: EpsilonPoint[KnownAtEps],
         claimed: Minorant,
         factors: Sequence[Minorant],
     ) -> tuple[Fraction, Fraction]:
@@ -232,11 +234,13 @@ class PublishedOverInterval:
                         return least, most
         return least, most
 
-    def _end(self, point: Point[Known], number: int, narrow: bool) -> End:
+    def _end(self, point: EpsilonPoint[KnownAtEps], number: int, narrow: bool) -> SpreadEnd:
         lesser = self._at_lesser_factor(point, number) if narrow else None
-        return End(point.factor.lower, point.known.deltas[number].upper, lesser)
+        return SpreadEnd(point.factor.lower, point.known.deltas[number].upper, lesser)
 
-    def _at_lesser_factor(self, point: Point[Known], number: int) -> tuple[Fraction, Fraction]:
+    def _at_lesser_factor(
+        self, point: EpsilonPoint[KnownAtEps], number: int
+    ) -> tuple[Fraction, Fraction]:
         """Return a lesser factor, and at least the divergence there."""
         key = point.eps, number
         if key not in self._lesser:
@@ -255,7 +259,7 @@ def _are_equal(terms: Terms | NoProduct) -> bool:
     return all(sides.first == sides.second for sides, _ in terms)
 
 
-def _is_coupled(point: Point[Known], number: int) -> bool:
+def _is_coupled(point: EpsilonPoint[KnownAtEps], number: int) -> bool:
     price = point.known.prices[number]
     return price is not None and price <= point.known.eps_prv.lower
 

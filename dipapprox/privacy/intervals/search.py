@@ -36,7 +36,7 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Point(Generic[K]):
+class EpsilonPoint(Generic[K]):
     """One eps.
 
     Attributes:
@@ -70,7 +70,7 @@ class Point(Generic[K]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cell(Generic[K]):
+class EpsilonCell(Generic[K]):
     """All epsilons between two points.
 
     Attributes:
@@ -79,8 +79,8 @@ class Cell(Generic[K]):
         largest: Upper bound of delta_{u,u'} at the claimed budgets, over all pairs and the cell.
     """
 
-    lower: Point[K]
-    upper: Point[K]
+    lower: EpsilonPoint[K]
+    upper: EpsilonPoint[K]
     excess: Fraction
     largest: Fraction
 
@@ -102,7 +102,7 @@ class Subdivided(Protocol[K]):
     def __len__(self) -> int:
         """How many pairs may have different distributions."""
 
-    def point(self, eps: Fraction, bits: int) -> Point[K]:
+    def point(self, eps: Fraction, bits: int) -> EpsilonPoint[K]:
         """Compare the claim with what is true at one eps.
 
         Args:
@@ -113,7 +113,7 @@ class Subdivided(Protocol[K]):
             LimitReached: If a limit is reached.
         """
 
-    def cell(self, lower: Point[K], upper: Point[K]) -> Cell[K]:
+    def cell(self, lower: EpsilonPoint[K], upper: EpsilonPoint[K]) -> EpsilonCell[K]:
         """Bound how far the claim fails between two points."""
 
 
@@ -158,15 +158,15 @@ class IntervalSearch(Generic[K]):
     claimed: Subdivided[K]
     ladder: tuple[int, ...]
     limits: Limits
-    left: list[tuple[Fraction, int, Cell[K]]] = field(default_factory=list)
-    given_up: list[Cell[K]] = field(default_factory=list)
+    left: list[tuple[Fraction, int, EpsilonCell[K]]] = field(default_factory=list)
+    given_up: list[EpsilonCell[K]] = field(default_factory=list)
     proved: Fraction = Fraction(0)
     seen: Fraction = Fraction(0)
     decided: Fraction = Fraction(0)
     points: int = 0
     sorted: int = 0
     obstacle: str | None = None
-    violation: Point[K] | None = None
+    violation: EpsilonPoint[K] | None = None
     bits: int = 0
     exhausted: bool = False
 
@@ -238,7 +238,7 @@ class IntervalSearch(Generic[K]):
             )
         return "subdivision limit: parts of 2**-24 of their eps are still undecided"
 
-    def critical(self) -> Point[K] | None:
+    def critical(self) -> EpsilonPoint[K] | None:
         """Return a point where doubles do not tell whether the claim holds."""
         for cell in self.given_up:
             for point in (cell.lower, cell.upper):
@@ -246,7 +246,7 @@ class IntervalSearch(Generic[K]):
                     return point
         return None
 
-    def _share(self, cell: Cell[K]) -> Fraction:
+    def _share(self, cell: EpsilonCell[K]) -> Fraction:
         """Return the length of a cell relative to its eps, by that of the whole interval.
 
         Relative, as what an eps does to a program scales with it: in [1e-6, 50] a cell at the
@@ -255,7 +255,7 @@ class IntervalSearch(Generic[K]):
         whole = (self.upper - self.lower) / self.upper
         return cell.width / cell.upper.eps / whole
 
-    def _sort(self, cells: Sequence[Cell[K]]) -> None:
+    def _sort(self, cells: Sequence[EpsilonCell[K]]) -> None:
         """Put new cells where they belong: proved, given up or left."""
         for cell in cells:
             self.sorted += 1
@@ -271,7 +271,7 @@ class IntervalSearch(Generic[K]):
             else:
                 heapq.heappush(self.left, (-cell.excess, self.sorted, cell))
 
-    def _point(self, eps: Fraction) -> Point[K]:
+    def _point(self, eps: Fraction) -> EpsilonPoint[K]:
         """Compare the claim with probabilities; tiny ones may need more bits than the first."""
         for bits in self.ladder:
             self.bits = max(self.bits, bits)

@@ -36,14 +36,14 @@ from fractions import Fraction
 from math import inf
 
 from dipapprox.data_classes import dataclass
-from dipapprox.privacy.intervals.derivative_bounds import Affine, Rates
+from dipapprox.privacy.intervals.derivative_bounds import Rates, SlopeBound
 from dipapprox.privacy.intervals.minorants import Minorant
 
 _NOTHING, _ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class SpreadEnd:
     """What is known at one end of the interval.
 
     Attributes:
@@ -58,7 +58,7 @@ class End:
 
 
 def highest(
-    lower: End, upper: End, factor: Minorant, width: Fraction, rates: Rates
+    lower: SpreadEnd, upper: SpreadEnd, factor: Minorant, width: Fraction, rates: Rates
 ) -> tuple[Fraction, Fraction]:
     """Return an affine bound of the divergence over an interval, by its values at the ends.
 
@@ -85,7 +85,7 @@ def highest(
 class _Lines:
     """Affine functions, each of which will do; doubles guess which is the best."""
 
-    def __init__(self, lines: Sequence[Affine]) -> None:
+    def __init__(self, lines: Sequence[SlopeBound]) -> None:
         self._lines = lines
         self._guesses = [(float(line.slope), float(line.constant)) for line in lines]
 
@@ -98,13 +98,13 @@ class _Lines:
         line = self.best(lambda slope, constant: slope * value + constant)
         return line.slope * p + line.constant
 
-    def best(self, cost: Callable[[float, float], float]) -> Affine:
+    def best(self, cost: Callable[[float, float], float]) -> SlopeBound:
         """Return the line whose slope and constant cost the least."""
         costs = [cost(slope, constant) for slope, constant in self._guesses]
         return self._lines[costs.index(min(costs))]
 
 
-def _mass(end: End, least: Fraction, width: Fraction, first: _Lines) -> Fraction:
+def _mass(end: SpreadEnd, least: Fraction, width: Fraction, first: _Lines) -> Fraction:
     """Bound p(eps) by a lesser factor at one end (3)."""
     if end.lesser is None:
         return _ONE

@@ -30,7 +30,7 @@ from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.minorants import below, growth_at, growths_below
-from dipapprox.privacy.intervals.search import Cell, Point
+from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.intervals.tube import ends, radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
@@ -42,7 +42,7 @@ _BLOCK = 4_096
 """Inputs asked for at once."""
 
 
-class TabledPairs:
+class SubdividedPairs:
     """Pairs of a program with finite outputs; see `Subdivided`.
 
     Args:
@@ -71,7 +71,7 @@ class TabledPairs:
         """How many pairs may have different distributions."""
         return len(self._pairs)
 
-    def point(self, eps: Fraction, bits: int) -> Point[Bounds]:
+    def point(self, eps: Fraction, bits: int) -> EpsilonPoint[Bounds]:
         """See `Subdivided`."""
         table = self._table(eps, bits)
         eps_prv, delta = self._claim.at(eps, BITS)
@@ -79,7 +79,7 @@ class TabledPairs:
         resolved = bool(np.all(table.upper - table.lower <= table.upper * _RESOLVED))
         if not len(self._pairs):
             nothing = Enclosure.exact(0)
-            return Point(eps, table, factor, delta, nothing, None, resolved, table.obstacle)
+            return EpsilonPoint(eps, table, factor, delta, nothing, None, resolved, table.obstacle)
         formed = bounds_in_doubles(table.lower, table.upper, factor)
         lower = self._pairs.sums(table.lower, formed.high_scaled, self._limits)
         upper = self._pairs.sums(table.upper, formed.low_scaled, self._limits)
@@ -91,14 +91,14 @@ class TabledPairs:
             raise BrokenInvariant("the largest delta has a lower bound above its upper bound")
         largest = Enclosure(least, min(most, Fraction(1)))
         pair = self._pairs.pair(worst)
-        return Point(eps, table, factor, delta, largest, pair, resolved, table.obstacle)
+        return EpsilonPoint(eps, table, factor, delta, largest, pair, resolved, table.obstacle)
 
-    def cell(self, lower: Point[Bounds], upper: Point[Bounds]) -> Cell[Bounds]:
+    def cell(self, lower: EpsilonPoint[Bounds], upper: EpsilonPoint[Bounds]) -> EpsilonCell[Bounds]:
         """See `Subdivided`."""
         width = upper.eps - lower.eps
-        best = Cell(lower, upper, Fraction(2), Fraction(1))
+        best = EpsilonCell(lower, upper, Fraction(2), Fraction(1))
         if not len(self._pairs):
-            return Cell(lower, upper, Fraction(0), Fraction(0))
+            return EpsilonCell(lower, upper, Fraction(0), Fraction(0))
         try:
             eps_prv, delta = self._claim.over(lower.eps, upper.eps)
         except Undefined:
@@ -114,7 +114,7 @@ class TabledPairs:
             ]
             excess = max(found - limit for found, limit in zip(most, allowed, strict=True))
             if excess < best.excess:
-                best = Cell(lower, upper, excess, min(max(most), Fraction(1)))
+                best = EpsilonCell(lower, upper, excess, min(max(most), Fraction(1)))
             if excess <= 0:
                 break
         return best

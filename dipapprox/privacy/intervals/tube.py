@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic import rounding
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.privacy.intervals.derivative_bounds import Affine, Rates
+from dipapprox.privacy.intervals.derivative_bounds import Rates, SlopeBound
 from dipapprox.privacy.intervals.minorants import Minorant
 
 Array = NDArray[np.float64]
@@ -58,7 +58,7 @@ _TINY = 2.0**-1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class End:
+class TubeEnd:
     """One end of a tube: what enters Lemma 2's sum there.
 
     Attributes:
@@ -105,7 +105,7 @@ def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
     return raised
 
 
-def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple[End, End]:
+def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple[TubeEnd, TubeEnd]:
     """Return both ends of the tube of all rows and outputs.
 
     Args:
@@ -131,7 +131,7 @@ def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple
         highs.append(np.where(possible, raised, 0.0))
         values.append(rounding.product_below(table.lower, rounding.below(value)))
     scaled = affine_scaled(values[0], values[1], correction)
-    return End(highs[0], scaled[0]), End(highs[1], scaled[1])
+    return TubeEnd(highs[0], scaled[0]), TubeEnd(highs[1], scaled[1])
 
 
 def affine_scaled(start: Array, end: Array, correction: Array) -> tuple[Array, Array]:
@@ -153,5 +153,5 @@ def affine_scaled(start: Array, end: Array, correction: Array) -> tuple[Array, A
     return found[0], found[1]
 
 
-def _above(rate: Affine) -> tuple[float, float]:
+def _above(rate: SlopeBound) -> tuple[float, float]:
     return rounding.above(rate.slope), rounding.above(rate.constant)

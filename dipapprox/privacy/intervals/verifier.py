@@ -30,7 +30,7 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelecti
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import IntervalSearch, Subdivided, between
-from dipapprox.privacy.intervals.tables import TabledPairs
+from dipapprox.privacy.intervals.tables import SubdividedPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import run_of
@@ -115,7 +115,7 @@ def _open(
     """Open the pairs for a search."""
     if states.program.real_outputs:
         return published.PublishedOverInterval(states, pairs, claim, eps, options)
-    return TabledPairs(states, pairs, claim, options)
+    return SubdividedPairs(states, pairs, claim, options)
 
 
 @sound_arithmetic()

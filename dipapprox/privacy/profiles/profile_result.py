@@ -60,7 +60,7 @@ def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
     )
 
 
-class Point(Protocol):
+class PointOfCurve(Protocol):
     """A point of a profile."""
 
     @property
@@ -72,7 +72,7 @@ class Point(Protocol):
         """The least delta there."""
 
 
-def curve_table(points: Sequence[Point]) -> Table:
+def curve_table(points: Sequence[PointOfCurve]) -> Table:
     """Lay out some points of a profile, the first and the last among them."""
     rows = min(len(points), _MOST_POINTS)
     shown = [points[row * (len(points) - 1) // (rows - 1)] for row in range(rows)]

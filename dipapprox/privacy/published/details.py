@@ -20,7 +20,7 @@ from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
-from dipapprox.pairs.published.divergences import Excess, PublishedDivergences
+from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
@@ -247,17 +247,19 @@ class PublishedDetails:
             return shown or Witness(*pair, self._rows(found), total)
         return self._explicit(pair, found, factor)
 
-    def _exceeding(self, pair: Pair, factor: Factor, bits: int) -> Sequence[Excess] | NotEnclosed:
+    def _exceeding(
+        self, pair: Pair, factor: Factor, bits: int
+    ) -> Sequence[OutcomeExcess] | NotEnclosed:
         """Return the sets that exceed; where they are out of reach, of what tells less."""
         found = self._divergences.excess(pair, factor, bits)
         if isinstance(found, NotEnclosed):
             return self._pairs.processed.excess(pair, factor, bits)
         return found
 
-    def _rows(self, found: Sequence[Excess]) -> tuple[WitnessRow, ...]:
+    def _rows(self, found: Sequence[OutcomeExcess]) -> tuple[WitnessRow, ...]:
         return tuple(WitnessRow(self._values(e), e.first, e.second) for e in found)
 
-    def _explicit(self, pair: Pair, found: Sequence[Excess], factor: Factor) -> Witness:
+    def _explicit(self, pair: Pair, found: Sequence[OutcomeExcess], factor: Factor) -> Witness:
         """A witness of sets with masses."""
         first, second = [each.first for each in found], [each.second for each in found]
         if factor.upper is None and any(each.upper for each in second):
@@ -266,7 +268,12 @@ class PublishedDetails:
         return Witness(*pair, self._rows(found), difference)
 
     def _shown(
-        self, pair: Pair, found: Sequence[Excess], factor: Factor, bits: int, enough: Fraction
+        self,
+        pair: Pair,
+        found: Sequence[OutcomeExcess],
+        factor: Factor,
+        bits: int,
+        enough: Fraction,
     ) -> Witness | None:
         """A witness of sets with masses, if there are some that show more than what is enough."""
         described = []
@@ -298,7 +305,7 @@ class PublishedDetails:
         if isinstance(sides, NoProduct):
             return None
         found = [
-            Excess(outcome, None, UNIT, UNIT, UNIT)
+            OutcomeExcess(outcome, None, UNIT, UNIT, UNIT)
             for outcome, _ in (sides[number] for number in proof.outputs)
         ]
         bits = max(attempt.bits, FACTOR_BITS)
@@ -306,7 +313,7 @@ class PublishedDetails:
         delta = Enclosure(Fraction(0), attempt.delta.upper)
         return shown or Witness(*attempt.pair, self._rows(found), delta, proof.argument)
 
-    def _values(self, excess: Excess) -> tuple[Published, ...]:
+    def _values(self, excess: OutcomeExcess) -> tuple[Published, ...]:
         return related_values(excess, self._divergences.names)
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from dipapprox.arithmetic.enclosure import UNIT, NotEnclosed
 from dipapprox.errors import UserError
-from dipapprox.events.event import Marginal, Outcome, Part
+from dipapprox.events.event import Marginal, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
 from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Cell, Input, Program
@@ -81,7 +81,7 @@ def enclose_masses(
 
 
 def _asked(
-    outcome: Outcome, cells: Sequence[Cell], where: Mapping[str, Interval]
+    outcome: PublishedOutcome, cells: Sequence[Cell], where: Mapping[str, Interval]
 ) -> dict[int, Interval] | None:
     """Return the intervals of coordinates; None if a constant lies outside its interval."""
     found: dict[int, Interval] = {}
@@ -108,7 +108,7 @@ def _asked(
     return found
 
 
-def _numbers(outcome: Outcome, asked: Mapping[int, Interval]) -> Iterator[Published]:
+def _numbers(outcome: PublishedOutcome, asked: Mapping[int, Interval]) -> Iterator[Published]:
     for form in outcome.reals:
         if form.is_constant:
             yield form.constant
@@ -124,7 +124,7 @@ def _numbers(outcome: Outcome, asked: Mapping[int, Interval]) -> Iterator[Publis
 def _histograms(
     divergences: PublishedDivergences,
     program: Program,
-    outcome: Outcome,
+    outcome: PublishedOutcome,
     parts: Sequence[Part],
     bins: int,
 ) -> Iterator[Histogram]:

@@ -19,15 +19,15 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.events.sums import primitive
 from dipapprox.linear.form import LinearForm
-from dipapprox.linear.span import Span
-from dipapprox.pairs.published.divergences import Excess
+from dipapprox.linear.span import FormSpan
+from dipapprox.pairs.published.divergences import OutcomeExcess
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
 
 LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
 """Where several numbers are published together."""
 
 
-def published_values(excess: Excess) -> tuple[Published, ...]:
+def published_values(excess: OutcomeExcess) -> tuple[Published, ...]:
     """Return what intervals tell of all output cells: finite values, then numbers and sets."""
     reals: list[Published] = []
     for form in excess.outcome.reals:
@@ -44,7 +44,7 @@ def published_values(excess: Excess) -> tuple[Published, ...]:
     return (*excess.outcome.outputs, *reals)
 
 
-def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...]:
+def related_values(excess: OutcomeExcess, names: Sequence[str]) -> tuple[Published, ...]:
     """Return values of all output cells that describe a set.
 
     Args:
@@ -55,7 +55,7 @@ def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...
     if excess.where is None:
         return tuple(values)
     first = len(excess.outcome.outputs)
-    span = Span()
+    span = FormSpan()
     for place, (real, name) in enumerate(zip(excess.outcome.reals, names, strict=True)):
         if real.is_constant:
             continue

@@ -14,7 +14,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.finite_rounds import some_rounds
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proof_steps.budgets import Bounds, replayed
+from dipapprox.proof_steps.budgets import BudgetBounds, replayed
 from dipapprox.proof_steps.serving import quiet_budget
 from dipapprox.proofs.automaton_proof import Round
 from dipapprox.proofs.prove_automaton import (
@@ -90,7 +90,7 @@ def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
     with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
         budget = quiet_budget(subject, proof.upper, own)
         if budget is not None:
-            replayed(subject, True, Bounds(budget, None, None), own)
+            replayed(subject, True, BudgetBounds(budget, None, None), own)
             return budget
     return None
 

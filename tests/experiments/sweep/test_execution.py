@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from dipapprox.bundled import BUNDLED
 from dipapprox.experiments.sweep import execution
-from dipapprox.experiments.sweep.case import Case, Outcome
+from dipapprox.experiments.sweep.case import Case, CaseOutcome
 from dipapprox.experiments.sweep.execution import program_of, run_case
-from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
+from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram
 from dipapprox.semantics.execution import shared_executions
 
 PROGRAMS = [
-    ProgramFile(f"{name}.dpg", "dpg", (BUNDLED / f"{name}.dpg").read_text())
+    NamedProgram(f"{name}.dpg", "dpg", (BUNDLED / f"{name}.dpg").read_text())
     for name in ("svt_gauss", "svt_laplace", "noisy_max_laplace")
 ]
 
@@ -38,7 +38,7 @@ def cases() -> list[Case]:
     ]
 
 
-def alone(case: Case) -> Outcome:
+def alone(case: Case) -> CaseOutcome:
     """Run a case with nothing to share."""
     execution._elaborated.cache_clear()
     execution._parsed.cache_clear()
@@ -74,7 +74,7 @@ o <- x >= 0
 
 def test_delta_in_a_program_is_that_of_the_case() -> None:
     text = _NOISY.format(domain="{0, 1}", scale="1 / delta")
-    program = ProgramFile("scaled.dpg", "dpg", text)
+    program = NamedProgram("scaled.dpg", "dpg", text)
     limits = CaseLimits(Fraction(60), 10_000)
 
     def ran(task: str, parameters: dict[str, str], **fields: str) -> object:
@@ -93,7 +93,7 @@ def test_delta_in_a_program_is_that_of_the_case() -> None:
 
 def test_real_inputs_are_swept() -> None:
     text = _NOISY.format(domain="real 0..1", scale="s / eps")
-    program = ProgramFile("real.dpg", "dpg", f"param s = 1\n{text}")
+    program = NamedProgram("real.dpg", "dpg", f"param s = 1\n{text}")
     limits = CaseLimits(Fraction(60), 10_000)
     for task, fields in (("verify", {"delta": "eps/100"}), ("profile", {"delta": "1e-3"})):
         outcome = run_case(Case(task, program, {"s": "2"}, {"eps": "1", **fields}, limits))

@@ -17,13 +17,13 @@ import pytest
 
 from dipapprox.bundled import BUNDLED
 from dipapprox.experiments.sweep import pool
-from dipapprox.experiments.sweep.case import Case, Outcome
+from dipapprox.experiments.sweep.case import Case, CaseOutcome
 from dipapprox.experiments.sweep.pool import Pool, Server, WorkerLost
-from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
+from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram
 
 LONG = Case(
     "verify",
-    ProgramFile("range.dpg", "dpg", (BUNDLED / "m_range_gauss.dpg").read_text()),
+    NamedProgram("range.dpg", "dpg", (BUNDLED / "m_range_gauss.dpg").read_text()),
     {"N": "40"},
     {"eps": "1/2", "delta": "1/100", "engine": "nested"},
     CaseLimits(Fraction(60), 1000),
@@ -35,7 +35,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Li
 
 QUICK = Case(
     "verify",
-    ProgramFile("svt.dpg", "dpg", (BUNDLED / "svt_gauss.dpg").read_text()),
+    NamedProgram("svt.dpg", "dpg", (BUNDLED / "svt_gauss.dpg").read_text()),
     {"N": "1"},
     {"eps": "1/2", "delta": "1/100"},
     CaseLimits(Fraction(60), 1000),
@@ -49,7 +49,7 @@ def serving(jobs: int = 1) -> Iterator[Server]:
         yield server
 
 
-def answer(server: Server, case: Case) -> Outcome:
+def answer(server: Server, case: Case) -> CaseOutcome:
     """Have a case run."""
     server.requests.send((7, case))
     reply = server.replies.get()

@@ -16,7 +16,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.boxes.bounds import Bound, Choice, FactorBounds, bound
+from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.polygons import Polygon, cut, middle
@@ -79,8 +79,8 @@ def _delta(source: OutputProbabilities, pair: tuple[Input, Input], factor: Facto
     return divergence(first, second, factor).lower  # type: ignore[arg-type]
 
 
-def _undecided(outputs: int) -> Choice:
-    return Choice(np.zeros(outputs, dtype=np.bool_), np.zeros(outputs, dtype=np.bool_))
+def _undecided(outputs: int) -> SetChoice:
+    return SetChoice(np.zeros(outputs, dtype=np.bool_), np.zeros(outputs, dtype=np.bool_))
 
 
 def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
@@ -160,7 +160,7 @@ def test_bounds_on_segments_hold_for_pairs(text: str, data: st.DataObject) -> No
         polygons.append(((x, y), end) if size else ((x, y),))
     pairs = PairSet(tuple(polygons), (None, None), (None, None), None)
     kinds = [data.draw(st.sampled_from("tlu")) for _ in range(models.outputs)]
-    choice = Choice(np.array([k == "t" for k in kinds]), np.array([k == "l" for k in kinds]))
+    choice = SetChoice(np.array([k == "t" for k in kinds]), np.array([k == "l" for k in kinds]))
     factor = eps_prv_factor(data.draw(st.sampled_from([F0, Fraction(1, 5)])), 64)
     assert factor.upper is not None
     bounds = FactorBounds(below(factor.lower), above(factor.upper))

@@ -27,7 +27,7 @@ from dipapprox.pairs.boxes.lemmas import (
     without_permutations,
 )
 from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent, rectangle
-from dipapprox.pairs.boxes.together import Known, RealPairs
+from dipapprox.pairs.boxes.together import KnownDelta, RealPairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
@@ -66,7 +66,7 @@ if x >= y then out <- 1 else if y >= 1 then out <- 2 else out <- 3 end end
 """The sign in q[2] is known for some sets of outputs only."""
 
 
-def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[Known, str]:
+def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[KnownDelta, str]:
     states = execute(elaborate(parse(text), {}, "x"), True, Limits())
     bulk = open_probabilities(states, Fraction(1), Options())
     real = RealPairs(states, Fraction(1), bulk, Limits(), lemmas=lemmas)

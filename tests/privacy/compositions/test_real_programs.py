@@ -13,11 +13,11 @@ from scipy import optimize, special
 import dipapprox
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Adjacency, Gaussian, Laplace, Masses, Mechanism
-from dipapprox.composition.pieces import Run
+from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.limits import Limits
 from dipapprox.privacy.compositions import real_programs
 from dipapprox.privacy.compositions.noise_programs import worst_noise
-from dipapprox.privacy.compositions.real_pairs import RealPairs
+from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
 from dipapprox.privacy.options import Options
 
@@ -113,7 +113,7 @@ def test_noise_alone_is_a_mechanism(outputs: str, laws: str, mechanism: Mechanis
     found = worst_noise(program, F(1), Adjacency.ADD_REMOVE, Options())
     assert found is not None
     both = [
-        Composition((Run(each, 4),)).epsilon(F(1, 1000), F(1, 10**4), Limits()).bounds[0]
+        Composition((RepeatedRun(each, 4),)).epsilon(F(1, 1000), F(1, 10**4), Limits()).bounds[0]
         for each in (found, mechanism)
     ]
     assert all(each.is_within(F(1, 10**4)) for each in both)
@@ -142,7 +142,7 @@ def test_searches_of_hulls_end(monkeypatch: pytest.MonkeyPatch) -> None:
     laws = "z <- Gauss(q, 2)\nx <- Lap(q, 2)\ny <- x + z"
     program = dipapprox.parse(NOISE.format(law="0").replace("y <- 0", laws))
     found = bounds_of_real_program(program, F(1), Adjacency.ADD_REMOVE, F(1, 10**6), Options())
-    runs = (Run(found, 3),)
+    runs = (RepeatedRun(found, 3),)
     answer = Composition(runs).epsilon(F(1, 100), F(1, 10**5), Limits(atoms=10**6))
     (bounds,) = answer.bounds
     assert answer.reason is not None and "no narrower" in answer.reason
@@ -154,7 +154,7 @@ def test_pairs_get_finer(law: str, profile: object) -> None:
     """Each is between what is run from above and from below, and these come together."""
     assert callable(profile)
     text = NOISE.replace("0..1", "0..2").format(law=law)
-    pairs = RealPairs(dipapprox.parse(text), F(1), Adjacency.ADD_REMOVE, F(1, 10**8), Options())
+    pairs = RefinedPairs(dipapprox.parse(text), F(1), Adjacency.ADD_REMOVE, F(1, 10**8), Options())
     widest = []
     for _ in range(2):
         found = pairs.between()

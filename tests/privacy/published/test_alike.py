@@ -13,7 +13,7 @@ from dipapprox.language import core
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.published import divergences
 from dipapprox.pairs.published.divergences import PublishedDivergences
-from dipapprox.pairs.published.normal_form import Sides, normal_form
+from dipapprox.pairs.published.normal_form import MeasureSides, normal_form
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
@@ -54,7 +54,7 @@ def test_remembered_forms_are_those_of_the_measures(body: str, seed: int) -> Non
         assert not isinstance(known, NoProduct)
         assert [outcome for outcome, _ in known] == list(first)
         for outcome, form in known:
-            assert form == normal_form(Sides(first[outcome], second.get(outcome, ())))
+            assert form == normal_form(MeasureSides(first[outcome], second.get(outcome, ())))
 
 
 def test_pairs_cost_less_than_their_normal_forms(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.minorants import Minorant
-from dipapprox.privacy.intervals.spread import End, highest
+from dipapprox.privacy.intervals.spread import SpreadEnd, highest
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.semantics.execution import execute
 
@@ -80,7 +80,7 @@ def test_no_divergence_is_higher_than_the_bound(
         alpha = max(growth * 3 / 4, 1.0)
         lesser = Fraction(alpha), Fraction(delta(float(eps), alpha) + 1e-12)
         value = Fraction(delta(float(eps), growth) + 1e-12)
-        ends.append(End(Fraction(growth), value, lesser if narrow else None))
+        ends.append(SpreadEnd(Fraction(growth), value, lesser if narrow else None))
     factor = Minorant(Fraction(growth), Fraction(growth))
     for rates in DerivativeBounds(states, pair).families(low):
         bounds = highest(ends[0], ends[1], factor, width, rates)
