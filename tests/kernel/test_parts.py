@@ -364,39 +364,52 @@ def test_ways_in_which_parts_change_are_counted() -> None:
     assert "bounded on 4 sets of them" in str(found)
 
 
-PATTERNS: list[tuple[list[int], bool]] = [([0, 0, 1], False), ([0, 1, 0], True), ([0, 0], False)]
-"""Kinds of parts, and whether they read one input."""
+PATTERNS: list[list[tuple[int, int]]] = [
+    [(0, 0), (0, 1), (1, 2)],
+    [(0, 0), (1, 0), (0, 0)],
+    [(0, 0), (0, 1)],
+    # The third input changes alone what the first and the second do together.
+    [(0, 0), (1, 1), (0, 2), (1, 2), (2, 3)],
+]
+"""Of each part its kind, and the input that it reads."""
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[str(norm) for norm, _ in NORMS])
-@pytest.mark.parametrize(("pattern", "shared"), PATTERNS)
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["two kinds", "one input", "alike", "shared"])
 def test_ways_are_those_of_all_pairs(
-    pattern: list[int], shared: bool, norm: Json, adjacent: Any, seed: int
+    pattern: list[tuple[int, int]], norm: Json, adjacent: Any, seed: int
 ) -> None:
     """Gone through one by one; changes of a part are known in classes."""
     source = random.Random(seed)
-    rows = [random_rows(source, 3), random_rows(source, 3)]
-    about = Proof(read_machine(machine([rows[k] for k in pattern], norm, shared)), None)
+    values = 3 if len(pattern) < 5 else 2
+    rows = [random_rows(source, values) for _ in range(3)]
+    given = machine([rows[kind] for kind, _ in pattern], norm)
+    given["inputs"] = given["inputs"][: 1 + max(place for _, place in pattern)]
+    given["body"] = [
+        each
+        for k, (kind, place) in enumerate(pattern, 1)
+        for each in chosen(rows[kind], f"q[{place + 1}]", f"out[{k}]")
+    ]
+    about = Proof(read_machine(given), None)
     ranges = [[3 * k, 3 * k + 3] for k in range(len(pattern))]
-    own = [next(parts.parts_of(about.machine, each)) for each in ranges]
-    values = [((u,), (v,)) for u in range(3) for v in range(3) if u != v]
+    own = [next(parts.parts_of(about.machine, each)).machine for each in ranges]
+    pairs = [((u,), (v,)) for u in range(values) for v in range(values) if u != v]
     changes: dict[Any, Change] = {}
-    for part in {each.machine for each in own}:
-        classes = {pair: source.randint(0, 1) for pair in values}
+    for part in set(own):
+        classes = {pair: source.randint(0, 1) for pair in pairs}
         for kind in (0, 1):
-            pairs = frozenset(pair for pair in values if classes[pair] == kind)
-            change = Change(part, Fraction(1), pairs, None)
-            changes |= {(part, pair): change for pair in pairs}
-    known = {each.machine: [(u,) for u in range(3)] for each in own}
+            alike = frozenset(pair for pair in pairs if classes[pair] == kind)
+            change = Change(part, Fraction(1), alike, None)
+            changes |= {(part, pair): change for pair in alike}
+    known = {part: [(u,) for u in range(values)] for part in own}
     found = Parts(about, ranges, Fraction(1), known).ways(changes.values())
     expected = {frozenset[Any]()}
-    inputs = list(product(range(3), repeat=1 if shared else len(pattern)))
+    inputs = list(product(range(values), repeat=len(given["inputs"])))
     for u, v in product(inputs, inputs):
         if adjacent(u, v):
             way: Counter[Change] = Counter()
-            for k, part in enumerate(each.machine for each in own):
-                place = 0 if shared else k
+            for part, (_, place) in zip(own, pattern, strict=True):
                 if u[place] != v[place]:
                     way[changes[part, ((u[place],), (v[place],))]] += 1
             expected.add(frozenset(way.items()))
@@ -460,3 +473,25 @@ def test_every_output_is_that_of_one_part() -> None:
         for part in machines:
             with pytest.raises(Refuted, match="for all its inputs"):
                 Parts(Proof(of, None), ranges, HALF, {**known, part: [(0,)]})
+
+
+def test_cells_are_named_by_when_they_are_mentioned() -> None:
+    """What is forgotten stays so, if the part has it at all; at the ends nothing is."""
+    x, out = ["cell", "x"], ["cell", "out"]
+    body = [["forget", ["z"]], ["set", x, ["cell", "q"]], ["forget", ["x", "z"]], ["set", out, 1]]
+    of = read_machine(
+        {
+            "inputs": [["p", [0, 1]], ["q", [0, 1]]],
+            "outputs": [["out", [0, 1]]],
+            "reals": [],
+            "adjacency": {"norm": "all"},
+            "body": [*body, ["forget", ["q"]]],
+        }
+    )
+    (part,) = parts.parts_of(of, [0, 5])
+    first, forgotten, last = part.machine.body
+    assert first == ("set", ("cell", "#0"), ("cell", "#1"))
+    assert forgotten == ("forget", ("#0",))
+    assert last == ("set", ("cell", "#2"), 1)
+    assert part.machine.inputs == (("#1", (0, 1)),)
+    assert (part.inputs, part.outputs) == ((1,), ("out",))

@@ -230,6 +230,7 @@ def test_signs_at_the_ends_are_weak_where_they_are_zero() -> None:
         (sign_step("1/2", 1, one_factor(constant(2) - EPS, [1, 1, 64])), True),
         (sign_step(0, None, one_factor(exp(1) - ONE, [None, 1, 64])), True),
         (sign_step(2, None, one_factor(EPS - ONE, [None, 1, 64])), True),
+        (sign_step(0, 2, one_factor(exp(1) - ONE, [2, 4, 64])), True),
         (sign_step(0, None, one_factor(EPS - ONE, exponent=2)), False),
         (sign_step(2, 3, one_factor(EPS - ONE, [3, 1, 64], exponent=2)), True),
         (sign_step(1, 1, one_factor(EPS - ONE, exponent=2)), False),
