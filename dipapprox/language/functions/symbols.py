@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import partial
 from math import isinf
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
@@ -26,6 +26,9 @@ Compute = Callable[[Mapping[str, Value]], Any]
 """A value, given those of variables with finitely many of them, by name."""
 
 Exact = int | Fraction
+
+Result = TypeVar("Result")
+"""What operators make of a symbol."""
 
 OFFERED = "only + - * / with numbers, comparisons, and what dipapprox offers"
 
@@ -43,7 +46,7 @@ class SymbolRun(Protocol):
     def refusal(self, message: str, hint: str = "", kind: str = "type error") -> SourceError: ...
 
 
-class Symbolic:
+class Symbolic(Generic[Result]):
     """What all of them have: an expression, and no value of their own."""
 
     __slots__ = ("cells", "compute", "node", "run")
@@ -79,22 +82,22 @@ class Symbolic:
 
     if TYPE_CHECKING:  # what readers may write, and nobody runs
 
-        def __add__(self, other: Any) -> Any: ...
-        def __sub__(self, other: Any) -> Any: ...
-        def __mul__(self, other: Any) -> Any: ...
-        def __truediv__(self, other: Any) -> Any: ...
-        def __floordiv__(self, other: Any) -> Any: ...
-        def __mod__(self, other: Any) -> Any: ...
-        def __pow__(self, other: Any) -> Any: ...
-        def __radd__(self, other: Any) -> Any: ...
-        def __rsub__(self, other: Any) -> Any: ...
-        def __rmul__(self, other: Any) -> Any: ...
-        def __rtruediv__(self, other: Any) -> Any: ...
+        def __add__(self, other: Any) -> Result: ...
+        def __sub__(self, other: Any) -> Result: ...
+        def __mul__(self, other: Any) -> Result: ...
+        def __truediv__(self, other: Any) -> Result: ...
+        def __floordiv__(self, other: Any) -> Result: ...
+        def __mod__(self, other: Any) -> Result: ...
+        def __pow__(self, other: Any) -> Result: ...
+        def __radd__(self, other: Any) -> Result: ...
+        def __rsub__(self, other: Any) -> Result: ...
+        def __rmul__(self, other: Any) -> Result: ...
+        def __rtruediv__(self, other: Any) -> Result: ...
         def __and__(self, other: Any) -> Condition: ...
         def __or__(self, other: Any) -> Condition: ...
         def __xor__(self, other: Any) -> Condition: ...
-        def __neg__(self) -> Any: ...
-        def __abs__(self) -> Any: ...
+        def __neg__(self) -> Result: ...
+        def __abs__(self) -> Result: ...
         def __invert__(self) -> Condition: ...
         def __lt__(self, other: Any) -> Condition: ...
         def __le__(self, other: Any) -> Condition: ...
@@ -103,20 +106,20 @@ class Symbolic:
         def __index__(self) -> int: ...
 
 
-class Quantity(Symbolic):
+class Quantity(Symbolic["Quantity"]):
     """A number or named value that is not known while the function is followed."""
 
     __slots__ = ()
 
 
-class Condition(Symbolic):
+class Condition(Symbolic["Quantity"]):
     """A comparison, or several; `if` follows both ways, `&`, `|` and `~` make larger ones."""
 
     __slots__ = ()
     WHAT = "a condition"
 
 
-class Weight(Symbolic):
+class Weight(Symbolic["Weight"]):
     """An expression in eps, the privacy parameter: the function is one for all its values."""
 
     __slots__ = ()
@@ -191,7 +194,7 @@ def negated(node: ast.Expression) -> ast.Expression:
 # --- values on the path ---------------------------------------------------------------------------
 
 
-def truth(symbol: Symbolic) -> bool:
+def truth(symbol: Symbolic[Any]) -> bool:
     """Say whether a symbol is true on the path: each way is one."""
     if isinstance(symbol, Weight):
         raise symbol.unknown()
@@ -201,7 +204,7 @@ def truth(symbol: Symbolic) -> bool:
     return is_text or truth(compared(symbol.run, Relation.NOT_EQUAL, symbol, 0))
 
 
-def value(symbol: Symbolic) -> Any:
+def value(symbol: Symbolic[Any]) -> Any:
     """Return the number or named value that a symbol is on the path: each is one."""
     if isinstance(symbol, Weight):
         raise symbol.unknown()
@@ -211,7 +214,7 @@ def value(symbol: Symbolic) -> Any:
     return found if isinstance(found, str) or found.denominator != 1 else int(found)
 
 
-def as_number(symbol: Symbolic) -> Quantity:
+def as_number(symbol: Symbolic[Any]) -> Quantity:
     """Return a condition as 1 or 0, without following both ways; others as they are."""
     if not isinstance(symbol, Condition):
         return symbol  # type: ignore[return-value]  # a quantity
@@ -265,7 +268,7 @@ def arithmetic(run: SymbolRun, operator: str, left: Any, right: Any) -> Any:
     return kind(run, node, first.cells | second.cells, compute)
 
 
-def negative(symbol: Symbolic) -> Symbolic:
+def negative(symbol: Symbolic[Any]) -> Symbolic[Any]:
     """Return - symbol."""
     of = as_number(symbol)
     _refuse_text(of, "-")
@@ -317,7 +320,7 @@ def weight(run: SymbolRun, value: Any) -> Weight | None:
     return constant(run, exact(run, value, "a scale"), Weight) if is_number(value) else None
 
 
-def _refuse_text(symbol: Symbolic, operator: str) -> None:
+def _refuse_text(symbol: Symbolic[Any], operator: str) -> None:
     """Refuse named values as operands."""
     if isinstance(symbol, Quantity) and symbol.run.is_text(symbol):
         message = f"'{operator}' with a named value: it can only be compared with == and !="
@@ -325,7 +328,7 @@ def _refuse_text(symbol: Symbolic, operator: str) -> None:
 
 
 def _operation(
-    operate: Callable[[Any, Any], Any], first: Symbolic, second: Symbolic
+    operate: Callable[[Any, Any], Any], first: Symbolic[Any], second: Symbolic[Any]
 ) -> Compute | None:
     left, right = first.compute, second.compute
     if left is None or right is None:
