@@ -8,7 +8,7 @@ turn such numbers into divergences, and divergences into the claim. To be read i
 which modules import those before them:
 
     ground              loading, errors, budget, reading, balls, exponentials, taylor, laws
-    machines            adjacency, machine, signs
+    machines            adjacency, forms, machine, signs
     graphs              nodes
       in balls          grid, sampled, panels, lattice, evaluate
       in closed form    exact
@@ -18,9 +18,9 @@ which modules import those before them:
     real inputs         motion, sets, shrinking
     finite verdicts     excesses, rules, closed
     compositions        parts, compositions
-    every eps           likelier, rounds, paths, regions, quiet, potential, runs, rays, chances
+    every eps           likelier, paths, rounds, regions, quiet, potential, runs, rays
     budgets of claims   served
-    services            services, couplings, traces
+    services            services, couplings, traces, chances
     the whole           claims, replay
 
 Imports: the standard library, flint, itself.

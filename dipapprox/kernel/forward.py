@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 from dipapprox.kernel.adjacency import Input, Number, Value, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
-from dipapprox.kernel.expressions import probabilities
+from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forms import Form, Stored, copied
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
@@ -66,7 +66,7 @@ class Run(Walk[State]):
         super().__init__()
         self.machine = machine
         self.graph = graph
-        self._signs = signs
+        self._signs: Signs = signs
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
         # Inputs have beginnings in common.
         self._assume = lru_cache(MOST_KNOWN)(partial(assume, graph))
@@ -138,20 +138,9 @@ class Run(Walk[State]):
         found[:0] = [State(state.store, m) for m in [*holds, *fails][:1]]
         return found[: len(holds)], found[len(holds) :]
 
-    def _choose(
-        self, state: State, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
-    ) -> list[State]:
-        signs = self._signs
-        weights = probabilities(options, proportional, signs, state.store, self._turn)
-        found = []
-        for (_, expression, _), weight in zip(options, weights, strict=True):
-            if not signs.is_zero(weight.numerator):
-                scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
-                measure = Measure(scalar, state.measure.components)
-                after = State(copied(state.store), measure)
-                self._assign(after, self._name(target, state), self._value(expression, state))
-                found.append(after)
-        return found
+    def _weighted(self, state: State, weight: Ratio) -> State:
+        scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
+        return State(copied(state.store), Measure(scalar, state.measure.components))
 
     def _loop(self, condition: Tree, body: Block, states: list[State]) -> list[State]:
         def turn(head: State) -> tuple[Iterable[Head[State]], list[tuple[State | Ended, Node]]]:

@@ -2,7 +2,7 @@
 
 Theorem. Let the inputs of a machine be numbers. It is one of `rounds` without a round: its inputs
 are among the numbers from the least to the largest of each domain, the same statements are run, and
-what is seen are its outputs, and that it exits. Its pairs are adjacent there, too. So where a
+what is seen are its outputs, also where it exits. Its pairs are adjacent there, too. So where a
 budget B serves that machine, every one of these pairs is (B eps, 0)-private at every eps > 0, and
 (eps_prv, delta)-private where B eps <= eps_prv and 0 <= delta.
 """

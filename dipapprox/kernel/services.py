@@ -25,17 +25,16 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import form_of, probabilities
+from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.forms import Form, Stored, copied
 from dipapprox.kernel.forward import Ended, Run
-from dipapprox.kernel.machine import Block, Machine, Tree, read_block, read_cell, read_value
+from dipapprox.kernel.machine import Block, Machine, read_block, read_cell, read_value
 from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Path, Read, Ways
 from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.states import State
-from dipapprox.kernel.walk import Where
 
 MOST_CALLS = 20_000
 """With their arguments."""
@@ -237,14 +236,5 @@ class Calls(Ways):
         """Return the path on which nothing is done."""
         return self.unchanged(dict(zip(self._open, store, strict=True)), self._held)
 
-    def _choose(
-        self, state: Path, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
-    ) -> list[Path]:
-        found = []
-        weights = probabilities(options, proportional, self._signs, state.store, self._turn)
-        for (_, tree, _), weight in zip(options, weights, strict=True):
-            if not self._signs.is_zero(weight.numerator):
-                after = replace(state, store=copied(state.store), weight=state.weight * weight)
-                self._assign(after, self._name(target, state), self._value(tree, state))
-                found.append(after)
-        return found
+    def _weighted(self, state: Path, weight: Ratio) -> Path:
+        return replace(state, store=copied(state.store), weight=state.weight * weight)

@@ -14,9 +14,11 @@ from typing import Generic, Protocol, TypeVar
 from dipapprox.kernel.adjacency import Number
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.expressions import form_of, name_of, value_of
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.expressions import form_of, name_of, probabilities, value_of
 from dipapprox.kernel.forms import HOLDS, Form, Stored, size_of
 from dipapprox.kernel.machine import Block, Tree
+from dipapprox.kernel.signs import Signs
 
 MOST_STATES = 50_000
 """Most states at a time."""
@@ -56,7 +58,10 @@ class Walk(ABC, Generic[S]):
     Others say what states are: what a sample is; what becomes of a state where a form is compared
     with 0, or, if that is all, of a copy where guards hold (None where they never do); what is kept
     of a state at an `exit`; and perhaps what choices and loops do, and which states are the same.
+    Choices are made where signs of weights are known.
     """
+
+    _signs: Signs | None = None
 
     def __init__(self) -> None:
         self._turn = 0
@@ -82,7 +87,19 @@ class Walk(ABC, Generic[S]):
     def _choose(
         self, state: S, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
     ) -> list[S]:
-        raise Refused("choices beside inputs that are read")
+        if self._signs is None:
+            raise Refused("choices beside inputs that are read")
+        found = []
+        weights = probabilities(options, proportional, self._signs, state.store, self._turn)
+        for (_, tree, _), weight in zip(options, weights, strict=True):
+            if not self._signs.is_zero(weight.numerator):
+                after = self._weighted(state, weight)
+                self._assign(after, self._name(target, state), self._value(tree, state))
+                found.append(after)
+        return found
+
+    def _weighted(self, state: S, weight: Ratio) -> S:
+        raise NotImplementedError  # only `_choose` asks, of copies
 
     def _loop(self, condition: Tree, body: Block, states: list[S]) -> list[S]:
         raise Refused("loops that end by chance, beside real inputs")
