@@ -231,6 +231,7 @@ NAMED = {
     "composition/explicit_sets": SHIFTED,
     "composition/gaussian_runs": SHIFTED,
     "composition/moments": SHIFTED,
+    "composition/noise_sums": SHIFTED,
     "composition/product_measures": SHIFTED,
     "composition/shifted_noise": SHIFTED,
     "language/functions/noise": "a function for each family",

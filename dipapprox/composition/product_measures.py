@@ -26,6 +26,7 @@ from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism, Profiled
 from dipapprox.composition.mixtures import mixture
+from dipapprox.composition.noise_sums import summed_divergence
 from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.profile import BallProfile
@@ -131,6 +132,7 @@ class ProductMeasures:
     ) -> Split | NotEnclosed:
         """Enclose the divergence of measures of one number: in closed form, if noise is shifted."""
         found = self._shifted(first, second, growth, bits)
+        found = found or summed_divergence(tuple(first), tuple(second), growth, bits)
         return self.line.divergence(first, second, growth, bits) if found is None else found
 
     def _shifted(

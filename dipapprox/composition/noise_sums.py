@@ -1,0 +1,246 @@
+"""One published number with a sum of noise, Laplace and Gaussian, that is moved: in closed form.
+
+Let X be the sum of independent Laplace samples of scales b, m_b of each scale, and at most one
+Gaussian sample of deviation σ, all centred; P its law, and Q that of X + t, t > 0.
+
+**Density.** E e^(sX) is a product of (1 - b² s²)^-m_b, and e^(σ²s²/2). Without Gaussian noise let
+Σ_j c_b,j (1/b - s)^-j be the principal part at 1/b: then the density at x > 0 is Σ c_b,j x^(j-1) /
+(j-1)! e^(-x/b), for each of these terms has the transform c_b,j (1/b - s)^-j, poles at -1/b belong
+to x < 0, and a proper fraction is the sum of its principal parts. The density is even. With
+Gaussian noise and all m_b = 1, the law is Σ A_b (Laplace of scale b) * N(0, σ²), A_b = 2 b c_b,1,
+where each law has, with z = x/σ, k = σ/b
+
+    density      e^(k²/2) / 4b  (e^(-x/b) erfc((k - z)/√2) + e^(x/b) erfc((k + z)/√2))
+    mass below   Φ(z) + e^(k²/2) / 4  (e^(x/b) erfc((k + z)/√2) - e^(-x/b) erfc((k - z)/√2)).
+
+**Divergence.** Laplace and Gaussian densities are log-concave, and so is their convolution f
+(Prékopa). So f(x) / f(x - t) never rises with x, and h(x) = F(x) - α F(x - t) rises up to some
+place and falls from there on: its largest value is sup over S of P(S) - α Q(S), S being the half-
+line up to there. Where h' >= 0 at a and h' <= 0 at a + w, the largest value is at most h(a) + w
+(h'(a) + w (1 + α) / (2 b²)) for every scale b: |f'| <= f/b <= 1/(2 b²), as for Laplace noise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from math import factorial
+
+from flint import arb
+
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.data_classes import dataclass
+from dipapprox.laws.families import LAPLACE
+from dipapprox.numerics.real_outputs.factors import Line
+from dipapprox.numerics.real_outputs.hockey_stick import Split
+from dipapprox.numerics.simplest import shortest
+
+_MOST_TERMS = 12
+"""Laplace samples in a sum."""
+
+_MOST_STEPS = 400
+"""Of looking for where h is largest."""
+
+_ATTEMPTS = 3
+"""Each with twice the bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseSum:
+    """The law of a number.
+
+    Attributes:
+        mean: Its mean.
+        scales: Of Laplace samples, ascending, each with their number.
+        square: The variance of the Gaussian noise; 0 for none.
+    """
+
+    mean: Fraction
+    scales: tuple[tuple[Fraction, int], ...]
+    square: Fraction
+
+
+def noise_sum(line: Line) -> NoiseSum | None:
+    """The law of a number that is such a sum, on no condition; None if it is none."""
+    if len(line) != 1 or line[0].events or line[0].marginals[0].event.guards:
+        return None
+    (marginal,) = line[0].marginals
+    form, laws = marginal.form, marginal.event.samples
+    mean, square = form.constant, Fraction(0)
+    scales: Counter[Fraction] = Counter()
+    for sample in form.samples():
+        law, c = laws[sample], form.coefficient(sample)
+        mean += c * law.mean
+        if law.family.is_normal:
+            square += (c * law.scale) ** 2
+        elif law.family is LAPLACE:
+            scales[abs(c) * law.scale] += 1
+        else:
+            return None
+    terms = sum(scales.values())
+    if not 0 < terms <= _MOST_TERMS or (square and max(scales.values()) > 1):
+        return None
+    return NoiseSum(mean, tuple(sorted(scales.items())), square)
+
+
+def summed_divergence(first: Line, second: Line, growth: Enclosure, bits: int) -> Split | None:
+    """Enclose sup over S of first(S) - growth · second(S), if one sum of noise is moved.
+
+    Args:
+        first: A measure on the line.
+        second: Another.
+        growth: The factor, > 0.
+        bits: Wanted width: 2**-bits.
+
+    Returns:
+        None if they are something else, or no half-line is found that is likely enough.
+    """
+    one, two = noise_sum(first), noise_sum(second)
+    if one is None or two is None or one.mean == two.mean or growth.lower <= 0:
+        return None
+    if (one.scales, one.square) != (two.scales, two.square):
+        return None
+    own = 2 * bits + 160
+    for _ in range(_ATTEMPTS):
+        with precision(own):
+            found = _Moved(one, abs(two.mean - one.mean), growth, bits).split()
+        if found is None:
+            return None
+        place, value, above, below = found
+        if value.width <= Fraction(1, 2**bits):
+            end = one.mean + place if two.mean > one.mean else one.mean - place
+            interval = (None, end) if two.mean > one.mean else (end, None)
+            return Split(value, (interval,), above, below)
+        own *= 2
+    return None
+
+
+class _Moved:
+    """h, with the precision that is set."""
+
+    def __init__(self, law: NoiseSum, shift: Fraction, growth: Enclosure, bits: int) -> None:
+        self._shift, self._bits, self._growth = shift, bits, growth
+        self._largest = law.scales[-1][0]
+        self._step = max(self._largest, shift)
+        self._deviation = to_ball(law.square).sqrt() if law.square else None
+        self._terms = [(scale, _principal(law.scales, scale, times)) for scale, times in law.scales]
+
+    def split(self) -> tuple[Fraction, Enclosure, Enclosure, Enclosure] | None:
+        """Return where h is largest, about, its largest value, and both masses below there."""
+        low, high = -self._step, self._step
+        for _ in range(_MOST_STEPS):
+            if self._slope(low) > 0:
+                break
+            if self._below(low) < arb(2) ** (-self._bits - 4):
+                return None
+            low *= 2
+        for _ in range(_MOST_STEPS):
+            if self._slope(high) < 0:
+                break
+            if 1 - self._below(high) < arb(2) ** (-self._bits - 4):
+                return None
+            high *= 2
+        factor = to_ball(self._growth.lower)
+        for _ in range(_MOST_STEPS):
+            if self._excess(low, high) < arb(2) ** (-self._bits - 3):
+                break
+            middle = (low + high) / 2
+            slope = self._slope(middle)
+            if slope > 0:
+                low = middle
+            elif slope < 0:
+                high = middle
+            else:
+                break
+        most = self._below(low) - factor * self._below(low - self._shift) + self._excess(low, high)
+        place = shortest(low, high)
+        above, below = self._below(place), self._below(place - self._shift)
+        least = above - to_ball(self._growth.upper) * below
+        ends = [to_enclosure(each) for each in (least, most, above, below)]
+        if not all(isinstance(each, Enclosure) for each in ends):
+            return None
+        first, last, *masses = (each for each in ends if isinstance(each, Enclosure))
+        value = Enclosure(max(first.lower, Fraction(0)), max(last.upper, Fraction(0)))
+        return place, value, masses[0], masses[1]
+
+    def _excess(self, low: Fraction, high: Fraction) -> arb:
+        """At most how much more the largest value is than that at `low`."""
+        factor, width = to_ball(self._growth.lower), to_ball(high - low)
+        slope = self._density(low) - factor * self._density(low - self._shift)
+        bent = width * (1 + factor) / (2 * to_ball(self._largest) ** 2)
+        return (width * (slope + bent)).upper()
+
+    def _slope(self, x: Fraction) -> arb:
+        factor = to_ball(self._growth.lower)
+        return self._density(x) - factor * self._density(x - self._shift)
+
+    def _density(self, x: Fraction) -> arb:
+        if self._deviation is None:
+            return self._laplace(abs(x), 0)
+        found = arb(0)
+        for scale, coefficients in self._terms:
+            right, left = self._sides(x, scale)
+            found += to_ball(coefficients[0]) * (right + left)
+        return found / 2
+
+    def _below(self, x: Fraction) -> arb:
+        """F(x)."""
+        if self._deviation is None:
+            tail = self._laplace(abs(x), 1)
+            return tail if x <= 0 else 1 - tail
+        found = arb(0)
+        for scale, coefficients in self._terms:
+            right, left = self._sides(x, scale)
+            found += to_ball(coefficients[0] * scale) * (left - right)
+        z = to_ball(x) / self._deviation
+        return (-z / arb(2).sqrt()).erfc() / 2 + found / 2
+
+    def _sides(self, x: Fraction, scale: Fraction) -> tuple[arb, arb]:
+        """e^(k²/2 ∓ x/b) erfc((k ∓ z)/√2)."""
+        assert self._deviation is not None
+        k, z, root = self._deviation / to_ball(scale), to_ball(x) / self._deviation, arb(2).sqrt()
+        rise = to_ball(x / scale)
+        right = (k * k / 2 - rise).exp() * ((k - z) / root).erfc()
+        return right, (k * k / 2 + rise).exp() * ((k + z) / root).erfc()
+
+    def _laplace(self, x: Fraction, integrated: int) -> arb:
+        """The density at x >= 0, or its integral from there on."""
+        found = arb(0)
+        for scale, coefficients in self._terms:
+            own = Fraction(0)
+            for j, c in enumerate(coefficients, 1):
+                if integrated:
+                    own += c * sum(x**i / factorial(i) * scale ** (j - i) for i in range(j))
+                else:
+                    own += c * x ** (j - 1) / factorial(j - 1)
+            found += to_ball(own) * to_ball(-x / scale).exp()
+        return found
+
+
+def _principal(
+    scales: Iterable[tuple[Fraction, int]], scale: Fraction, times: int
+) -> list[Fraction]:
+    """Return c_b,1, c_b,2, …: with u = 1/b - s, 1 - b² s² = b u (2 - b u)."""
+    series = [Fraction(1)] + [Fraction(0)] * (times - 1)
+    for other, count in scales:
+        if other == scale:
+            polynomial = [2 * scale, -(scale**2)]
+        else:
+            ratio = other / scale
+            polynomial = [1 - ratio**2, 2 * other * ratio, -(other**2)]
+        for _ in range(count):
+            series = _divided(series, polynomial)
+    # G(u) = Σ g_i u^i over u^m: the coefficient of u^-j is g_(m - j).
+    return [series[times - j] for j in range(1, times + 1)]
+
+
+def _divided(series: list[Fraction], polynomial: list[Fraction]) -> list[Fraction]:
+    """Divide a power series by a polynomial with a constant."""
+    found: list[Fraction] = []
+    for value in series:
+        terms = zip(polynomial[1:], reversed(found), strict=False)
+        rest = sum((c * known for c, known in terms), Fraction(0))
+        found.append((value - rest) / polynomial[0])
+    return found
