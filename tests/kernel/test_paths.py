@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Beside, Follower, Path, Sample, between, over
-from dipapprox.kernel.rounds import read_rounds
+from dipapprox.kernel.forms import Form, only, over
+from dipapprox.kernel.paths import Beside, Path, Sample, between
+from dipapprox.kernel.rounds import Follower, read_rounds
 
 Json = Any
 F = Fraction
