@@ -65,8 +65,6 @@ def exact_distributions(proof: Proof, step: Step, *signs: Sign) -> ExactDistribu
 
 def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
     """Return the probabilities of all outputs as functions of eps."""
-    if not signs.epsilons.upper and signs.epsilons.point is not None:
-        raise BadProof("eps is 0")
     graph, outputs, sums, rows = outcomes(proof.machine, signs, step["inputs"], step["cuts"])
     values, point = exact_values(graph, chain(*sums), signs), signs.epsilons.point
     forms: dict[Ratio, int] = {}

@@ -7,9 +7,9 @@ A mutant turns round one comparison, sign, rounding direction, bound, `and` or t
 module. All tests of the kernel run once, and tell which lines they pass; then, for each mutant, a
 child process has its code in place of the module's, and runs the tests that pass its line, until
 one fails: first the shortest, and those that noticed others. `--known` keeps what the first run
-told, for as long as the kernel does not change; of tests that are new only these run. A mutant that
-nobody notices has to be listed in `equivalent_mutants.json`, with the reason why it means the same
-or only asks for more work.
+told, for as long as the kernel does not change; tests in files that are new or changed run again. A
+mutant that nobody notices has to be listed in `equivalent_mutants.json`, with the reason why it
+means the same or only asks for more work.
 Python 3.12 is needed: it tells cheaply which lines are run.
 """
 
@@ -30,7 +30,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import _lru_cache_wrapper
+from functools import _lru_cache_wrapper, cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
@@ -297,16 +297,20 @@ class Runner:
     def _recall(self) -> None:
         if self._known and self._known.exists():
             said = json.loads(self._known.read_text(encoding="utf-8"))
-            if said["kernel"] == _kernel():
-                for name, (seconds, lines) in said["tests"].items():
-                    self.took[name] = seconds
-                    self.passed[name] = {(module, k) for module, k in lines}
+            if said["texts"] == _texts():
+                for name, (text, seconds, lines) in said["tests"].items():
+                    if text == _text_of(name):
+                        self.took[name] = seconds
+                        self.passed[name] = {(module, k) for module, k in lines}
 
     def _remember(self) -> None:
         if self._known:
-            tests = {name: (self.took[name], sorted(self.passed[name])) for name in self.took}
-            text = json.dumps({"kernel": _kernel(), "tests": tests})
-            self._known.write_text(text, encoding="utf-8")
+            tests = {
+                name: (_text_of(name), seconds, sorted(self.passed[name]))
+                for name, seconds in self.took.items()
+            }
+            said = {"texts": _texts(), "tests": tests}
+            self._known.write_text(json.dumps(said), encoding="utf-8")
 
     def _watch(self) -> None:
         monitoring = sys.monitoring
@@ -371,10 +375,17 @@ class Runner:
         return _in_child(run, 300)
 
 
-def _kernel() -> str:
-    """A digest of the text of all modules."""
-    texts = b"".join([(KERNEL / f"{module}.py").read_bytes() for module in MODULES])
-    return hashlib.sha256(texts).hexdigest()
+def _texts() -> str:
+    """A digest of what all tests rest on: the modules of the kernel, and what tests share."""
+    shared = [path for path in TESTS.glob("*.py") if not path.name.startswith("test_")]
+    paths = [*(KERNEL / f"{module}.py" for module in MODULES), *sorted(shared)]
+    return hashlib.sha256(b"".join([path.read_bytes() for path in paths])).hexdigest()
+
+
+@cache
+def _text_of(test: str) -> str:
+    """A digest of the file of a test."""
+    return hashlib.sha256((ROOT / test.partition("::")[0]).read_bytes()).hexdigest()
 
 
 def _in_child(run: Callable[[], None], seconds: float) -> str:

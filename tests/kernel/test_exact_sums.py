@@ -104,7 +104,8 @@ def test_a_delta_that_is_attained_holds_and_is_not_violated() -> None:
     rows = [[true, false, never], [false, true, never]]
     here, everywhere = table(rows), table(rows, ALL)
     every_pair(ABOUT, {"eps_prv": 1, "delta": 0}, here)
-    every_pair(ABOUT, {"eps_prv": ["eps"], "delta": 0, "cuts": []}, everywhere)
+    for cuts in ([], [1], ["1/2", 3]):
+        every_pair(ABOUT, {"eps_prv": ["eps"], "delta": 0, "cuts": cuts}, everywhere)
     for less in (Fraction(999, 1000), Fraction(0)):
         with pytest.raises(Refuted):
             every_pair(ABOUT, {"eps_prv": number_json(less), "delta": 0}, here)
@@ -174,9 +175,9 @@ def test_an_interval_is_cut_where_signs_change(monkeypatch: pytest.MonkeyPatch) 
         signed(TWO, three, -1, 3),
     ]
 
-    def told(signs: list[Sign], delta: Fraction, *cuts: Fraction) -> bool:
+    def told(signs: list[Sign], delta: Fraction, *cuts: Fraction, of: Any = found) -> bool:
         claim = Ratio.constant(1), Ratio.constant(delta)
-        return Sums(found, Signs(found.epsilons, signs), claim, cuts).hold((0,), (1,))
+        return Sums(of, Signs(of.epsilons, signs), claim, cuts).hold((0,), (1,))
 
     assert told(known, ONE, TWO)
     assert not told(known, Fraction(999, 1000), TWO)
@@ -187,6 +188,10 @@ def test_an_interval_is_cut_where_signs_change(monkeypatch: pytest.MonkeyPatch) 
     assert not told(known, ONE, Fraction(3, 2))
     # Of functions without a known sign any set may be the one that adds.
     assert told([signed(ONE, three, 1, -1), signed(ONE, three, -1, 3)], ONE)
+    for slope, constant, holds in ((-1, 3, True), (1, -1, False)):
+        # Less what may add, not more.
+        sign = signed(ONE, three, slope, constant)
+        assert told([sign], ONE, of=excesses(LINE)) == holds
     for cuts in ([ONE], [three], [HALF], [TWO, Fraction(4)]):
         with pytest.raises(BadProof, match="inside of the interval"):
             told(known, ONE, *cuts)
