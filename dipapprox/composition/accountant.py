@@ -34,7 +34,7 @@ from dipapprox.composition.bounds import CostBounds, are_finite, gain, greatest_
 from dipapprox.composition.catalogue import is_attained, is_symmetric
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.lattice import COARSEST, first_step, refined
-from dipapprox.composition.losses import LossDistribution
+from dipapprox.composition.losses import BoundSide, LossDistribution
 from dipapprox.composition.mechanisms import Between, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on, product
@@ -92,8 +92,8 @@ class CompositionAnswer:
         return None if self.grid is None else self.grid.step
 
 
-_Reading = Callable[[LossDistribution, GridStep, Fraction], Sequence[Fraction | None]]
-"""Of losses on a grid, all less by the last argument."""
+_Reading = Callable[[LossDistribution, GridStep], Sequence[Fraction | None]]
+"""Of losses on a grid."""
 
 _Direct = Callable[[BallProfile], Sequence[tuple[Fraction | None, Fraction | None]]]
 
@@ -141,9 +141,8 @@ class Composition:
             raise UserError(f"delta must be in (0, 1), got {delta}")
         _check_width(width)
 
-        def read(losses: LossDistribution, step: GridStep, slip: Fraction) -> list[Fraction | None]:
-            found = least_epsilon(losses, step, delta)
-            return [None if found is None else max(found - slip, _ZERO)]
+        def read(losses: LossDistribution, step: GridStep) -> list[Fraction | None]:
+            return [least_epsilon(losses, step, delta)]
 
         start = CostBounds(_ZERO, None)
         accuracy = delta * min(width, Fraction(1))
@@ -172,8 +171,8 @@ class Composition:
             raise UserError(f"budgets must be >= 0, got {min(budgets, default='none')}")
         _check_width(width)
 
-        def read(losses: LossDistribution, step: GridStep, slip: Fraction) -> list[Fraction | None]:
-            return [*deltas(losses, step, [budget + slip for budget in budgets])]
+        def read(losses: LossDistribution, step: GridStep) -> list[Fraction | None]:
+            return [*deltas(losses, step, budgets)]
 
         start = tuple(CostBounds(_ZERO, Fraction(1)) for _ in budgets)
         direct = partial(deltas_of, budgets=budgets)
@@ -251,7 +250,7 @@ class _Search:
         self._endless: set[bool] = set()
         self._number = 1
         self._atoms = 0
-        self._single = not self._exact
+        self._single = True
 
     def run(self, start: tuple[CostBounds, ...]) -> CompositionAnswer:
         """Search, from what is known beforehand."""
@@ -323,10 +322,10 @@ class _Search:
         factors = factors_of(self._runs, grid, self._limits, added=added)
         cuts = grid.cuts(self._runs)
         read = []
-        for each, slip in ((factors.below, factors.slip), (factors.above, _ZERO)):
+        for each in (factors.below, factors.above):
             losses = product(each, cuts, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
-            read.append(self._read(losses, grid.step, slip))
+            read.append(self._read(losses, grid.step))
         if self._steepness and None in read[-1]:
             self._endless.add(added)
         if self._delta is not None and (high := read[-1][0]):
@@ -335,13 +334,19 @@ class _Search:
         return [CostBounds(low, high) for low, high in zip(*read, strict=True)]
 
     def _alone(self, grid: LossGrid, added: bool) -> list[CostBounds] | None:
-        """Bound what is asked where all runs have one profile; None if they have several."""
+        """Bound what is asked where all runs have one profile, from either side; else None."""
         bits = bits_of(grid.accuracy) + 128
         with precision(bits):
             pieces = pieces_on(self._runs, grid, bits, self._limits, added=added)
-            if len(pieces) > 1 or pieces[0].times > 1:
+            known = {side: [each for each in pieces if side in each.sides] for side in BoundSide}
+            if any(len(own) != 1 or own[0].times > 1 for own in known.values()):
                 return None
-            return [CostBounds(*each) for each in self._direct(pieces[0].profile)]
+            both = zip(
+                self._direct(known[BoundSide.BELOW][0].profile),
+                self._direct(known[BoundSide.ABOVE][0].profile),
+                strict=True,
+            )
+            return [CostBounds(low, high) for (low, _), (_, high) in both]
 
     def _grid(self, step: GridStep, known: Sequence[CostBounds]) -> LossGrid:
         lows = [each.lower or _ZERO for each in known]

@@ -12,12 +12,13 @@ distance. The pairs are symmetric: x ↦ Δ - x exchanges them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import assert_never
+from math import ceil, isqrt
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.closed_profiles import (
     BoundedRangeProfile,
@@ -25,7 +26,7 @@ from dipapprox.composition.closed_profiles import (
     LaplaceProfile,
     RenyiBoundProfile,
 )
-from dipapprox.composition.discrete_profiles import DiscreteProfile, discrete_profile
+from dipapprox.composition.discrete_profiles import Outcomes
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -45,15 +46,12 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.composition.profile import (
     BallProfile,
     BetweenProfile,
-    Ends,
     SubsampledProfile,
     UpperOnlyProfile,
+    up_to,
 )
-from dipapprox.errors import LimitReached
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import DISCRETE_GAUSSIAN
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import asking
-from dipapprox.numerics.integers.masses import law_masses
 
 MOST_ATOMS = 2**20
 
@@ -68,26 +66,20 @@ def profile_of(mechanism: Mechanism, bits: int) -> BallProfile:
     Raises:
         LimitReached: If there are too many atoms.
     """
+    outcomes = outcomes_of(mechanism, bits)
+    if outcomes is not None:
+        known = outcomes.profile()
+        return known if outcomes.attained else UpperOnlyProfile(known)
     match mechanism:
         case Gaussian(sensitivity, sigma):
             return GaussianProfile(to_ball(sensitivity / sigma))
         case Laplace(sensitivity, scale):
             return LaplaceProfile(to_ball(sensitivity / scale))
-        case DiscreteLaplace(sensitivity, scale):
-            return _discrete_laplace(sensitivity, scale)
-        case DiscreteGaussian():
-            return _discrete_gaussian(mechanism, bits)
         case ExponentialMechanism(eps):
             return BoundedRangeProfile(to_ball(eps))
-        case RandomisedResponse() | ApproximateStatement():
-            return discrete_profile(outcomes_of(mechanism) or [], arb(0))
-        case RenyiStatement(orders):
-            return RenyiBoundProfile([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
-        case ConcentratedStatement(rho):
-            return RenyiBoundProfile((), to_ball(rho))
-        case Atoms():
-            found = discrete_profile(outcomes_of(mechanism) or [], arb(0))
-            return found if mechanism.attained else UpperOnlyProfile(found)
+        case RenyiStatement() | ConcentratedStatement():
+            found, square = renyi_profile([(mechanism, 1)]), to_ball(shift_of(mechanism))
+            return BetweenProfile(found, GaussianProfile(square.sqrt())) if square else found
         case Between(above, below):
             return BetweenProfile(profile_of(above, bits), profile_of(below, bits))
         case Profiled(at_bits):
@@ -96,32 +88,77 @@ def profile_of(mechanism: Mechanism, bits: int) -> BallProfile:
         case Subsampled(inner, rate):
             return SubsampledProfile(profile_of(inner, bits), to_ball(rate))
         case _:
-            assert_never(mechanism)
+            raise BrokenInvariant("what has few outcomes is known by them")
 
 
-def outcomes_of(mechanism: Mechanism) -> list[tuple[arb, arb]] | None:
-    """Return the masses of P and of Q of a pair with few outcomes; None for others."""
+def renyi_profile(
+    statements: Sequence[tuple[RenyiStatement | ConcentratedStatement, int]],
+) -> RenyiBoundProfile:
+    """Return what statements allow together, each so often: divergences add up.
+
+    That of an order is at most that of any greater one.
+    """
+    listed = [(each.orders, n) for each, n in statements if isinstance(each, RenyiStatement)]
+    rho = sum(
+        (each.rho * n for each, n in statements if isinstance(each, ConcentratedStatement)),
+        Fraction(0),
+    )
+    if not listed:
+        return RenyiBoundProfile((), to_ball(rho))
+    last = min(max(order for order, _ in orders) for orders, _ in listed)
+    known = sorted({order for orders, _ in listed for order, _ in orders if order <= last})
+    found = []
+    for order in known:
+        own = (n * min(d for a, d in orders if a >= order) for orders, n in listed)
+        found.append((to_ball(order), to_ball(rho * order + sum(own, Fraction(0)))))
+    return RenyiBoundProfile(found, arb(0))
+
+
+def shift_of(statement: RenyiStatement | ConcentratedStatement) -> Fraction:
+    """Return the square of a shift of Gaussian noise for which the statement is true.
+
+    Its divergence of every order λ is λ m² / 2.
+    """
+    match statement:
+        case ConcentratedStatement(rho):
+            return 2 * rho
+        case RenyiStatement(orders):
+            return min(2 * divergence / order for order, divergence in orders)
+
+
+def outcomes_of(mechanism: Mechanism, bits: int) -> Outcomes | None:
+    """Return the outcomes of a pair with few of them; None for others.
+
+    Args:
+        mechanism: What is run.
+        bits: As for `profile_of`.
+
+    Raises:
+        LimitReached: If there are too many atoms.
+    """
     match mechanism:
         case RandomisedResponse(probability, values):
             other = (1 - probability) / (values - 1)
             rest = 1 - probability - other
             pairs = [(probability, other), (other, probability), (rest, rest)]
-            return [(to_ball(p), to_ball(q)) for p, q in pairs if p]
+            return Outcomes([(to_ball(p), to_ball(q)) for p, q in pairs if p])
         case ApproximateStatement(eps, delta):
             odds = to_ball(eps).exp()
             finite = to_ball(1 - delta)
             likely, unlikely = finite * odds / (1 + odds), finite / (1 + odds)
             ends = [(to_ball(delta), arb(0)), (arb(0), to_ball(delta))]
             inner = [(likely, unlikely), (unlikely, likely)] if delta < 1 else []
-            return [*inner, *ends]
+            return Outcomes([*inner, *ends])
         case Atoms(masses):
-            return [(ball_of(p), ball_of(q)) for p, q in masses]
+            found = [(ball_of(p), ball_of(q)) for p, q in masses]
+            return Outcomes(found, attained=mechanism.attained)
+        case DiscreteLaplace(sensitivity, scale):
+            return _discrete_laplace(sensitivity, scale)
+        case DiscreteGaussian(sensitivity):
+            return _discrete_gaussian(sensitivity, mechanism.square, bits)
         case Subsampled(inner, rate):
-            pairs_or_none = outcomes_of(inner)
-            if pairs_or_none is None:
-                return None
-            share = to_ball(rate)
-            return [(share * p + (1 - share) * q, q) for p, q in pairs_or_none]
+            own = outcomes_of(inner, bits)
+            return own and own.sampled(to_ball(rate))
         case _:
             return None
 
@@ -157,43 +194,38 @@ def ball_of(mass: Enclosure) -> arb:
     return to_ball(mass.lower).union(to_ball(mass.upper)) if mass.width else to_ball(mass.lower)
 
 
-def _discrete_laplace(sensitivity: int, scale: Fraction) -> DiscreteProfile:
+def _discrete_laplace(sensitivity: int, scale: Fraction) -> Outcomes:
     if sensitivity >= MOST_ATOMS:
         raise LimitReached(f"atom limit: more than {MOST_ATOMS} losses of one run")
     odds = to_ball(-1 / scale).exp()
     powers = [odds**x for x in asking(range(sensitivity + 1))]
     inner = [(1 - odds) * each for each in powers]
     first = [1 / (1 + odds), *(m / (1 + odds) for m in inner[1:-1]), powers[-1] / (1 + odds)]
-    return discrete_profile(list(zip(first, first[::-1], strict=True)), arb(0))
+    losses = to_ball(sensitivity / scale), to_ball(-2 / scale)
+    return Outcomes(list(zip(first, first[::-1], strict=True)), losses=losses)
 
 
-def _discrete_gaussian(mechanism: DiscreteGaussian, bits: int) -> DiscreteProfile:
-    """Tabulate: P about 0, Q about Δ; best sets are {x <= m}, which reach beyond the table.
+def _discrete_gaussian(shift: int, square: Fraction, bits: int) -> Outcomes:
+    """P about 0, Q about Δ, from -R to R + Δ: beyond R there is less than 2^-bits of each.
 
-    The table has each set's mass up to `missing`. Of P that is the mass of what the table lacks.
+    With w_k = e^(-k²/2σ²), as quotients of neighbours fall, Σ_(k > R) w_k is at most
+    w_(R+1) / (1 - w_(R+2) / w_(R+1)).
     """
-    shift, variance = mechanism.sensitivity, mechanism.sigma**2
-    law = law_masses(Distribution(DISCRETE_GAUSSIAN, Fraction(0), mechanism.sigma), bits)
-    if isinstance(law, NotEnclosed) or len(law.values) + shift > MOST_ATOMS:
+    reach = isqrt(ceil(2 * square * bits)) + 1
+    if reach + shift > MOST_ATOMS:
         raise LimitReached(f"atom limit: more than {MOST_ATOMS} losses of one run")
-    unit = Fraction(1, 2**bits)
-    doubt = ball_of(Enclosure(Fraction(0), law.missing * unit))
-    first = second = doubt
-    places, firsts, seconds = [], [arb(0)], [arb(0)]
-    spread = arb(0)
-    for x in asking(range(law.first, law.last + shift + 1)):
-        here = law.between(x, x)
-        there = law.between(x - shift, x - shift)
-        first += to_ball(sum(here.values) * unit)
-        second += to_ball(sum(there.values) * unit)
-        ratio = to_ball(Fraction(shift * shift - 2 * shift * x) / (2 * variance)).exp()
-        spread = max(spread, (ratio.rad() / ratio.mid()).upper())
-        places.append(ratio.mid())
-        firsts.append(first)
-        seconds.append(second)
-    return DiscreteProfile(
-        places[::-1], firsts[::-1], seconds[::-1], spread, doubt.upper(), Ends(arb(0), arb(0))
-    )
+    rate = to_ball(-1 / (2 * square))
+    weights = [(rate * k * k).exp() for k in asking(range(reach + shift + 2))]
+    after = (rate * (2 * reach + 3)).exp()
+    beyond = up_to(((rate * (reach + 1) ** 2).exp() / (1 - after)).upper())
+    total = 2 * (sum(weights[1 : reach + 1], arb(0)) + beyond) + 1
+    masses = [
+        (weights[abs(x)] / total, weights[abs(x - shift)] / total)
+        for x in asking(range(-reach, reach + shift + 1))
+    ]
+    first = to_ball(Fraction(shift * shift + 2 * shift * reach) / (2 * square))
+    losses = first, to_ball(-Fraction(shift) / square)
+    return Outcomes(masses, 2 * beyond.upper() / total, losses)
 
 
 def rational_pairs(mechanism: Mechanism) -> list[tuple[Fraction, Fraction]] | None:

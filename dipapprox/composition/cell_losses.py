@@ -14,11 +14,10 @@ the mass goes to infinity. Where b is a trifle more than α_j, at most α_j (1 +
 of ratios a / (1 + t) to α_j and mass p / (1 + t), and the rest of f, less than t p, is at infinity;
 where a is hardly less than α_j, all of it is taken for α_j.
 
-From below. Joining outcomes loses only: cells of total masses P and Q are worth P (1 - α Q / P)₊,
-and that is at least P (1 - α / α_j)₊ if P >= α_j Q. So the cells, the greatest ratios first, are
-joined into one group for each step: as long as P >= α_j Q. Whatever the cells are, the claim is
-checked in whole numbers. Where Q is a trifle too large, or what of g lies under the mass at
-infinity, it is taken from g and counted as `lent`: with g' <= g and (g - g')(everything) = lent,
+From below. Joining outcomes loses only: the cells whose ratios of masses are about that of a step
+are joined, and put there with both of their masses (`losses`). Any joining will do, so doubles say
+which cells these are. Where there is next to nothing of g, that is taken from g and counted as
+`lent`: with g' <= g and (g - g')(everything) = lent,
 
     sup over S of f(S) - α g(S)  >=  sup over S of f(S) - α g'(S)  -  α lent.
 """
@@ -32,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.arithmetic.precision import precision, to_enclosure
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import SAFE, above, below, product_below
+from dipapprox.composition.discretise import ceiling
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, LossDistribution, loss_distribution, rounded
 from dipapprox.data_classes import dataclass
@@ -50,9 +50,6 @@ _NEARLY = 2.0**-36
 
 _TRIFLE = 2.0**-27
 """By how much bounds of ratios may exceed a step: they are not quite as narrow as could be."""
-
-_REACH = 3
-"""Groups reach over so many steps at most."""
 
 _FARTHEST = 40.0
 """Losses beyond ± this are not told from infinite ones."""
@@ -92,19 +89,11 @@ def losses_of_cells(
         return NotEnclosed("bounds of masses are too wide")
     first, last = _range(cells, float(step.loss(2)), 2.0**-bits * max(cut, 1))
     limits.check_atoms(last - first + 1)
-    knots = _Knots.of(step, first, last)
-    upper, infinite = _from_above(cells, knots)
-    lower, certain, lent = _from_below(cells, knots)
-
-    def distribution(masses: NDArray[np.int64], rest: int, side: BoundSide) -> LossDistribution:
-        dense = [_unit(mass, bits, side) for mass in masses.tolist()]
-        return loss_distribution(2 * first, dense, _unit(rest, bits, side), bits, side, cut)
-
-    return CellLosses(
-        distribution(upper, infinite, BoundSide.ABOVE),
-        distribution(lower, certain, BoundSide.BELOW),
-        lent,
-    )
+    masses, infinite = _from_above(cells, _Knots.of(step, first, last))
+    dense = [_unit(mass, bits, BoundSide.ABOVE) for mass in masses.tolist()]
+    rest = _unit(infinite, bits, BoundSide.ABOVE)
+    high = loss_distribution(2 * first, dense, rest, bits, BoundSide.ABOVE, cut)
+    return CellLosses(high, *_from_below(cells, step, first, last, bits, cut))
 
 
 def _unit(mass: int, bits: int, side: BoundSide) -> int:
@@ -190,37 +179,25 @@ def _ceiling(masses: Array) -> NDArray[np.int64]:
     return np.ceil(masses * 2.0**_UNIT).astype(np.int64)
 
 
-def _from_below(cells: Cells, knots: _Knots) -> tuple[NDArray[np.int64], int, Fraction]:
-    """Masses at the knots, at infinity, and what is lent, masses in units of 2^-_UNIT."""
-    count = len(knots.lower)
+def _from_below(
+    cells: Cells, step: GridStep, first: int, last: int, bits: int, cut: int
+) -> tuple[LossDistribution, Fraction]:
+    """Join the cells of each step; also return what is lent."""
     p, q = cells.first[0], cells.second[1]
-    ratios = p / q  # q is positive: bounds are
-    order = np.argsort(-ratios, kind="stable")
-    ratios = ratios[order]
-    whole_p = np.floor(p[order] * 2.0**_UNIT).astype(np.int64)
-    first = np.concatenate([[0], np.cumsum(whole_p)])
-    second = np.concatenate([[0], np.cumsum(_ceiling(q[order]))])
-    # Where g is nothing but rounding, its bounds say more than whole numbers.
-    start = int(np.searchsorted(-ratios, -knots.upper[-1] / _NEARLY, side="right"))
-    lent = sum(map(Fraction, q[order[:start]].tolist()), Fraction(0))
-    certain = int(first[start])
-    masses = np.zeros(count, np.int64)
-    for k in range(count - 1, -1, -1):
-        aim = knots.upper[k] * (1 - _NEARLY)
-        # Ratios on the other side of the step are not much farther from it: a guess about cost.
-        stop = int(np.searchsorted(-ratios, -knots.lower[max(k - _REACH, 0)])) + 1 if k else None
-        own = slice(start, stop)
-        surplus = (first[own] - first[start]) - aim * (second[own] - second[start])
-        peak = int(np.searchsorted(-ratios[own], -aim, side="right"))
-        if peak == 0:
-            continue
-        more = peak + int(np.searchsorted(-surplus[peak:], 0.0, side="right")) - 1
-        for end in (start + more, start + peak):
-            mass, other = (int(each[end] - each[start]) for each in (first, second))
-            debt = other - Fraction(mass) / Fraction(float(knots.upper[k]))
-            if debt <= other * 2 * Fraction(_NEARLY):
-                masses[k] = mass
-                lent += max(debt, Fraction(0)) / 2**_UNIT
-                start = end
-                break
-    return masses, certain, lent
+    with np.errstate(divide="ignore"):
+        losses = np.log(p / q)  # q is positive: bounds are
+    beyond = losses > max(_FARTHEST / 2, last * float(step.loss(2)))
+    certain = int(np.floor(p[beyond] * 2.0**_UNIT).astype(np.int64).sum())
+    lent = sum(map(Fraction, q[beyond].tolist()), Fraction(0))
+    at = np.clip(np.rint(losses[~beyond] / float(step.loss(2))), first, last).astype(np.int64)
+    masses, others = np.zeros(last - first + 1, np.int64), [Fraction(0)] * (last - first + 1)
+    np.add.at(masses, at - first, np.floor(p[~beyond] * 2.0**_UNIT).astype(np.int64))
+    for place, mass in zip((at - first).tolist(), q[~beyond].tolist(), strict=True):
+        others[place] += Fraction(mass)
+    turned = []
+    with precision(bits + 64):
+        for k, other in enumerate(others):
+            turned.append(ceiling(step.factor(2 * (first + k)) * to_ball(other), bits))
+    dense = [_unit(mass, bits, BoundSide.BELOW) for mass in masses.tolist()]
+    rest = _unit(certain, bits, BoundSide.BELOW)
+    return loss_distribution(2 * first, dense, rest, bits, BoundSide.BELOW, cut, turned), lent

@@ -78,13 +78,15 @@ class BoundedRangeProfile:
     With E = e^ε, the extreme pairs have losses t and t - ε, and Q mass (E - T) / (T (E - 1)) at the
     upper one, T = e^t; so H(α) = max_T (E - T) (T - α) / (T (E - 1)), which is largest where T² is
     E α: H(α) = (√E - √α)² / (E - 1) for 1/E <= α <= E. The pair that is shown to be had is the
-    one with t = ε/2, its own reversal.
+    one with t = ε/2, its own reversal; or where it may be chosen by α, the worst one.
 
     Attributes:
         range: ε > 0.
+        chosen: Whether it may.
     """
 
     range: arb
+    chosen: bool = False
 
     @property
     def ends(self) -> Ends:
@@ -95,6 +97,10 @@ class BoundedRangeProfile:
         """Evaluate at α > 0."""
         top = self.range.exp()
         root = top.sqrt()
+        if self.chosen and alpha < top and 1 / top < alpha:
+            most = root * alpha.sqrt()
+            first = (top - most) / (top - 1)
+            return ProfilePoint(first - alpha * first / most, first, first / most)
         chance = root / (1 + root)
         if _at_least(alpha, root):
             line = (arb(0), arb(0))

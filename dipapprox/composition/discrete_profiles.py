@@ -5,9 +5,9 @@ it only matters how often each came up,
 
     P(n_1, …, n_k) = T! / (n_1! … n_k!) p_1^n_1 … p_k^n_k,      Q likewise,
 
-so there are (T + k - 1 choose k - 1) losses, which are computed and not rounded. On a grid that has
-none of a mechanism's losses on it each run would cost up to a step when bounded from below; in a
-group the losses lie densely, and a whole group costs about a squared one.
+so there are (T + k - 1 choose k - 1) losses, which are computed and not rounded; and T (k - 1) + 1
+if losses of one run are at equal steps, where powers of polynomials have them. A group costs on a
+grid what a single run does.
 
 An outcome that Q never has makes the loss of a group infinite: P has 1 - (1 - p_∞)^T of them.
 """
@@ -18,10 +18,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import comb
 
-from flint import arb
+from flint import arb, arb_poly
 
 from dipapprox.composition.profile import Ends, ProfilePoint, up_to
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,16 @@ class DiscreteProfile:
       (1 + u) / (1 - v) - 1 <= 2 (u + v).
 
     Attributes:
-        places: Middles of the ratios, ascending.
+        ratios: Balls around the ratios, of ascending middles.
+        places: Their middles.
         firsts: firsts[k] encloses the P mass of atoms k, k + 1, … and of infinite loss.
-        seconds: Their Q masses; both one longer than the places.
+        seconds: Their Q masses; both one longer than the ratios.
         spread: At least the relative radius of every ratio, <= 1/8.
         missing: At least the P mass of what is in no set, though not of loss minus infinity.
         ends: At infinite losses.
     """
 
+    ratios: Sequence[arb]
     places: Sequence[arb]
     firsts: Sequence[arb]
     seconds: Sequence[arb]
@@ -64,95 +66,143 @@ class DiscreteProfile:
             bound += up_to(doubt)
         return ProfilePoint(bound, first, second)
 
+    def lines(self) -> Iterator[tuple[arb, arb]]:
+        """Yield P(S) and Q(S) of all best sets, those likely under Q first."""
+        return zip(self.firsts, self.seconds, strict=True)
 
-_TOLD = arb(1) / 8
+
+_TOLD = arb(2) ** -20
 """Wider ratios are told from nothing."""
 
 
-def discrete_profile(masses: Sequence[tuple[arb, arb]], missing: arb) -> DiscreteProfile:
-    """Collect outcomes.
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """A pair by its outcomes.
 
-    Args:
+    Attributes:
         masses: (P mass, Q mass) of each; an exact 0 means that there is none.
-        missing: At least the P mass of all further outcomes.
+        missing: At least the P mass, and the Q mass, of all further outcomes.
+        losses: If all masses are those of a lattice, and positive: ln(P / Q) of the first one, and
+            by how much it is greater for each next one.
+        attained: Whether the mechanism has this pair.
     """
-    infinite = lost = spread = arb(0)
-    atoms = []
-    for first, second in masses:
-        if second == 0:
-            infinite += first
-        elif first == 0:
-            lost += second
-        else:
-            ratio = first / second
-            relative = (ratio.rad() / abs(ratio.mid())).upper() if ratio > 0 else arb(1)
-            if relative <= _TOLD:
-                spread = max(spread, relative)
-                atoms.append((ratio.mid(), first, second))
+
+    masses: Sequence[tuple[arb, arb]]
+    missing: arb = arb(0)
+    losses: tuple[arb, arb] | None = None
+    attained: bool = True
+
+    def sampled(self, rate: arb) -> Outcomes:
+        """Return the removal of a record on a Poisson sample."""
+        masses = [(rate * p + (1 - rate) * q, q) for p, q in self.masses]
+        return replace(self, masses=masses, losses=None)
+
+    def turned(self) -> Outcomes:
+        """Return the pair the other way round."""
+        losses = self.losses and (-self.losses[0], -self.losses[1])
+        return replace(self, masses=[(q, p) for p, q in self.masses], losses=losses)
+
+    def count(self, times: int) -> int:
+        """How many finite losses so many runs have."""
+        finite = sum(is_finite(p, q) for p, q in self.masses)
+        if self.losses is not None:
+            return times * (finite - 1) + 1
+        return comb(times + finite - 1, finite - 1) if finite else 1
+
+    def power(self, times: int) -> Outcomes:
+        """Return the outcomes of so many runs, as far as they have different losses."""
+        if times == 1:
+            return self
+        missing = self.missing * times
+        if self.losses is not None:
+            first, step = self.losses
+            sides = [arb_poly(list(each)) ** times for each in zip(*self.masses, strict=True)]
+            both = [side.coeffs() for side in sides]
+            return replace(
+                self,
+                masses=list(zip(*both, strict=True)),
+                missing=missing,
+                losses=(first * times, step),
+            )
+        infinite = sum((p for p, q in self.masses if q.is_zero()), arb(0))
+        lost = sum((q for p, q in self.masses if p.is_zero()), arb(0))
+        inner = [(p, q) for p, q in self.masses if is_finite(p, q)]
+        ends = [(1 - (1 - infinite) ** times, arb(0)), (arb(0), 1 - (1 - lost) ** times)]
+        several = list(_counted(inner, times, arb(1), arb(1))) if inner else []
+        return replace(self, masses=[*several, *ends], missing=missing)
+
+    def beside(self, other: Outcomes) -> Outcomes:
+        """Return the outcomes of both, run independently.
+
+        Those that one of them lacks are missing in the product: of mass that, together.
+        """
+        masses = [
+            (p * r, q * t)
+            for p, q in self.masses
+            for r, t in other.masses
+            if not (p * r).is_zero() or not (q * t).is_zero()
+        ]
+        attained = self.attained and other.attained
+        return Outcomes(masses, self.missing + other.missing, None, attained)
+
+    def profile(self) -> DiscreteProfile:
+        """Collect them."""
+        infinite = lost = spread = arb(0)
+        missing, atoms = self.missing, []
+        for k, (first, second) in enumerate(self.masses):
+            if second.is_zero():
+                infinite += first
+            elif first.is_zero():
+                lost += second
             else:
-                missing += abs(first).upper()
-    atoms.sort(key=lambda each: each[0])
-    firsts, seconds = [infinite], [arb(0)]
-    for _, first, second in reversed(atoms):
-        firsts.append(firsts[-1] + first)
-        seconds.append(seconds[-1] + second)
-    return DiscreteProfile(
-        [each[0] for each in atoms],
-        firsts[::-1],
-        seconds[::-1],
-        spread,
-        missing.upper(),
-        Ends(infinite, lost),
-    )
+                ratio = first / second
+                if self.losses is not None:
+                    ratio = (self.losses[0] + k * self.losses[1]).exp()
+                relative = (ratio.rad() / abs(ratio.mid())).upper() if ratio > 0 else arb(1)
+                if relative <= _TOLD:
+                    spread = max(spread, relative)
+                    atoms.append((ratio, first, second))
+                else:
+                    missing += abs(first).upper()
+        atoms.sort(key=lambda each: each[0].mid())
+        firsts, seconds = [infinite], [arb(0)]
+        for _, first, second in reversed(atoms):
+            firsts.append(firsts[-1] + first)
+            seconds.append(seconds[-1] + second)
+        ratios = [each[0] for each in atoms]
+        return DiscreteProfile(
+            ratios,
+            [ratio.mid() for ratio in ratios],
+            firsts[::-1],
+            seconds[::-1],
+            spread,
+            missing.upper(),
+            Ends(infinite, lost),
+        )
 
 
 MOST_LOSSES = 4_096
 """Of a group."""
 
-_MOST_OUTCOMES = 12
-"""Of a mechanism for which groups are worth it."""
 
-Masses = Sequence[tuple[arb, arb]]
-"""(P mass, Q mass) of every outcome."""
-
-
-def group_sizes(outcomes: int, times: int) -> list[tuple[int, int]]:
+def group_sizes(outcomes: Outcomes, times: int) -> list[tuple[int, int]]:
     """Divide runs into groups of nearly one size.
 
     Args:
-        outcomes: That either distribution of a run has.
+        outcomes: Of a run.
         times: How many runs, >= 1.
 
     Returns:
         (runs in a group, how many such groups), …
     """
-    size = times if outcomes < 2 else 1
-    if 2 <= outcomes <= _MOST_OUTCOMES:
-        low, high = 1, times
-        while low < high:
-            middle = (low + high + 1) // 2
-            few = comb(middle + outcomes - 1, outcomes - 1) <= MOST_LOSSES
-            low, high = (middle, high) if few else (low, middle - 1)
-        size = low
-    groups = -(-times // size)
+    low, high = 1, times
+    while low < high:
+        middle = (low + high + 1) // 2
+        few = outcomes.count(middle) <= MOST_LOSSES
+        low, high = (middle, high) if few else (low, middle - 1)
+    groups = -(-times // low)
     least, larger = divmod(times, groups)
     return [each for each in ((least + 1, larger), (least, groups - larger)) if each[1]]
-
-
-def grouped(masses: Masses, missing: arb, times: int) -> DiscreteProfile:
-    """Return the profile of so many runs.
-
-    Args:
-        masses: Of one run; an exact 0 means that there is none.
-        missing: At least the P mass of all further outcomes.
-        times: >= 1.
-    """
-    infinite = sum((p for p, q in masses if q.is_zero()), arb(0))
-    lost = sum((q for p, q in masses if p.is_zero()), arb(0))
-    inner = [(p, q) for p, q in masses if is_finite(p, q)]
-    ends = [(1 - (1 - infinite) ** times, arb(0)), (arb(0), 1 - (1 - lost) ** times)]
-    several = list(_counted(inner, times, arb(1), arb(1))) if inner else []
-    return discrete_profile([*several, *ends], missing * times)
 
 
 def is_finite(p: arb, q: arb) -> bool:
@@ -163,7 +213,9 @@ def is_finite(p: arb, q: arb) -> bool:
     return not p.is_zero() and not q.is_zero()
 
 
-def _counted(masses: Masses, times: int, p: arb, q: arb) -> Iterator[tuple[arb, arb]]:
+def _counted(
+    masses: Sequence[tuple[arb, arb]], times: int, p: arb, q: arb
+) -> Iterator[tuple[arb, arb]]:
     """Yield the masses of all counts of outcomes that add up to `times`."""
     (first, second), *others = masses
     if not others:

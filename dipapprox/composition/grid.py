@@ -117,18 +117,6 @@ def _turned(knot: Knot) -> Knot:
     return Knot(-knot.place, alpha, turned)
 
 
-def all_knots(
-    profile: BallProfile, step: GridStep, first: int, last: int, limits: Limits
-) -> list[Knot]:
-    """Return every loss of a range, of whole steps, as a knot.
-
-    Raises:
-        LimitReached: If there are too many.
-    """
-    limits.check_atoms((last - first) // 2 + 1)
-    return [knot_at(profile, step, place) for place in range(first, last + 1, 2)]
-
-
 def between(profile: BallProfile, step: GridStep, knots: Sequence[Knot]) -> list[Knot]:
     """Return a knot at an odd half step between any two of whole steps, about in their middle."""
     knot = _Knots(profile, step)

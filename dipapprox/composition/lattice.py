@@ -92,8 +92,8 @@ def _atoms_of(mechanism: Mechanism) -> GridStep | None:
             return GridStep(eps or Fraction(1))
         case DiscreteLaplace(sensitivity, scale):
             return GridStep((1 + (sensitivity + 1) % 2) / scale)
-        case DiscreteGaussian(sensitivity, sigma) if sigma <= _WIDEST:
-            return GridStep(sensitivity * (1 + (sensitivity + 1) % 2) / (2 * sigma**2))
+        case DiscreteGaussian(sensitivity) if mechanism.square <= _WIDEST**2:
+            return GridStep(sensitivity * (1 + (sensitivity + 1) % 2) / (2 * mechanism.square))
         case Laplace(sensitivity, scale):
             return GridStep(sensitivity / scale)
         case ExponentialMechanism(eps):

@@ -1,14 +1,17 @@
 """Privacy loss distributions on a grid: whole numbers for masses, exact products, one-way rounding.
 
-Atoms at losses ℓ of masses p, and a mass at infinity, stand for the function
+P masses p and Q masses e^-ℓ q at losses ℓ, and a P mass at infinity, stand for the function
 
-    H(α) = Σ_ℓ p (1 - α e^-ℓ)₊ + p_∞.
+    H(α) = Σ_ℓ (p - α e^-ℓ q)₊ + p_∞.
 
-No Q mass is kept: it is p e^-ℓ. H grows with every p, with p_∞ and with every ℓ (infinity being
-the greatest). So rounding masses up, and moving masses to greater losses, only increases H;
-rounding down, and leaving masses out, only decreases it. Masses need not sum to 1.
+From above q is p, and is not kept: H grows with every p, with p_∞ and with every ℓ (infinity being
+the greatest). So rounding masses up, and moving masses to greater losses, only increases H. From
+below what has about the loss ℓ is joined into one outcome at ℓ, whose P and Q masses are both kept:
+joining outcomes decreases H, but moves no mass, and so costs no more than a squared step. p is
+rounded down there, q up, and both are left out together. Masses need not sum to 1.
 
-Composition adds losses: masses multiply as polynomials do,
+Composition adds losses: p, and q, multiply as polynomials do, each by itself. Of what is joined in
+the product all is in it; from above,
 
     H_{μ*ν}(α) = Σ μ(ℓ) H_ν(α e^-ℓ) + μ(∞) ν(everything),                                     (1)
 
@@ -57,8 +60,9 @@ class LossDistribution:
 
     Attributes:
         start: The lowest loss, in half steps.
-        row: The masses, >= 0, ascending in their losses.
-        finite: Their sum.
+        row: The masses p, >= 0, ascending in their losses.
+        other: The masses q, likewise; from above the same row.
+        finite: The sum of the masses p.
         infinite: The mass at infinity, >= 0.
         bits: Of the unit.
         side: From where it bounds.
@@ -66,6 +70,7 @@ class LossDistribution:
 
     start: int
     row: PackedRow
+    other: PackedRow
     finite: int
     infinite: int
     bits: int
@@ -82,34 +87,48 @@ class LossDistribution:
         return self.row.length
 
     def masses(self) -> list[int]:
-        """The masses, ascending in their losses."""
+        """The masses p, ascending in their losses."""
         return self.row.values()
 
-    def falling(self) -> Iterator[int]:
-        """Yield the masses, descending in their losses."""
+    def falling(self) -> Iterator[tuple[int, int]]:
+        """Yield the masses (p, q), descending in their losses."""
         end = self.atoms
         while end:
             start = max(end - _AT_ONCE, 0)
-            yield from reversed(self.row.part(start, end).values())
+            rows = (self.row,) if self.other is self.row else (self.row, self.other)
+            values = [row.part(start, end).values()[::-1] for row in rows]
+            yield from zip(values[0], values[-1], strict=True)
             end = start
 
 
 def loss_distribution(
-    start: int, masses: Sequence[int], infinite: int, bits: int, side: BoundSide, cut: int = 0
+    start: int,
+    masses: Sequence[int],
+    infinite: int,
+    bits: int,
+    side: BoundSide,
+    cut: int = 0,
+    others: Sequence[int] | None = None,
 ) -> LossDistribution:
     """Make a loss distribution, cutting off at most mass `cut` at either end.
 
     Args:
         start: The lowest loss, in half steps.
-        masses: >= 0, ascending in their losses.
+        masses: p >= 0, ascending in their losses.
         infinite: The mass at infinity, >= 0.
         bits: Of the unit.
         side: From where it bounds.
         cut: In the unit.
+        others: q >= 0, likewise; None: the same masses.
     """
-    finite = sum(masses)
-    row = row_of(masses, _slot(finite, finite, 2 * len(masses), bits))
-    return _cut(LossDistribution(start, row, finite, infinite, bits, side), cut)
+
+    def kept(values: Sequence[int]) -> PackedRow:
+        total = sum(values)
+        return row_of(values, _slot(total, total, 2 * len(values), bits))
+
+    row = kept(masses)
+    other = row if others is None or side is BoundSide.ABOVE else kept(others)
+    return _cut(LossDistribution(start, row, other, sum(masses), infinite, bits, side), cut)
 
 
 def _slot(first: int, second: int, atoms: int, bits: int) -> int:
@@ -124,13 +143,18 @@ def _cut(losses: LossDistribution, cut: int, low_end: Falling | None = None) -> 
     high, above = row.part(low, row.length).last_below(cut)
     kept = row.part(low, row.length - high)
     finite = losses.finite - below - above
-    if side is BoundSide.ABOVE:
+    if side is BoundSide.BELOW:
+        other = losses.other.part(low, row.length - high)
+    else:
         infinite += above
         if kept.length:
             kept, finite = PackedRow(kept.number + below, kept.length, kept.slot), finite + below
         else:
             infinite += below
-    return LossDistribution(losses.start + 2 * low, kept, finite, infinite, losses.bits, side)
+        other = kept
+    return LossDistribution(
+        losses.start + 2 * low, kept, other, finite, infinite, losses.bits, side
+    )
 
 
 def composed(
@@ -158,13 +182,20 @@ def composed(
     limits.check()
     limits.check_atoms(first.atoms + second.atoms)
     infinite = first.infinite * second.total + first.finite * second.infinite
-    needed = _slot(first.finite, second.finite, first.atoms + second.atoms, bits)
-    slot = max(needed, first.row.slot, second.row.slot)
-    one = first.row.wider(slot)
-    exact = product(one, one if first is second else second.row.wider(slot))
-    row = divided(exact, bits, up=side is BoundSide.ABOVE)
+    row = other = _multiplied(first.row, second.row, bits, up=side is BoundSide.ABOVE)
+    if side is BoundSide.BELOW:
+        other = _multiplied(first.other, second.other, bits, up=True)
     start, infinite = first.start + second.start, rounded(infinite, bits, side)
-    return _cut(LossDistribution(start, row, row.total, infinite, bits, side), cut, low_end)
+    whole = LossDistribution(start, row, other, row.total, infinite, bits, side)
+    return _cut(whole, cut, low_end)
+
+
+def _multiplied(first: PackedRow, second: PackedRow, bits: int, *, up: bool) -> PackedRow:
+    """The product of two rows over 2^bits, rounded."""
+    needed = _slot(first.total, second.total, first.length + second.length, bits)
+    slot = max(needed, first.slot, second.slot)
+    one = first.wider(slot)
+    return divided(product(one, one if first is second else second.wider(slot)), bits, up=up)
 
 
 def rounded(value: int, bits: int, side: BoundSide) -> int:
@@ -201,7 +232,7 @@ class Cuts:
             return 0.0
         top = one.start + 2 * one.atoms
         falling = enumerate(one.falling(), 1)
-        inner = sum(mass * exp(-self.growth * k) for k, mass in falling)
+        inner = sum(mass * exp(-self.growth * k) for k, (mass, _) in falling)
         return log(inner / one.finite) + self.growth * top / 2 if inner else 0.0
 
     def low_end(self, start: int, cut: int, others: float) -> Falling | None:

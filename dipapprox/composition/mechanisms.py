@@ -84,15 +84,32 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-x²/(2 sigma²))."""
+    """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-x²/(2 sigma²)).
+
+    Attributes:
+        sensitivity: Of the number.
+        sigma: If it is rational.
+        variance: sigma², if sigma is not given.
+    """
 
     sensitivity: int
-    sigma: Fraction
+    sigma: Fraction | None = None
     adjacency: Adjacency = Adjacency.ADD_REMOVE
+    variance: Fraction | None = None
 
     def __post_init__(self) -> None:
         _whole(self.sensitivity, "sensitivity", 1)
-        _positive(self.sigma, "sigma")
+        if (self.sigma is None) == (self.variance is None):
+            raise UserError("discrete Gaussian noise has sigma or a variance")
+        for name in ("sigma", "variance"):
+            value = getattr(self, name)
+            if value is not None:
+                _positive(value, name)
+
+    @property
+    def square(self) -> Fraction:
+        """sigma²."""
+        return (self.sigma or Fraction(0)) ** 2 if self.variance is None else self.variance
 
 
 @dataclass(frozen=True, slots=True)

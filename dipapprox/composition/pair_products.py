@@ -150,10 +150,9 @@ class PairProducts:
         share, bits = grid.share(every), grid.bits(self._runs or every)
         above: list[GridFactor] = []
         below: list[GridFactor] = []
-        slip = Fraction(0)
         if self._runs:
             factors = factors_of(self._runs, grid, self._limits, added=False)
-            above, below, slip = [*factors.above], [*factors.below], factors.slip
+            above, below = [*factors.above], [*factors.below]
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
         cut = int(share * (1 << bits))
@@ -177,7 +176,7 @@ class PairProducts:
         cuts = Cuts(share)
         whole = product(above, cuts, self._limits)
         (upper,) = deltas(whole, grid.step, [low])
-        (lower,) = deltas(product(below, cuts, self._limits), grid.step, [high + slip])
+        (lower,) = deltas(product(below, cuts, self._limits), grid.step, [high])
         return between(lower - less, min(upper + more, Fraction(1))), whole.atoms
 
     def _cut(self, pair: LinePair, grid: LossGrid) -> Discretised | NotEnclosed:

@@ -1,7 +1,10 @@
 """Runs in pieces of one profile each: what a composition multiplies.
 
     several worst pairs    one piece for all such mechanisms, in the order of runs (`adaptive`)
-    few outcomes           groups of runs, whose losses lie densely (`groups`)
+    few outcomes           groups of runs, or all runs (`discrete_profiles`)
+    Gaussian noise         one piece, of one shift
+    divergences            one piece: they add up
+    exponential mechanism  of one run that pair which is worst after all that came
     bounded by two pairs   one piece from above, another one from below
     anything else          its profile, as often as it is run
 
@@ -13,15 +16,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import reduce
+from math import prod
 
 from flint import arb
 
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.adaptive import MOST_STEPS, Stage, adaptive_profile, grid_size
-from dipapprox.composition.catalogue import ball_of, is_attained, outcomes_of, profile_of
-from dipapprox.composition.discrete_profiles import group_sizes, grouped, is_finite
+from dipapprox.composition.catalogue import (
+    ball_of,
+    outcomes_of,
+    profile_of,
+    renyi_profile,
+    shift_of,
+)
+from dipapprox.composition.closed_profiles import BoundedRangeProfile, GaussianProfile
+from dipapprox.composition.discrete_profiles import MOST_LOSSES, Outcomes, group_sizes
 from dipapprox.composition.losses import BoundSide
-from dipapprox.composition.mechanisms import Between, Masses, Mechanism, Subsampled
+from dipapprox.composition.mechanisms import (
+    Between,
+    ConcentratedStatement,
+    ExponentialMechanism,
+    Gaussian,
+    Masses,
+    Mechanism,
+    RenyiStatement,
+    Subsampled,
+)
 from dipapprox.composition.profile import BallProfile, ReversedProfile, UpperOnlyProfile
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
@@ -87,18 +108,98 @@ def pieces_of(
     """
     chosen: list[tuple[Between, Fraction, int]] = []
     found: list[Piece] = []
+    few: list[_Few] = []
+    statements: list[tuple[RenyiStatement | ConcentratedStatement, int]] = []
+    square = Fraction(0)
     steps = 0
+    free = not any(_with_several_pairs(run.mechanism) for run in runs)
     for place, run in enumerate(runs):
         several = _with_several_pairs(run.mechanism)
         if several is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
             chosen.append((*several, run.times))
-        else:
-            found += _fixed(run, place, bits, added=added)
+            continue
+        times = run.times
+        match run.mechanism:
+            case Gaussian(sensitivity, sigma):
+                square += times * (sensitivity / sigma) ** 2
+            case RenyiStatement() | ConcentratedStatement() as statement:
+                statements.append((statement, times))
+            case ExponentialMechanism(eps) if free:
+                free = False
+                found.append(Piece(BoundedRangeProfile(to_ball(eps), chosen=True), 1, place))
+                if times > 1:
+                    found.append(Piece(BoundedRangeProfile(to_ball(eps)), times - 1, place))
+            case _:
+                for mechanism, sides in _parts(run.mechanism):
+                    outcomes = outcomes_of(mechanism, bits)
+                    if outcomes is not None:
+                        outcomes = outcomes.turned() if added else outcomes
+                        few.append(_Few(outcomes, times, place, sides))
+                        continue
+                    profile = profile_of(mechanism, bits)
+                    profile = ReversedProfile(profile) if added else profile
+                    found.append(Piece(profile, times, place, sides))
+    found += _divergences(statements, square)
+    found += _grouped(few)
     if chosen:
         stages = [_stage(*each, added=added) for each in chosen]
         found.append(Piece(adaptive_profile(stages, grid_size(step, steps), limits), 1))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Few:
+    """Runs of few outcomes: fields as of `Piece`."""
+
+    outcomes: Outcomes
+    times: int
+    run: int
+    sides: tuple[BoundSide, ...]
+
+
+def _divergences(
+    statements: Sequence[tuple[RenyiStatement | ConcentratedStatement, int]], square: Fraction
+) -> Iterator[Piece]:
+    """Yield what Gaussian noise, and statements about divergences, are together.
+
+    Args:
+        statements: And how often.
+        square: Of the shift of all the noise: N(m_k, 1) against N(0, 1), each independent of the
+            others, are N(m, 1) against N(0, 1) with m² = Σ m_k², as what lies across the line of
+            all shifts is the same on both sides; and they dominate runs that are chosen adaptively
+            (Dong, Roth, Su, Gaussian differential privacy, 2022, corollary 3.3). Of statements some
+            such noise is what they allow.
+    """
+    attained = square + sum(
+        (shift_of(statement) * times for statement, times in statements), Fraction(0)
+    )
+    ends = ((square, BoundSide.ABOVE), (attained, BoundSide.BELOW)) if statements else ()
+    for own, side in ends:
+        if own:
+            yield Piece(GaussianProfile(to_ball(own).sqrt()), 1, None, (side,))
+    if not statements and square:
+        yield Piece(GaussianProfile(to_ball(square).sqrt()), 1)
+    if statements:
+        yield Piece(UpperOnlyProfile(renyi_profile(statements)), 1, None, (BoundSide.ABOVE,))
+
+
+def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
+    """Yield pieces of outcomes: one, if all runs are of few ones; else groups."""
+    sides = {each.sides for each in few}
+    if len(sides) == 1 and prod(each.outcomes.count(each.times) for each in few) <= MOST_LOSSES:
+        several = [each.outcomes.power(each.times) for each in few]
+        yield Piece(_profile(reduce(Outcomes.beside, several)), 1, None, few[0].sides)
+        return
+    for each in few:
+        for size, count in group_sizes(each.outcomes, each.times):
+            group = _profile(each.outcomes.power(size))
+            yield Piece(group, count, each.run, each.sides, size)
+
+
+def _profile(outcomes: Outcomes) -> BallProfile:
+    found = outcomes.profile()
+    return found if outcomes.attained else UpperOnlyProfile(found)
 
 
 def _with_several_pairs(mechanism: Mechanism) -> tuple[Between, Fraction] | None:
@@ -123,28 +224,12 @@ def _stage(inner: Between, rate: Fraction, times: int, *, added: bool) -> Stage:
     return Stage([*map(masses, inner.worst)], [*map(masses, inner.chosen)], times)
 
 
-def _fixed(run: RepeatedRun, place: int, bits: int, *, added: bool) -> Iterator[Piece]:
-    """Yield the pieces of runs of one pair, or of one from above and one from below."""
-    mechanism = run.mechanism
+def _parts(mechanism: Mechanism) -> list[tuple[Mechanism, tuple[BoundSide, ...]]]:
+    """One pair, or one from above and one from below."""
     inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
-    parts: list[tuple[Mechanism, tuple[BoundSide, ...]]] = [(mechanism, _BOTH)]
     if isinstance(inner, Between):
-        # Groups of the two pairs are of different sizes.
-        parts = [(_only(mechanism, side), (side,)) for side in BoundSide]
-    for each, sides in parts:
-        masses = outcomes_of(each)
-        profile: BallProfile
-        if masses is None:
-            profile = profile_of(each, bits)
-            yield Piece(ReversedProfile(profile) if added else profile, run.times, place, sides)
-            continue
-        if added:
-            masses = [(q, p) for p, q in masses]
-        for size, count in group_sizes(sum(is_finite(p, q) for p, q in masses), run.times):
-            profile = grouped(masses, arb(0), size)
-            if not is_attained(each):
-                profile = UpperOnlyProfile(profile)
-            yield Piece(profile, count, place, sides, size)
+        return [(_only(mechanism, side), (side,)) for side in BoundSide]
+    return [(mechanism, _BOTH)]
 
 
 def _only(mechanism: Mechanism, side: BoundSide) -> Mechanism:

@@ -6,17 +6,20 @@ run: pieces ─ profile ─ knots ─┬─ from above ─ factor ─┐
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import ceil, log2
 
+from flint import arb
+
 from dipapprox.arithmetic.precision import precision
-from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.closed_profiles import GaussianProfile
-from dipapprox.composition.discretise import from_above, from_below
-from dipapprox.composition.grid import GridStep, all_knots, between, choose_knots
+from dipapprox.composition.discrete_profiles import DiscreteProfile
+from dipapprox.composition.discretise import from_above, from_below, outcomes_above
+from dipapprox.composition.grid import GridStep, Knot, between, choose_knots
 from dipapprox.composition.losses import BoundSide, Cuts, LossDistribution, composed, power
 from dipapprox.composition.pieces import Piece, RepeatedRun, pieces_of
+from dipapprox.composition.profile import UpperOnlyProfile
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -69,15 +72,6 @@ class LossGrid:
         masses = min(max(ceil(log2(_RANGE / float(self.step.loss(2)))), 8), 20)
         return bits_of(self.share(runs)) + masses
 
-    def slip(self, pieces: int) -> Fraction:
-        """By how much losses from below may be less than on the grid, for all pieces together.
-
-        With an eighth of a squared step for each, the last half step before an atom may be merged
-        with it: then the greatest loss stays where it is.
-        """
-        size = Fraction(0) if self.exact else Fraction(float(self.step.loss(2)))
-        return self.width / 2**12 + size * size / 8 * pieces
-
 
 @dataclass(frozen=True, slots=True)
 class GridFactor:
@@ -99,14 +93,12 @@ class GridFactors:
     """What is multiplied.
 
     Attributes:
-        below: From below; true losses are less, by slip in all.
+        below: From below.
         above: From above.
-        slip: >= 0.
     """
 
     below: tuple[GridFactor, ...]
     above: tuple[GridFactor, ...]
-    slip: Fraction
 
 
 def factors_of(
@@ -129,34 +121,40 @@ def factors_of(
     working = bits + 2 * max(bits_of(step.unit), 0) + 64
     with precision(working):
         pieces = pieces_on(runs, grid, working, limits, added=added)
-        number = sum(piece.times for piece in pieces if BoundSide.BELOW in piece.sides)
-        slip = grid.slip(number)
         for piece in pieces:
             profile = piece.profile
-            negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
-            if grid.steepness and isinstance(profile, GaussianProfile):
-                weight, steepness = _MASS_THAT_MATTERS, grid.steepness
-            knots = choose_knots(profile, step, negligible, weight, limits, steepness)
-            if grid.exact:
-                knots = all_knots(profile, step, knots[0].place, knots[-1].place, limits)
+            if isinstance(profile, UpperOnlyProfile):
+                profile = profile.profile
+            knots: list[Knot] = []
+            if not isinstance(profile, DiscreteProfile):
+                negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
+                if grid.steepness and isinstance(profile, GaussianProfile):
+                    weight, steepness = _MASS_THAT_MATTERS, grid.steepness
+                knots = choose_knots(profile, step, negligible, weight, limits, steepness)
             if BoundSide.BELOW in piece.sides:
-                lines = between(profile, step, knots)
-                low = from_below(lines, profile.ends, step, slip / number, bits, cut, limits)
+                lines: Iterable[tuple[arb, arb]] = ()
+                if isinstance(profile, DiscreteProfile) and profile is piece.profile:
+                    lines = profile.lines()
+                elif profile is piece.profile:
+                    lines = (
+                        (knot.point.first, knot.point.second)
+                        for knot in between(profile, step, knots)
+                    )
+                low = from_below(lines, piece.profile.ends, step, bits, cut, limits)
                 below.append(GridFactor(low, piece.times, piece))
             if BoundSide.ABOVE in piece.sides:
-                above.append(GridFactor(from_above(knots, bits, cut, limits), piece.times, piece))
-    return GridFactors(tuple(below), tuple(above), slip)
+                if isinstance(profile, DiscreteProfile):
+                    high = outcomes_above(profile, step, bits, cut, limits)
+                else:
+                    high = from_above(knots, bits, cut, limits)
+                above.append(GridFactor(high, piece.times, piece))
+    return GridFactors(tuple(below), tuple(above))
 
 
 def pieces_on(
     runs: Sequence[RepeatedRun], grid: LossGrid, bits: int, limits: Limits, *, added: bool
 ) -> list[Piece]:
     """Return the pieces of runs for a grid; see `pieces_of`."""
-    if grid.exact:  # all pairs are symmetric
-        return [
-            Piece(profile_of(run.mechanism, bits), run.times, place)
-            for place, run in enumerate(runs)
-        ]
     return pieces_of(runs, bits, float(grid.step.loss(2)), limits, added=added)
 
 

@@ -1,11 +1,12 @@
 """What a loss distribution says: its H at factors e^ε, and where H falls to δ.
 
-With sums over the losses above ε, A = Σ p + p_∞ and G = Σ p e^(ℓ₀ - ℓ) for the least ℓ₀ of them,
+With sums over the losses above ε, A = Σ p + p_∞ and G = Σ q e^(ℓ₀ - ℓ) for the least ℓ₀ of them,
 
     H(e^ε) = A - e^(ε - ℓ₀) G,    so   H(e^ε) <= δ  exactly if  e^(ε - ℓ₀) >= (A - δ) / G.
 
-A is a whole number. G is summed from the greatest loss down, G ↦ p + G e^-h, in whole numbers that
-are rounded down to bound H from above, and up to bound it from below.
+A is a whole number. G is summed from the greatest loss down, G ↦ q + G e^-h, in whole numbers that
+are rounded down to bound H from above, and up to bound it from below. There, as p and q differ, the
+losses of one more step may be better; the sums over any losses are a bound.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ def _sums(losses: LossDistribution, step: GridStep) -> Iterator[_Sums]:
     up = 0 if above else (1 << bits) - 1
     mass, other = losses.infinite, 0
     half = losses.start + 2 * losses.atoms
-    for value in losses.falling():
+    for p, q in losses.falling():
         half -= 2
-        mass += value
-        other = (value << _GUARD_BITS) + ((other * ratio + up) >> bits)
+        mass += p
+        other = (q << _GUARD_BITS) + ((other * ratio + up) >> bits)
         yield half, mass, other
 
 
@@ -65,35 +66,36 @@ def least_epsilon(losses: LossDistribution, step: GridStep, delta: Fraction) -> 
     most = (aim * (1 << _GUARD_BITS)).__floor__()
     found: _Sums | None = None
     bottom: int | None = None
+    near: list[_Sums] = []
     for sums in _sums(losses, step):
         half, mass, other = sums
         # At its least loss, H = A - G.
+        near = [*near[-1:], sums]
         if half < 0 or (mass << _GUARD_BITS) - other > most:
             bottom = half
             break
         found = sums
-    if found is None:
-        # H is at most δ from the greatest loss on, and nothing more is known where that is < 0.
-        return _ZERO
-    half, mass, other = found
-    with precision(losses.bits + 64):
-        start = step.loss(half)
-        # Without any G there, A is at most δ: nothing above the next loss matters.
+
+    def solved(sums: _Sums) -> Enclosure | None:
+        """Where A - e^(ε - ℓ₀) G is δ; None if it is less everywhere."""
+        half, mass, other = sums
         rest = Fraction(other, 1 << _GUARD_BITS)
-        share = to_ball((mass - aim) / rest if rest else _ZERO)
-        low = step.loss(bottom) if bottom is not None else None
-        return max(_solved(start, share, low, losses.side), _ZERO)
+        share = (mass - aim) / rest if rest else _ZERO
+        return _enclosed(step.loss(half) + to_ball(share).log()) if share > 0 else None
 
-
-def _solved(start: arb, share: arb, low: arb | None, side: BoundSide) -> Fraction:
-    """Bound start + ln(share), where that lies between the losses low and start."""
-    top = _enclosed(start)
-    if side is BoundSide.ABOVE:
-        place = _enclosed(start + share.log()).upper if share > 0 else None
-        least = _ZERO if low is None else _enclosed(low).upper
-        return least if place is None else min(max(place, least), top.upper)
-    place = _enclosed(start + share.log()).lower if share > 0 else None
-    return _ZERO if place is None else min(place, top.lower)
+    with precision(losses.bits + 64):
+        if losses.side is BoundSide.BELOW:
+            places = [place.lower for place in map(solved, near) if place is not None]
+            return max([_ZERO, *places])
+        if found is None:
+            # H is at most δ from the greatest loss on, and nothing more is known where that is < 0.
+            return _ZERO
+        # Without any G there, A is at most δ: nothing above the next loss matters.
+        place = solved(found)
+        least = _ZERO if bottom is None else _enclosed(step.loss(bottom)).upper
+        if place is None:
+            return max(least, _ZERO)
+        return max(min(max(place.upper, least), _enclosed(step.loss(found[0])).upper), _ZERO)
 
 
 def deltas(losses: LossDistribution, step: GridStep, budgets: Sequence[Fraction]) -> list[Fraction]:
@@ -117,7 +119,7 @@ def deltas(losses: LossDistribution, step: GridStep, budgets: Sequence[Fraction]
         while waiting < len(order) and not halves[waiting] < half:
             budget = budgets[order[waiting]]
             # Where balls leave open whether this loss counts, the greater sum is the right one.
-            told = halves[waiting] > half
+            told = losses.side is BoundSide.ABOVE and halves[waiting] > half
             found[order[waiting]] = max(
                 _value(each, losses, step, budget) for each in ((after,) if told else (after, sums))
             )
@@ -135,12 +137,12 @@ def steepness(losses: LossDistribution, step: GridStep, epsilon: Fraction) -> fl
     size, unit = float(step.loss(2)), 2.0**-losses.bits
     mass, other = losses.infinite * unit, 0.0
     loss = float(step.loss(losses.start)) + losses.atoms * size - float(epsilon)
-    for value in losses.falling():
+    for p, q in losses.falling():
         loss -= size
         if loss <= 0:
             break
-        mass += value * unit
-        other += value * unit * exp(-loss)
+        mass += p * unit
+        other += q * unit * exp(-loss)
     return other / (mass - other) if mass > other else 0.0
 
 
@@ -175,7 +177,7 @@ def epsilon_of(
     Args:
         profile: At the precision of the enclosing block.
         delta: δ.
-        width: A twentieth of it is how far it goes.
+        width: 2^-16 of it is how far it goes.
     """
     most = Fraction(1)
     while deltas_of(profile, [most])[0][1] > delta:
@@ -183,7 +185,7 @@ def epsilon_of(
             return [(_below(profile, delta, most, width), None)]
         most *= 2
     low, high = _ZERO, most
-    while high - low > width / 20:
+    while high - low > width / 2**16:
         middle = (low + high) / 2
         if deltas_of(profile, [middle])[0][1] <= delta:
             high = middle
@@ -199,7 +201,7 @@ def _below(
     if profile.ends.infinite > to_ball(delta):
         return None
     low, high = _ZERO, most
-    while high - low > width / 20:
+    while high - low > width / 2**16:
         middle = (low + high) / 2
         if deltas_of(profile, [middle])[0][0] > delta:
             low = middle

@@ -126,7 +126,7 @@ def _mechanism_json(mechanism: Mechanism) -> Json:
             return noise("Lap", sensitivity, scale)
         case catalogue.DiscreteLaplace(sensitivity, scale):
             return noise("DLap", sensitivity, scale)
-        case catalogue.DiscreteGaussian(sensitivity, sigma):
+        case catalogue.DiscreteGaussian(sensitivity, Fraction() as sigma):
             return noise("DGauss", sensitivity, sigma)
         case catalogue.RandomisedResponse(probability, values):
             return {

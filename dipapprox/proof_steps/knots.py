@@ -31,8 +31,10 @@ def bends_of(outcomes: Iterable[tuple[float, float]]) -> list[float]:
 
 def bends_of_mechanism(mechanism: Mechanism) -> list[float] | None:
     """Return where its pair bends; None if that is straight nowhere."""
-    outcomes = outcomes_of(mechanism)
-    return None if outcomes is None else bends_of((float(p), float(q)) for p, q in outcomes)
+    outcomes = outcomes_of(mechanism, 64)
+    if outcomes is None:
+        return None
+    return bends_of((float(p), float(q)) for p, q in outcomes.masses)
 
 
 def sampled_bends(bends: Iterable[float], rate: Fraction, added: bool) -> list[float]:

@@ -136,7 +136,9 @@ CATALOGUE: dict[str, Entry] = {
         DiscreteLaplace, {"sensitivity": _WHOLE, "scale": numbers.positive}, {"sensitivity": 1}
     ),
     "discrete_gaussian": Entry(
-        DiscreteGaussian, {"sensitivity": _WHOLE, "sigma": numbers.positive}, {"sensitivity": 1}
+        DiscreteGaussian,
+        {"sensitivity": _WHOLE, "sigma": numbers.positive, "variance": numbers.positive},
+        {"sensitivity": 1, "sigma": None, "variance": None},
     ),
     "randomised_response": Entry(
         RandomisedResponse,
@@ -290,6 +292,8 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
     values = {}
     for key, read in entry.parameters.items():
         given = table[key] if key in table else entry.optional.get(key)
+        if given is None and key in entry.optional:
+            continue
         if given is None:
             raise UserError(f"{where}: '{key}' of {name} is missing")
         values[key] = read(given, f"{where}: {key}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, exp
+from functools import reduce
+from math import comb, exp, log
 
 import pytest
 from dp_accounting import dp_event
@@ -26,6 +27,7 @@ from dipapprox.composition.mechanisms import (
     Laplace,
     Mechanism,
     RandomisedResponse,
+    RenyiStatement,
     Subsampled,
 )
 from dipapprox.composition.pieces import RepeatedRun
@@ -259,7 +261,52 @@ def test_exponential_mechanisms_are_between_two_bounds() -> None:
     """They cost less than ε-private ones of the same ε, and at least randomised response of ε/2."""
     low, high = ends(cost((ExponentialMechanism(F(1, 4)), 40)))
     assert high < ends(cost((ApproximateStatement(F(1, 4)), 40)))[0]
-    assert low <= ends(cost((ApproximateStatement(F(1, 8)), 40)))[1] <= high + 0.001
+    assert ends(cost((ApproximateStatement(F(1, 8)), 40)))[0] <= low + 0.001 and low < high
+
+
+@pytest.mark.parametrize("budget", [F(1, 10), F(1, 2), F(9, 10)])
+def test_one_exponential_mechanism_attains_the_largest_of_its_pairs(budget: F) -> None:
+    """Two outcomes, of Pr ~ e^(t/2), whose losses are t and t - 1: the worst t, by trial."""
+
+    def delta(t: float) -> float:
+        q = (exp(1) - exp(t)) / (exp(t) * (exp(1) - 1))
+        return exp(t) * q - exp(budget) * q
+
+    answer = Composition((RepeatedRun(ExponentialMechanism(F(1))),)).delta(
+        [budget], F(1, 10**9), Limits()
+    )
+    low, high = ends(answer)
+    assert high - low < 1e-9
+    assert high == pytest.approx(max(delta(k / 1000) for k in range(1001)), abs=1e-6)
+
+
+def test_divergences_add_up_before_they_are_converted() -> None:
+    """A thousand statements are one of the sum; beside noise they are no worse than converted."""
+    many, one = (ends(cost((ConcentratedStatement(F(n, 2000)), 1000 // n))) for n in (1, 1000))
+    assert many == one and 4.37 < one[0] < one[1] < 4.73
+    mixed = RenyiStatement(((F(2), F(1, 100)), (F(20), F(1, 10))))
+    low, high = ends(cost((ConcentratedStatement(F(1, 400)), 10), (mixed, 10)))
+    # Of order 20 there is 10 (20/400 + 1/10) = 3/2: Mironov's conversion. Noise of m² = 10 (1/200 +
+    # 1/100) has no more than that, of order 2 and of order 20.
+    assert low < high < 1.5 + log(1e5) / 19
+    noise = optimize.brentq(lambda eps: gaussian_delta(0.15**0.5, eps) - 1e-5, 0, 9)
+    assert low == pytest.approx(noise, abs=0.001)
+
+
+def test_noise_of_the_census() -> None:
+    """Discrete Gaussians on seven lattices, with variances that are no squares."""
+    squares = [F(6, 5), F(3), F(101, 10), F(39, 2), F(134), F(380), F(1900)]
+    runs = [(DiscreteGaussian(1, variance=each), 2) for each in squares]
+    low, high = ends(cost(*runs, delta=F(1, 10**10)))
+    assert high - low <= 0.001
+    ones = [
+        privacy_loss_distribution.from_discrete_gaussian_mechanism(
+            float(each) ** 0.5, value_discretization_interval=1e-3
+        ).self_compose(2)
+        for each in squares
+    ]
+    rounded = reduce(lambda whole, one: whole.compose(one), ones).get_epsilon_for_delta(1e-10)
+    assert low <= rounded < high + 0.015  # each of 14 losses is rounded up by 0.001 at most
 
 
 def test_a_profile_of_many_pairs_bounds_from_above_alone() -> None:
@@ -380,7 +427,9 @@ def test_what_cannot_be_composed_is_refused() -> None:
 
 def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
     """Where nothing attains the upper end, that is said as well."""
-    composition = Composition((RepeatedRun(ConcentratedStatement(F(1, 8)), 30),))
+    composition = Composition(
+        (RepeatedRun(ConcentratedStatement(F(1, 8)), 30), RepeatedRun(Laplace(F(1), F(2)), 9))
+    )
     answer = composition.epsilon(DELTA, F(1, 10**6), Limits(atoms=100))
     assert answer.reason is not None and answer.reason.startswith("atom limit: ")
     assert answer.reason.endswith("; no pair is known that attains the upper end")

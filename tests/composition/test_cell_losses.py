@@ -97,7 +97,6 @@ def test_losses_bound_the_profile_from_both_sides(family: Family, step: F) -> No
             true = max(1 - exp((e - 1) / 2), 0.0)
         assert low <= true + 1e-12 and true <= high + 1e-12
         assert high - low < 2 * step**2
-    assert found.lent < F(1, 2**38)
 
 
 @pytest.mark.parametrize("budget", [F(0), F(1, 2), F(2)])

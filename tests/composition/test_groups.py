@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import comb, prod
+from math import comb, exp, prod
 
+import numpy as np
 import pytest
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.composition.discrete_profiles import MOST_LOSSES, group_sizes, grouped
+from dipapprox.composition.catalogue import outcomes_of
+from dipapprox.composition.discrete_profiles import MOST_LOSSES, Outcomes, group_sizes
+from dipapprox.composition.mechanisms import DiscreteGaussian
 
 F = Fraction
 PAIRS = [
@@ -27,7 +30,7 @@ PAIRS = [
 @pytest.mark.parametrize("times", [1, 2, 5])
 def test_a_group_is_the_product(pair: list[tuple[F, F]], times: int) -> None:
     with precision(128):
-        found = grouped([(to_ball(p), to_ball(q)) for p, q in pair], arb(0), times)
+        found = Outcomes([(to_ball(p), to_ball(q)) for p, q in pair]).power(times).profile()
         for alpha in (F(1, 7), F(1), F(5, 4), F(3), F(40)):
             true = sum(
                 max(prod(p for p, _ in each) - alpha * prod(q for _, q in each), F(0))
@@ -40,25 +43,46 @@ def test_a_group_is_the_product(pair: list[tuple[F, F]], times: int) -> None:
 
 
 @given(st.integers(0, 20), st.integers(1, 10**6))
-def test_groups_are_all_runs_and_not_too_large(outcomes: int, times: int) -> None:
+def test_groups_are_all_runs_and_not_too_large(count: int, times: int) -> None:
+    outcomes = Outcomes([(arb(1), arb(1))] * count)
     sizes = group_sizes(outcomes, times)
-    assert outcomes > 1 or sizes == [(times, 1)]
-    assert sum(size * count for size, count in sizes) == times and len(sizes) <= 2
+    assert count > 1 or sizes == [(times, 1)]
+    assert sum(size * many for size, many in sizes) == times and len(sizes) <= 2
     for size, _ in sizes:
-        assert size == 1 or outcomes == 0 or comb(size + outcomes - 1, outcomes - 1) <= MOST_LOSSES
+        assert size == 1 or count == 0 or comb(size + count - 1, count - 1) <= MOST_LOSSES
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 20))
+def test_powers_on_a_lattice_are_those_of_sequences(shift: int, times: int, square: int) -> None:
+    """Discrete Gaussian noise: the total variation, by all differences of two sums."""
+    noise = DiscreteGaussian(shift, variance=F(square, 3))
+    with precision(200):
+        outcomes = outcomes_of(noise, 200)
+        assert outcomes is not None
+        known = outcomes.power(times).profile()
+        bound = known.at(arb(1)).bound
+    reach = 60
+    weights = [exp(-k * k * 3 / (2 * square)) for k in range(-reach, reach + 1)]
+    law = np.array(weights) / sum(weights)
+    total = np.array([1.0])
+    for _ in range(times):
+        total = np.convolve(total, law)
+    moved = np.abs(np.r_[total, np.zeros(shift * times)] - np.r_[np.zeros(shift * times), total])
+    assert float(bound) == pytest.approx(moved.sum() / 2, abs=1e-12)
 
 
 def test_what_is_not_told_apart_counts() -> None:
     with precision(64):
         doubt = arb(0).union(arb(2) ** -40)
         masses = [(arb(1) / 2, arb(1) / 4), (arb(1) / 2, 3 * arb(1) / 4), (doubt, doubt)]
-        found = grouped(masses, arb(0), 3)
+        found = Outcomes(masses).power(3).profile()
         assert found.missing >= arb(2) ** -40 and found.missing < arb(2) ** -35
 
 
 def test_what_every_run_lacks_is_lacking_in_each() -> None:
     with precision(64):
-        found = grouped([(arb(1) / 2, arb(1) / 4), (arb(1) / 4, arb(3) / 4)], arb(1) / 4, 3)
+        lacking = Outcomes([(arb(1) / 2, arb(1) / 4), (arb(1) / 4, arb(3) / 4)], arb(1) / 4)
+        found = lacking.power(3).profile()
         assert found.missing >= 1 - (arb(3) / 4) ** 3
         point = found.at(arb(1) / 8)
         assert point.bound.upper() >= 1 - arb(1) / 8
@@ -68,7 +92,7 @@ def test_what_every_run_lacks_is_lacking_in_each() -> None:
 def test_a_threshold_among_balls_may_be_taken_either_way(middle: Fraction) -> None:
     """The ratio 3 of randomised response, and factors that are known to a tenth."""
     with precision(64):
-        pair = grouped([(arb(3) / 4, arb(1) / 4), (arb(1) / 4, arb(3) / 4)], arb(0), 1)
+        pair = Outcomes([(arb(3) / 4, arb(1) / 4), (arb(1) / 4, arb(3) / 4)]).profile()
         bound = pair.at(to_ball(middle) + arb(0, 0.1)).bound
         for alpha in (middle - F(1, 10), middle, middle + F(1, 10)):
             assert bound.upper() >= to_ball(max(F(3, 4) - alpha / 4, F(0)))

@@ -15,7 +15,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.closed_profiles import LaplaceProfile
-from dipapprox.composition.discrete_profiles import discrete_profile
+from dipapprox.composition.discrete_profiles import Outcomes
 from dipapprox.composition.mechanisms import (
     Adjacency,
     ApproximateStatement,
@@ -243,7 +243,7 @@ def test_laplace_laws_whose_shift_is_known_to_a_hundredth() -> None:
 
 def test_samples_whose_rate_is_known_to_a_hundredth() -> None:
     """About α = 1 - r, of a pair that shares no outcome, whose profile is 1."""
-    disjoint = discrete_profile([(arb(1), arb(0)), (arb(0), arb(1))], arb(0))
+    disjoint = Outcomes([(arb(1), arb(0)), (arb(0), arb(1))]).profile()
     rough = SubsampledProfile(disjoint, arb(0.5, 0.01))
     for k in range(-12, 13):
         alpha = arb(0.5 + k / 1000)

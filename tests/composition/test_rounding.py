@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.composition import accountant, losses, products
+from dipapprox.composition import accountant, discrete_profiles, losses, pieces, products
 from dipapprox.composition.losses import BoundSide, LossDistribution
 from dipapprox.composition.mechanisms import RandomisedResponse
 from dipapprox.composition.packed import Falling, divided, product
@@ -47,6 +47,8 @@ def test_products_rounded_down_are_caught(broken: bool, monkeypatch: pytest.Monk
     if broken:
         monkeypatch.setattr(losses, "composed", rounded_down)
         monkeypatch.setattr(products, "composed", rounded_down)
+    monkeypatch.setattr(discrete_profiles, "MOST_LOSSES", 1)  # no groups
+    monkeypatch.setattr(pieces, "MOST_LOSSES", 1)
     run = RepeatedRun(RandomisedResponse(Fraction(51, 100)), TIMES)
     composition = accountant.Composition((run,))
     true = least_delta()
