@@ -102,7 +102,7 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     said = [None if form is None else over(form, near).constant for form in forms]
     price = sum([abs(z) / s.size for s, (z, _) in zip(first.samples, noise, strict=True)], ZERO)
     rows = as_list(step["multipliers"], "multipliers", len(alike))
-    ways = Ways(alike, inputs, integers, said, parts)
+    ways = Alike(alike, inputs, integers, said, parts)
     losses = []
     for each, json in zip(alike, rows, strict=True):
         spend(10)
@@ -159,7 +159,7 @@ class Summed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class Alike:
     """Runs that publish the same: `said`, in which None stands for a name."""
 
     runs: Sequence[Sequence[Turn]]

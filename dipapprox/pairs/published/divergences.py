@@ -99,6 +99,7 @@ class OutcomeExcess:
     value: Enclosure
 
 
+_Outcomes = Mapping[PublishedOutcome, tuple[int, Unmoved]]
 Terms = tuple[tuple[MeasureSides, int], ...]
 """The outcomes of a pair in normal form, equal ones counted: they tell all its divergences."""
 
@@ -128,9 +129,7 @@ class PublishedDivergences:
         self._products = ProductMeasures(method, limits)
         self._masses = IntervalMasses(method, limits)
         self._measures: Cache[Input, Measures | NoProduct] = Cache(_REMEMBERED)
-        self._unmoved: Cache[Input, Mapping[PublishedOutcome, tuple[int, Unmoved]]] = Cache(
-            _REMEMBERED
-        )
+        self._unmoved: Cache[Input, _Outcomes] = Cache(_REMEMBERED)
         self._numbers: Cache[tuple[Part, ...], int] = Cache(_REMEMBERED)
         self._next = itertools.count(_ABSENT + 1)
         self._forms: Cache[_Apart, NormalMeasures] = Cache(_REMEMBERED)
@@ -339,9 +338,7 @@ class PublishedDivergences:
         # Outcomes of the second input alone add sup over S of 0 - growth second(S) = 0.
         return found
 
-    def _without_shifts(
-        self, input: Input
-    ) -> Mapping[PublishedOutcome, tuple[int, Unmoved]] | NoProduct:
+    def _without_shifts(self, input: Input) -> _Outcomes | NoProduct:
         """Return what an input publishes, equal parts numbered, and where it lies."""
         known = self._unmoved.get(input)
         if known is not None:
