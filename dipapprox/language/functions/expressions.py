@@ -13,6 +13,7 @@ from dipapprox.errors import SourceError
 from dipapprox.language.functions import library, objects, operators
 from dipapprox.language.functions.machine import (
     ERRORS,
+    RULES,
     SCALARS,
     Annotation,
     Class,
@@ -28,7 +29,7 @@ from dipapprox.language.functions.machine import (
     rule,
 )
 from dipapprox.language.functions.objects import function_of, several
-from dipapprox.language.functions.operators import items, key, listed, truth, whole
+from dipapprox.language.functions.operators import items, key, keys, listed, truth, whole
 from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import NO_RULE, of_unknown
 
@@ -213,26 +214,6 @@ def _constant(machine: Machine, node: ast.Constant, scope: NameScope) -> Any:
     return node.value
 
 
-@rule(ast.Name)
-def _name(machine: Machine, node: ast.Name, scope: NameScope) -> Any:
-    return look_up(machine, node.id, scope)
-
-
-@rule(ast.List)
-def _list(machine: Machine, node: ast.List, scope: NameScope) -> Any:
-    return several(machine, node.elts, scope)
-
-
-@rule(ast.Tuple)
-def _tuple(machine: Machine, node: ast.Tuple, scope: NameScope) -> Any:
-    return tuple(several(machine, node.elts, scope))
-
-
-@rule(ast.Set)
-def _set(machine: Machine, node: ast.Set, scope: NameScope) -> Any:
-    return {key(machine, each) for each in several(machine, node.elts, scope)}
-
-
 @rule(ast.Dict)
 def _dict(machine: Machine, node: ast.Dict, scope: NameScope) -> Any:
     found: dict[Any, Any] = {}
@@ -265,11 +246,6 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: NameScope) -> Any:
 # --- operators ------------------------------------------------------------------------------------
 
 
-@rule(ast.UnaryOp)
-def _unary(machine: Machine, node: ast.UnaryOp, scope: NameScope) -> Any:
-    return operators.unary(machine, node.op, machine.evaluate(node.operand, scope))
-
-
 @rule(ast.BinOp)
 def _binary(machine: Machine, node: ast.BinOp, scope: NameScope) -> Any:
     left = machine.evaluate(node.left, scope)
@@ -299,12 +275,6 @@ def _compare(machine: Machine, node: ast.Compare, scope: NameScope) -> Any:
     return found
 
 
-@rule(ast.IfExp)
-def _conditional(machine: Machine, node: ast.IfExp, scope: NameScope) -> Any:
-    holds = machine.evaluate(node.test, scope, truth)
-    return machine.evaluate(node.body if holds else node.orelse, scope)
-
-
 # --- parts ----------------------------------------------------------------------------------------
 
 
@@ -312,11 +282,6 @@ def _conditional(machine: Machine, node: ast.IfExp, scope: NameScope) -> Any:
 def _subscript(machine: Machine, node: ast.Subscript, scope: NameScope) -> Any:
     value = machine.evaluate(node.value, scope)
     return item(machine, value, _index(machine, node, scope))
-
-
-@rule(ast.Attribute)
-def _attribute(machine: Machine, node: ast.Attribute, scope: NameScope) -> Any:
-    return objects.attribute(machine, machine.evaluate(node.value, scope), node.attr)
 
 
 @rule(ast.NamedExpr)
@@ -329,11 +294,6 @@ def _walrus(machine: Machine, node: ast.NamedExpr, scope: NameScope) -> Any:
 
 
 # --- functions and comprehensions -----------------------------------------------------------------
-
-
-@rule(ast.Lambda)
-def _lambda(machine: Machine, node: ast.Lambda, scope: NameScope) -> Any:
-    return function_of(machine, node, "<lambda>", scope)
 
 
 def _comprehended(
@@ -368,19 +328,8 @@ def _comprehended(
     return Stream(elements(), machine.age)
 
 
-@rule(ast.GeneratorExp)
 def _stream_of(machine: Machine, node: Any, scope: NameScope) -> Stream:
     return _comprehended(machine, node, scope, lambda inner: machine.evaluate(node.elt, inner))
-
-
-@rule(ast.ListComp)
-def _list_of(machine: Machine, node: ast.ListComp, scope: NameScope) -> Any:
-    return listed(machine, _stream_of(machine, node, scope))
-
-
-@rule(ast.SetComp)
-def _set_of(machine: Machine, node: ast.SetComp, scope: NameScope) -> Any:
-    return {key(machine, each) for each in listed(machine, _stream_of(machine, node, scope))}
 
 
 @rule(ast.DictComp)
@@ -390,3 +339,28 @@ def _dict_of(machine: Machine, node: ast.DictComp, scope: NameScope) -> Any:
         return name, machine.evaluate(node.value, inner)
 
     return dict(listed(machine, _comprehended(machine, node, scope, pair)))
+
+
+RULES.update(
+    {
+        ast.Name: lambda machine, node, scope: look_up(machine, node.id, scope),
+        ast.List: lambda machine, node, scope: several(machine, node.elts, scope),
+        ast.Tuple: lambda machine, node, scope: tuple(several(machine, node.elts, scope)),
+        ast.Set: lambda machine, node, scope: keys(machine, several(machine, node.elts, scope)),
+        ast.UnaryOp: lambda machine, node, scope: operators.unary(
+            machine, node.op, machine.evaluate(node.operand, scope)
+        ),
+        ast.IfExp: lambda machine, node, scope: machine.evaluate(
+            node.body if machine.evaluate(node.test, scope, truth) else node.orelse, scope
+        ),
+        ast.Attribute: lambda machine, node, scope: objects.attribute(
+            machine, machine.evaluate(node.value, scope), node.attr
+        ),
+        ast.Lambda: lambda machine, node, scope: function_of(machine, node, "<lambda>", scope),
+        ast.GeneratorExp: _stream_of,
+        ast.ListComp: lambda machine, node, scope: listed(
+            machine, _stream_of(machine, node, scope)
+        ),
+        ast.SetComp: lambda machine, node, scope: keys(machine, _stream_of(machine, node, scope)),
+    }
+)

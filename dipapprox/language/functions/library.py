@@ -34,6 +34,7 @@ from dipapprox.language.functions.operators import (
     combine,
     items,
     key,
+    keys,
     listed,
     number,
     ordered,
@@ -224,11 +225,6 @@ def _small(machine: Machine, value: Any) -> int:
     return found
 
 
-def _keys(machine: Machine, values: Any) -> set[Any]:
-    given = values if type(values) is set else listed(machine, values)
-    return {key(machine, each) for each in given}
-
-
 def _text(machine: Machine, value: Any) -> Any:
     if type(value) is int:
         return _small(machine, value)
@@ -280,7 +276,7 @@ TAKEN: dict[str, _Taker] = {
     **{
         each.__name__.strip("_"): each
         for each in (
-            *(whole, number, truth, key, items, listed, _small, _end, _bound, _keys, _text, _some),
+            *(whole, number, truth, key, items, listed, _small, _end, _bound, keys, _text, _some),
             *(called, _test, _joining, _symbols),
         )
     },

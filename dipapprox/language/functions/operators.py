@@ -116,6 +116,12 @@ def key(machine: Machine, value: Any) -> Any:
     raise machine.refusal(f"{kind_of(value)} is no key here, and no element of a set")
 
 
+def keys(machine: Machine, values: Any) -> set[Any]:
+    """Return the set of the values of an iterable: those of another set in any order."""
+    given = values if type(values) is set else listed(machine, values)
+    return {key(machine, each) for each in given}
+
+
 def number(machine: Machine, value: Any) -> Any:
     """Return the known number that a value is: of an input, that on the path."""
     found = symbols.value(value) if isinstance(value, Symbolic) else value

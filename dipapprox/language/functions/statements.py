@@ -10,6 +10,7 @@ from typing import Any
 from dipapprox.language.functions import library, objects, places
 from dipapprox.language.functions.expressions import access, assign, bind
 from dipapprox.language.functions.machine import (
+    RULES,
     SCALARS,
     Broke,
     Class,
@@ -40,11 +41,6 @@ def _block(machine: Machine, body: list[ast.stmt], scope: NameScope) -> None:
 def _expression(machine: Machine, node: ast.Expr, scope: NameScope) -> None:
     if not isinstance(node.value, ast.Constant):
         machine.evaluate(node.value, scope)
-
-
-@rule(ast.Pass, ast.Nonlocal)
-def _pass(machine: Machine, node: ast.stmt, scope: NameScope) -> None:
-    """Do nothing."""
 
 
 # --- assignments ----------------------------------------------------------------------------------
@@ -399,3 +395,6 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
 
 
 _IN_CLASSES = (ast.FunctionDef, ast.Assign, ast.AnnAssign, ast.Pass, ast.Expr)
+
+
+RULES.update(dict.fromkeys((ast.Pass, ast.Nonlocal), lambda machine, node, scope: None))
