@@ -10,7 +10,7 @@ from dipapprox.kernel.adjacency import Input, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exact import exact_values
-from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.exponentials import Ratio, Sum, total
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.forward import outcomes
 from dipapprox.kernel.judgements import ExactDistributions, Private, Violated
@@ -70,7 +70,7 @@ def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
     forms: dict[Ratio, int] = {}
     places = []
     for own in sums:
-        form = sum((values[scalar] for scalar in own), Ratio.constant(0))
+        form = total(values[scalar] for scalar in own)
         form = form if point is None else form.at(point)
         places.append(forms.setdefault(form, len(forms)))
     found = {input: [places[k] for k in row] for input, row in rows.items()}

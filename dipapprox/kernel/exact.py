@@ -18,12 +18,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, comb, floor
+from operator import mul
 from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.exponentials import Ratio, Sum, power
+from dipapprox.kernel.exponentials import Ratio, Sum, power, total
 from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs
@@ -87,7 +89,8 @@ class Pieces:
         one: Piece = {(0, Fraction(0)): _ONE}
         inside = [*[{}] * (lower is not None), one, *[{}] * (upper is not None)]
         ends = [end for end in (lower, upper) if end is not None]
-        return self * Pieces(tuple(ends), tuple(inside))
+        window = Pieces(tuple(ends), tuple(inside))
+        return self._with(window, lambda ours, theirs: ours if theirs else {})
 
     def integrals(self, integers: bool) -> list[tuple[Piece, Ratio | None, Ratio | None]]:
         """Return a primitive of every piece, with its values at both ends; None: it has none."""
@@ -144,7 +147,7 @@ def _value(graph: Graph, number: Node, known: list[Any], signs: Signs) -> Any:
             return _convolved(known[0], data[0], integers, signs)
         case "total":
             parts = known[0].integrals(integers)
-            return sum((_rise(low, high) for _, low, high in parts), _ZERO)
+            return total(_rise(low, high) for _, low, high in parts)
         case "mix":
             terms = zip(known[::2], known[1::2], strict=True)
             return sum((f * Pieces.term(scalar) for scalar, f in terms), Pieces.term(_ZERO))
@@ -200,10 +203,11 @@ def _convolved(function: Pieces, law: Law, integers: bool, signs: Signs) -> Piec
 
 
 def _collected(terms: Iterable[tuple[tuple[int, Fraction], Ratio]]) -> Piece:
-    found: dict[tuple[int, Fraction], Ratio] = {}
+    found: dict[tuple[int, Fraction], list[Ratio]] = {}
     for key, c in terms:
-        found[key] = found[key] + c if key in found else c
-    return {key: c for key, c in found.items() if not c.numerator.is_zero()}
+        found.setdefault(key, []).append(c)
+    sums = {key: total(own) for key, own in found.items()}
+    return {key: c for key, c in sums.items() if not c.numerator.is_zero()}
 
 
 def _rise(low: Ratio | None, high: Ratio | None) -> Ratio:
@@ -214,23 +218,24 @@ def _rise(low: Ratio | None, high: Ratio | None) -> Ratio:
 
 def _primitive(piece: Piece, integers: bool) -> Piece:
     """F with D F = f, of the same form."""
-    known: dict[tuple[int, Fraction], Piece] = {}
+    found = ((c, _primitive_of(k, b, integers)) for (k, b), c in piece.items())
+    return _collected((key, c * d) for c, own in found for key, d in own.items())
 
-    def of_term(k: int, b: Fraction) -> Piece:
-        if (k, b) not in known:
-            top = k if b else k + 1
-            *less, leading = (_slope(top, i, b, integers) for i in range(k + 1))
-            sign = -1 if b < 0 else 1
-            inverse = Ratio(leading.scaled(sign)).inverse().scaled(sign)
-            found = [((top, b), inverse)]
-            for i, slope in enumerate(less):
-                if slope.terms:
-                    factor = Ratio(slope).scaled(-1) * inverse
-                    found += [(each, c * factor) for each, c in of_term(i, b).items()]
-            known[k, b] = _collected(found)
-        return known[k, b]
 
-    return _collected((key, c * d) for at, c in piece.items() for key, d in of_term(*at).items())
+@lru_cache(1 << 12)
+def _primitive_of(k: int, b: Fraction, integers: bool) -> Piece:
+    """That of x^k e^(b eps x)."""
+    top = k if b else k + 1
+    *less, leading = (_slope(top, i, b, integers) for i in range(k + 1))
+    sign = -1 if b < 0 else 1
+    inverse = Ratio(leading.scaled(sign)).inverse().scaled(sign)
+    found = [((top, b), inverse)]
+    for i, slope in enumerate(less):
+        if slope.terms:
+            factor = Ratio(slope).scaled(-1) * inverse
+            own = _primitive_of(i, b, integers).items()
+            found += [(each, c * factor) for each, c in own]
+    return _collected(found)
 
 
 def _slope(top: int, i: int, b: Fraction, integers: bool) -> Sum:
@@ -255,5 +260,5 @@ def _moved(piece: Piece, shift: Fraction) -> Piece:
 
 def _at(piece: Piece, point: Fraction) -> Ratio:
     """The value at a rational number."""
-    values = (c * Ratio(Sum.of([((b * point, 0), power(point, k))])) for (k, b), c in piece.items())
-    return sum(values, _ZERO)
+    values = (Ratio(Sum.of([((b * point, 0), power(point, k))])) for k, b in piece)
+    return total(map(mul, piece.values(), values))

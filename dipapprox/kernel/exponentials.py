@@ -9,9 +9,10 @@ all e ** (q * eps) are. So a sign is found by enclosures of growing precision, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import gcd, lcm
 from typing import Any
 
@@ -42,7 +43,8 @@ def power(base: Fraction, exponent: int) -> Fraction:
 
 
 def _bits(value: Number) -> int:
-    return value.numerator.bit_length() + value.denominator.bit_length()
+    above, below = value.as_integer_ratio()
+    return above.bit_length() + below.bit_length()
 
 
 def _text(term: Term) -> str:
@@ -63,19 +65,25 @@ class Sum:
 
     terms: tuple[Term, ...]
 
+    def __post_init__(self) -> None:
+        bits = [_bits(q) + _bits(c) for (q, _), c in self.terms]
+        if max(bits, default=0) > MOST_BITS:
+            raise Refused("an exponential polynomial with numbers that are too long")
+        spend(4 * len(bits) + sum(bits) // 64)
+
     @classmethod
     def of(cls, terms: Iterable[Term]) -> Sum:
         """Collect terms."""
-        found: dict[tuple[Number, int], Number] = {}
-        for key, coefficient in terms:
-            bits = _bits(key[0]) + _bits(coefficient)
-            if bits > MOST_BITS:
-                raise Refused("an exponential polynomial with numbers that are too long")
-            spend(12 + bits // 64)
-            found[key] = found[key] + coefficient if key in found else coefficient
+        found: dict[tuple[int, ...], Term] = {}
+        for key, c in terms:
+            spend(8)
+            # Quotients of integers are found faster than fractions.
+            place = *key[0].as_integer_ratio(), key[1]
+            before = found.get(place)
+            found[place] = key, (c if before is None else before[1] + c)
             if len(found) > MOST_TERMS:
                 raise Refused(f"an exponential polynomial of more than {MOST_TERMS} terms")
-        return cls(tuple(sorted((key, c) for key, c in found.items() if c)))
+        return cls(tuple(sorted([term for term in found.values() if term[1]])))
 
     @classmethod
     def constant(cls, value: Number) -> Sum:
@@ -96,13 +104,13 @@ class Sum:
     def __mul__(self, other: Sum) -> Sum:
         if len(self.terms) * len(other.terms) > MOST_TERMS:
             raise Refused(f"a product of more than {MOST_TERMS} terms")
-        return Sum.of(
-            ((q + r, n + m), c * d) for (q, n), c in self.terms for (r, m), d in other.terms
-        )
+        found = [((q + r, n + m), c * d) for (q, n), c in self.terms for (r, m), d in other.terms]
+        # Those of one term ascend, as before.
+        return Sum(tuple(found)) if 1 in map(len, (self.terms, other.terms)) else Sum.of(found)
 
     def scaled(self, factor: Number) -> Sum:
         """Return factor * self."""
-        return Sum.of((key, factor * c) for key, c in self.terms)
+        return Sum(tuple([(key, factor * c) for key, c in self.terms if factor]))
 
     def parts(self) -> tuple[Sum, Sum]:
         """Return m = c * eps ** n * e ** (q * eps), c > 0, and f, whose product is self, not 0.
@@ -191,6 +199,8 @@ class Ratio:
         return cls(Sum.constant(value))
 
     def __add__(self, other: Ratio) -> Ratio:
+        if not self.numerator.terms:
+            return other
         if self.denominator == other.denominator:
             return Ratio(self.numerator + other.numerator, self.denominator)
         ours = _missing(self.denominator, other.denominator)
@@ -211,7 +221,7 @@ class Ratio:
 
     def scaled(self, factor: Number) -> Ratio:
         """Return factor * self."""
-        return Ratio(self.numerator.scaled(factor), self.denominator)
+        return self if factor == 1 else Ratio(self.numerator.scaled(factor), self.denominator)
 
     def inverse(self) -> Ratio:
         """Return 1 / self, whose numerator is > 0."""
@@ -239,6 +249,19 @@ class Ratio:
         """Enclose the value at `eps`, at the precision of the enclosing block."""
         point = to_ball(eps)
         return self.numerator.ball(point) / _missing((), self.denominator).ball(point)
+
+
+def total(ratios: Iterable[Ratio]) -> Ratio:
+    """Add up, those with one denominator at once."""
+    found: dict[Denominator, list[Sum]] = {}
+    for each in ratios:
+        found.setdefault(each.denominator, []).append(each.numerator)
+    sums = [Ratio(_whole(own), below) for below, own in found.items()]
+    return reduce(Ratio.__add__, sums, Ratio(Sum(())))
+
+
+def _whole(sums: Sequence[Sum]) -> Sum:
+    return sums[0] if len(sums) == 1 else Sum.of(term for each in sums for term in each.terms)
 
 
 def _ordered(factors: Mapping[Sum, int]) -> Denominator:

@@ -20,7 +20,7 @@ from dipapprox.kernel.adjacency import Input, Number, Value, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.forms import Form, Stored, copied
+from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loading import named
@@ -89,7 +89,7 @@ class Run(Walk[State]):
             for cells, part in parts:
                 scalar = self._without(part, frozenset()).scalar
                 if scalar != self.graph.zero:
-                    found.setdefault((*end.finite, *cells), []).append(scalar)
+                    found.setdefault(end.finite + cells, []).append(scalar)
         return found
 
     def ends(self, input: Input) -> list[Ended]:
@@ -102,11 +102,14 @@ class Run(Walk[State]):
         return self._ended
 
     def _end(self, state: State) -> None:
-        output = tuple(map(state.store.get, self._domains))
+        try:
+            output = tuple(map(state.store.__getitem__, self._domains))
+        except KeyError as name:
+            raise NotProved(f"output {name} ends without a value") from None
         reals = [state.store.get(name) for name in self.machine.reals]
         numbers = tuple([x for x in reals if x is not None and not isinstance(x, str)])
-        if None in output or len(numbers) < len(reals):
-            raise NotProved("an output ends without a value, or a real one without a number")
+        if len(numbers) < len(reals):
+            raise NotProved("a real output ends without a number")
         used = [atom for x in numbers if isinstance(x, Form) for atom, _ in x.terms]
         measure = self._without(state.measure, frozenset(used))
         # Output cells hold values of their domains.
@@ -117,6 +120,9 @@ class Run(Walk[State]):
         if domain is not None and (isinstance(value, Form) or value not in domain):
             raise NotProved(f"'{name}' gets a value that is not in its domain")
         state.store[name] = value
+        state.forms.pop(name, None)
+        if isinstance(value, Form):
+            state.forms[name] = value
 
     def _sample(self, state: State, noise: Noise, mean: Number | Form, where: Where) -> Form:
         if isinstance(mean, Form):
@@ -134,13 +140,14 @@ class Run(Walk[State]):
             self._assume(state.measure, form, each) for each in (relation, NEGATED[relation])
         )
         # One of them takes the store, the others a copy.
-        found = [State(copied(state.store), m) for m in [*holds, *fails][1:]]
-        found[:0] = [State(state.store, m) for m in [*holds, *fails][:1]]
+        found = [state.part(m) for m in [*holds, *fails][1:]]
+        for state.measure in [*holds, *fails][:1]:
+            found.insert(0, state)
         return found[: len(holds)], found[len(holds) :]
 
     def _weighted(self, state: State, weight: Ratio) -> State:
         scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
-        return State(copied(state.store), Measure(scalar, state.measure.components))
+        return state.part(Measure(scalar, state.measure.components))
 
     def _loop(self, condition: Tree, body: Block, states: list[State]) -> list[State]:
         def turn(head: State) -> tuple[Iterable[Head[State]], list[tuple[State | Ended, Node]]]:
@@ -163,16 +170,15 @@ class Run(Walk[State]):
 
     def _head(self, state: State) -> Head[State]:
         measure = self._without(state.measure, frozenset(held(state)))
-        key, renamed = canonical(State(state.store, measure))
+        key, renamed = canonical(replace(state, measure=measure))
         components = renamed.measure.components
         functions = tuple([component.functions for component in components])
-        whole = State(renamed.store, Measure(self.graph.one, components))
+        whole = replace(renamed, measure=Measure(self.graph.one, components))
         return (key, functions), whole, measure.scalar
 
     def _forget(self, state: State, names: Sequence[str]) -> None:
-        is_random = any(isinstance(state.store.get(name), Form) for name in names)
         super()._forget(state, names)
-        if is_random:
+        if [name for name in names if state.forms.pop(name, None)]:
             state.measure = self._without(state.measure, frozenset(held(state)))
 
     def _joined(self, states: list[State]) -> list[State]:
@@ -187,7 +193,7 @@ class Run(Walk[State]):
             for number, other in enumerate(alike):
                 together = self._sum(other.measure, renamed.measure)
                 if together is not None:
-                    alike[number] = State(other.store, together)
+                    alike[number] = replace(other, measure=together)
                     break
             else:
                 alike.append(renamed)
@@ -232,18 +238,22 @@ def outcomes(
     parting = tuple(ascending(each) for each in as_list(cuts, "cuts"))
     graph = Graph()
     run = Run(machine, signs, graph)
-    found: dict[Input, dict[Output, list[Node]]] = {}
+    # Outputs may be long, and have numbers.
+    numbers: dict[Output, int] = {}
+    found: dict[Input, dict[int, Scalars]] = {}
     for input in inputs:
         spend(100)
         if input in found:
             raise BadProof("an input twice")
-        found[input] = run.outcomes(input, parting)
-    outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
-    if len(outputs) * len(found) > MOST_ENTRIES:
+        ended = run.outcomes(input, parting)
+        found[input] = {
+            numbers.setdefault(output, len(numbers)): tuple(own) for output, own in ended.items()
+        }
+    if len(numbers) * len(found) > MOST_ENTRIES:
         raise Refused(f"more than {MOST_ENTRIES} probabilities")
     places: dict[Scalars, int] = {}
     rows = {
-        input: [places.setdefault(tuple(own.get(each, ())), len(places)) for each in outputs]
+        input: [places.setdefault(own.get(k, ()), len(places)) for k in range(len(numbers))]
         for input, own in found.items()
     }
-    return graph, outputs, list(places), rows
+    return graph, tuple(numbers), list(places), rows

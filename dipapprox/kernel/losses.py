@@ -20,7 +20,8 @@ Source: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -63,27 +64,28 @@ class Losses:
         """
         if (self.step, self.places, self.above) != (other.step, other.places, other.above):
             raise BadProof("losses on two grids, or on two sides")
-        size = len(self.masses) + len(other.masses)
-        spend(10 + size * (8 + self.places // 2))
+        spend(10 + (len(self.masses) + len(other.masses)) * (8 + self.places // 2))
         finite, others = sum(self.masses), sum(other.masses)
         total = others + other.infinite
         infinite = self.infinite * total + finite * other.infinite
-        product = fmpz_poly(list(self.masses)) * fmpz_poly(list(other.masses))
         up = (1 << self.places) - 1 if self.above else 0
-        masses = [int(mass) + up >> self.places for mass in product.coeffs()]
+        product = _convolved(self.masses, other.masses)
+        masses = [(k, mass + up >> self.places) for k, mass in product]
         infinite = infinite + up >> self.places
         low, high, lost, gone = 0, len(masses), 0, 0
-        while low < high - 1 and lost + masses[low] <= cut[0]:
-            lost += masses[low]
+        while low < high - 1 and lost + masses[low][1] <= cut[0]:
+            lost += masses[low][1]
             low += 1
-        while low < high - 1 and gone + masses[high - 1] <= cut[1]:
+        while low < high - 1 and gone + masses[high - 1][1] <= cut[1]:
             high -= 1
-            gone += masses[high]
-        kept = masses[low:high]
+            gone += masses[high][1]
+        masses = masses[low:high] or [(0, 0)]
+        found, first = dict(masses), masses[0][0]
+        kept = [found.get(k, 0) for k in range(first, masses[-1][0] + 1)]
         if self.above:
             infinite += gone
-            kept[:1] = [mass + lost for mass in kept[:1]]
-        start, offset = self.start + other.start + low, self.offset + other.offset
+            kept[0] += lost
+        start, offset = self.start + other.start + first, self.offset + other.offset
         return Losses(self.step, offset, start, tuple(kept), infinite, self.places, self.above)
 
     def delta(self, eps_prv: Fraction) -> Fraction:
@@ -101,6 +103,19 @@ class Losses:
             whole = (upper_at if self.above else lower_at)(found, 0)
             # H is at most 1.
             return min(Fraction(whole, 1 << self.places), Fraction(1))
+
+
+def _convolved(ours: Sequence[int], theirs: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """Yield the masses of a convolution that are not 0, each with its place, ascending."""
+    few, others = ([(k, m) for k, m in enumerate(masses) if m] for masses in (ours, theirs))
+    if len(few) * len(others) > len(ours) + len(theirs):
+        product = fmpz_poly(list(ours)) * fmpz_poly(list(theirs))
+        return ((k, int(mass)) for k, mass in enumerate(product.coeffs()) if mass)
+    found = Counter[int]()
+    for k, mass in few:
+        for place, times in others:
+            found[k + place] += mass * times
+    return sorted(found.items())
 
 
 class Grid:

@@ -100,7 +100,7 @@ class Panels(Space):
         spend(4 * n * len(self._panels) ** 2)
         unit, width = to_ball(1 / scale), 2 * max(half for _, half in self._panels)
         factorials = [arb(factorial(m)) for m in range(n)]
-        held: dict[Fraction, tuple[arb_poly, arb]] = {}
+        held: dict[tuple[int, int], tuple[arb_poly, arb]] = {}
         sources = []
         for (centre, half), cell in zip(self._panels, f.cells, strict=True):
             b, size = to_ball(-half / width), to_ball(half)
@@ -111,8 +111,9 @@ class Panels(Space):
         for centre, half in self._panels:
             sums, wrong, a = arb_poly(), ZERO, to_ball(half / width)
             for other, source, mass in sources:
-                if (gap := centre - other) not in held:
-                    z = to_ball(gap / scale)
+                # Quotients of integers are found faster than fractions.
+                if (gap := (centre - other).as_integer_ratio()) not in held:
+                    z = to_ball(Fraction(*gap) / scale)
                     balls = (family.density(z, to_ball(width / scale), 0, n) * unit).coeffs()
                     fixed = [c.mid() * k for c, k in zip(balls, factorials, strict=False)]
                     held[gap] = arb_poly(fixed), sum((c.rad() for c in balls), ZERO)

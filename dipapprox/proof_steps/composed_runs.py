@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil
 
 from dipapprox.composition import mechanisms as catalogue
 from dipapprox.composition.mechanisms import Mechanism
@@ -34,10 +34,10 @@ class ComposedProgram:
         pipeline: Pipeline,
         number: int,
         run: PipelineRun,
-        total: int,
         adjacency: catalogue.Adjacency,
         options: Options,
         worst: Worst | None,
+        bits: int,
     ) -> None:
         what = run.what
         assert isinstance(what, ProgramAt)
@@ -45,14 +45,13 @@ class ComposedProgram:
             raise NoCertificate("programs with real inputs or outputs have no losses in the kernel")
         self._of: dict[str, Json] = {"of": {"run": number}}
         self._concluded: dict[str, Judgement] = {}
-        self._bits = 80 + total.bit_length()
         if worst is None:
             worst = worst_of_program(what.program, what.eps, adjacency, run.times, options)
         self.attained = worst.pair
         self._run: dict[str, Json] = {
             "eps": number_json(what.eps),
             "inputs": None,
-            "bits": self._bits,
+            "bits": bits,
             "cuts": [],
         }
         machine = pipeline.runs[number][0].what
@@ -73,8 +72,8 @@ class ComposedProgram:
         self._deltas: dict[Fraction, Fraction] = {}
         for loss in sorted(losses):
             options.limits.check()
-            factor = growth_bound(loss, places, above=False)
-            largest = max(sum(max(p - floor(factor * q), 0) for p, q in row) for row in rows)
+            factor, below = growth_bound(loss, places, above=False).as_integer_ratio()
+            largest = max(sum([max(p - factor * q // below, 0) for p, q in row]) for row in rows)
             self._deltas[loss] = Fraction(largest, 1 << places)
 
     def deltas(self) -> dict[Fraction, Fraction]:
@@ -90,6 +89,12 @@ class ComposedProgram:
     def distributions(self, steps: ComposedSteps) -> int:
         """Write the step that runs the program."""
         return steps.add("distributions", [], {**self._of, **self._run}, self._concluded)
+
+    def attaining(self, steps: ComposedSteps) -> int:
+        """Write the step that runs it for the pair from below alone."""
+        inputs: dict[str, Json] = {"inputs": [input_json(each) for each in self.attained]}
+        fields = {**self._of, **self._run, **inputs}
+        return steps.add("distributions", [], fields, self._concluded)
 
     def points(self, steps: ComposedSteps) -> list[int]:
         """Write the steps that bound delta."""

@@ -35,6 +35,9 @@ from dipapprox.proof_steps.machines import Json, input_json, number_json
 _FEW = 1 << 11
 """Knots for statements about divergences, whose bounds cost more: all as far apart."""
 
+_MOST_BITS = 80
+"""Of probabilities of a program that is run once; 16 more than a gap has are enough."""
+
 _MOST_PLACES = 1900
 _POINT_BITS = 40
 _ORDERS = 48
@@ -96,6 +99,7 @@ class PipelineProofs:
         runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
         self._programs: dict[int, ComposedProgram] = {}
+        self._bits = 0
         self._finest: Callable[[Fraction], Fraction] | None = None
         self.finest_step: float | None = None
         try:
@@ -110,10 +114,13 @@ class PipelineProofs:
             NoCertificate: If something has no steps.
             LimitReached: If a limit is reached.
         """
+        gap = goal.gap if goal.gap > 0 else goal.delta / 1000
+        if not self._bits:  # goals that follow are not finer
+            few = ceil(16 - log2(float(gap))) if goal.delta else _MOST_BITS
+            self._bits = min(few, _MOST_BITS) + self._total.bit_length()
         if not goal.delta:
             yield self._pure(goal)
             return
-        gap = goal.gap if goal.gap > 0 else goal.delta / 1000
         first = goal.step or 1 / (16 * self._total**0.5)
         steps_of = {finer: _short(first / finer) for finer in _FINER}
         waiting = [k for k in _FINER if k == 1 or steps_of[k] * _MOST_GRID >= 1]
@@ -213,7 +220,7 @@ class PipelineProofs:
             return steps.add("losses", [], fields)
         first, second = program.attained
         fields |= {"input": input_json(first), "adjacent": input_json(second)}
-        return steps.add("losses", [program.distributions(steps)], fields)
+        return steps.add("losses", [program.attaining(steps)], fields)
 
     # --- δ = 0 -----------------------------------------------------------------------------------
 
@@ -288,7 +295,7 @@ class PipelineProofs:
         if isinstance(run.what, ProgramAt) and number not in self._programs:
             worst = self._worst.get((run.what, run.times))
             self._programs[number] = ComposedProgram(
-                self._read, number, run, self._total, self._adjacency, self._options, worst
+                self._read, number, run, self._adjacency, self._options, worst, self._bits
             )
         return self._programs.get(number)
 
