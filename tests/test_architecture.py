@@ -256,3 +256,25 @@ def test_no_two_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault((world, node.name), []).append(place)
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+_WORD = re.compile(r"^\| ([a-z ]+) \| ([^|]+) \| (?:`([\w.]+)`)? ?\|$", re.MULTILINE)
+
+
+def test_every_word_of_the_glossary_has_one_sense() -> None:
+    page = (PACKAGE.parent / "docs" / "contributing.md").read_text(encoding="utf-8")
+    rows = _WORD.findall(page.partition("## Words")[2].partition("\n## ")[0])
+    words = [word for word, _, _ in rows]
+    assert 55 <= len(words) <= 70
+    assert words == sorted(set(words))
+    homes: dict[str, set[str]] = {}
+    for name, path in MODULES.items():
+        module = name.removeprefix("dipapprox.")
+        if not module.replace(".", "/").startswith(("kernel", "schemas", "language/ast")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef):
+                    homes.setdefault(node.name, set()).add(f"{module}.{node.name}")
+    for word, _, home in rows:
+        named = homes.get("".join(part.capitalize() for part in word.split()), set())
+        assert named <= {home}, f"{word}: another class is called so: {named}"
+        assert not home or home in homes.get(home.rpartition(".")[2], ()), f"{word}: no {home}"
