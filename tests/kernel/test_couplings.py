@@ -155,6 +155,8 @@ def test_cells_keep_no_samples() -> None:
         coupled(small([drawn(), ["set", N, REPLY]]), followed=EXACTLY)
     with pytest.raises(NotProved, match="leaves nothing"):
         coupled(small([drawn(), ["forget", ["n"]]]))
+    with pytest.raises(NotProved, match="leaves nothing"):
+        coupled(small([["set", REPLY, 1], ["forget", ["n"]]]), followed=EXACTLY)
     held = {"held": ["n"], "changes": [[[], [None] * 4]], "pairs": []}
     with pytest.raises(Refuted, match="no integer"):
         coupled(small([drawn(), ["set", N, REPLY]]), **held)
@@ -175,6 +177,15 @@ def test_exactly_followed_calls_show_values_of_their_domains() -> None:
         coupled(small([drawn(), EMPTY]), followed=EXACTLY)
     with pytest.raises(NotProved, match="none of its values"):
         coupled(small([drawn("DLap"), EMPTY], [0, 1]), followed=EXACTLY)
+
+
+def test_what_is_held_is_neither_read_nor_assigned_exactly() -> None:
+    held = {"held": ["n"], "changes": [[[], [None] * 4]], "pairs": [], "followed": EXACTLY}
+    shown = [["set", REPLY, 1]]
+    with pytest.raises(NotProved, match="has no value"):
+        coupled(small([*shown, EMPTY]), **held)
+    with pytest.raises(NotProved, match="holds nothing"):
+        coupled(small([*shown, ["if", ["=", N, 0], [["exit"]], []]]), **held)
 
 
 def test_loops_end_by_chance() -> None:
