@@ -74,3 +74,24 @@ def test_functions_are_changed_by_what_has_an_inverse_alone() -> None:
             graph.moved(function, slope, offset)
     half = graph.rational(Fraction(1, 2))
     assert graph.moved(half, Fraction(2), ONE) == half
+
+
+def test_numbers_stay_where_functions_move() -> None:
+    """A weight that is an integral is not that of the moved function."""
+    graph = Graph()
+    f, g = graph.density(law("Lap")), graph.density(law("LapPlus", 1))
+    square, third = graph.total(graph.times(f, f)), graph.rational(Fraction(1, 3))
+    assert graph.moved(square, Fraction(2), ONE) == square
+    mixed = graph.mix([(square, f), (third, g), (graph.one, graph.times(f, g))])
+    moved = graph.moved(mixed, Fraction(-2), ONE)
+    found = exact_values(graph, [mixed, moved, f, g], Signs.at(ONE))
+    for k in range(-6, 7):
+        t = Fraction(k, 3) + Fraction(1, 97)
+        one, other = (value(found[each], 1 - 2 * t) for each in (f, g))
+        # The integral of f^2 is 1/4.
+        expected = one / 4 + other / 3 + one * other
+        assert abs(value(found[moved], t) - expected) < 1e-12
+    assert graph.mix([(graph.one, f)]) == f
+    twice = exact_values(graph, [graph.mix([(third, f), (square, f)])], Signs.at(ONE))
+    (pieces,) = twice.values()
+    assert abs(value(pieces, ONE) - 7 / 24 * exp(-1)) < 1e-12
