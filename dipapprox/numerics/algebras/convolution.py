@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.legendre import Rule
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF
 from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
-from dipapprox.numerics.algebras.kernels import Kernel, bounds_of, cut, support
+from dipapprox.numerics.algebras.kernels import ConvolutionKernel, bounds_of, cut, support
 from dipapprox.numerics.algebras.sampled import Sampled
 
 Array = NDArray[np.float64]
@@ -63,7 +63,11 @@ _TINY = 2.0**-930
 
 
 def convolve(
-    function: Sampled, kernel: Kernel, rule: Rule, width: Fraction, check: Callable[[], None]
+    function: Sampled,
+    kernel: ConvolutionKernel,
+    rule: Rule,
+    width: Fraction,
+    check: Callable[[], None],
 ) -> Sampled:
     """Return h on the panels on which f is.
 
@@ -141,7 +145,7 @@ def convolve(
 
 
 def _values(
-    f: Array, kernel: Kernel, used: slice, matrices: Bilinear, check: Callable[[], None]
+    f: Array, kernel: ConvolutionKernel, used: slice, matrices: Bilinear, check: Callable[[], None]
 ) -> tuple[Array, Array]:
     """Add up the summands of (1), over w, by panel of h.
 

@@ -93,7 +93,7 @@ class Float64Algebra:
         self.half = np.array([width / (2 * grid.unit) for width in widths])
         self._laws: dict[Distribution, RestrictedLaw] = {}
         self._leaves: dict[tuple[int, Distribution], Sampled] = {}
-        self._kernels: dict[Distribution, kernels.Kernel] = {}
+        self._kernels: dict[Distribution, kernels.ConvolutionKernel] = {}
 
     @property
     def together(self) -> int:

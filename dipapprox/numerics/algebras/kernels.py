@@ -28,7 +28,7 @@ _NEGLIGIBLE = 2.0**-100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kernel:
+class ConvolutionKernel:
     """What a function is convolved with, prepared for the differences d = start, start + 1, …
 
     Attributes:
@@ -61,7 +61,7 @@ class Kernel:
     beyond: Array
 
 
-def function_kernel(function: Sampled, start: int, rule: Rule) -> Kernel:
+def function_kernel(function: Sampled, start: int, rule: Rule) -> ConvolutionKernel:
     """Prepare a function without batch axes whose first panel is [start w, (start + 1) w]."""
     first, last = support(function, rule)
     inner = cut(function, first, last)
@@ -70,7 +70,7 @@ def function_kernel(function: Sampled, start: int, rule: Rule) -> Kernel:
     pairs = _pairs(inner.layers[: len(rule.nodes)])
     size = pairs.shape[1]
     sup = _max_of_neighbours(sup)
-    return Kernel(
+    return ConvolutionKernel(
         start + first,
         np.zeros((0, 0, size)),
         np.zeros(size),
@@ -96,7 +96,7 @@ def require_reach(law: Distribution, width: Fraction, reach: int) -> None:
         raise ValueError("a law is too far from the panels")
 
 
-def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> Kernel:
+def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> ConvolutionKernel:
     """Prepare the density of a law for differences of up to `reach` panels.
 
     Raises:
@@ -131,7 +131,7 @@ def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> Ke
     first, last = (int(kept[0]), int(kept[-1]) + 1) if len(kept) else (0, 0)
     used = slice(first, last)
     outside = np.concatenate([real[:, :first], real[:, last:]], axis=1)
-    return Kernel(
+    return ConvolutionKernel(
         first - reach,
         table[..., used],
         (masses.max(axis=0) * relative)[used],
