@@ -247,7 +247,7 @@ class RealFamily(Family):
     def beyond(
         self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
     ) -> tuple[Array, Array]:
-        """Return majorants on ellipses, `real` and `local`, as `kernels.ConvolutionKernel` has them."""
+        """Return majorants on ellipses, `real` and `local`, as a `ConvolutionKernel` has them."""
 
 
 class IntegerFamily(Family):
