@@ -153,8 +153,12 @@ class _Prover:
     def _deltas(self, found: Enclosure, eps_prv: Fraction) -> Enclosure:
         """Prove that the least delta is above the lower end, and at most the upper one."""
         lower, upper = found.lower, found.upper
-        width = max(found.width, upper / 10**6)
+        width = max(found.width, upper / (10**12 if self._found.pipeline.times == 1 else 10**6))
         for kept, end in ((False, lower), (True, upper)):
+            if not end and (
+                not kept or self._confirmed(ComposedGoal(kept, eps_prv, end, end, None))
+            ):
+                continue
             for share in _WIDER:
                 place = _outward(end, share * width, kept)
                 if not 0 < place < 1:

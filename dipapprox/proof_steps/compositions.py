@@ -39,6 +39,9 @@ _MOST_BITS = 80
 """Of probabilities of a program that is run once; 16 more than a gap has are enough."""
 
 _MOST_PLACES = 1900
+_MEETING_BITS = 120
+"""Kept of the losses that a line is used between."""
+
 _POINT_BITS = 40
 _ORDERS = 48
 _SEARCH_BITS = 200
@@ -121,6 +124,8 @@ class PipelineProofs:
         if not goal.delta:
             yield self._pure(goal)
             return
+        if self._total == 1 and self._program(0) is None:
+            yield from self._once(goal, gap)
         first = goal.step or 1 / (16 * self._total**0.5)
         steps_of = {finer: _short(first / finer) for finer in _FINER}
         waiting = [k for k in _FINER if k == 1 or steps_of[k] * _MOST_GRID >= 1]
@@ -149,6 +154,47 @@ class PipelineProofs:
             shown.append((finer, self._finest(goal.eps_prv)))
             if len(shown) > 1:
                 waiting = _promising(goal, shown[-2], shown[-1], waiting)
+
+    def _once(self, goal: ComposedGoal, gap: Fraction) -> Iterator[ComposedProof]:
+        """Yield a proof about one run of a mechanism, whose H is needed at one loss alone.
+
+        From above that is the only knot. From below the line that is asked there is the lesser one
+        between where it meets that of everything and that of what has infinite losses: two knots.
+        """
+        places = min(max(64, ceil(40 - log2(float(gap)))), _MOST_PLACES)
+        steps, ends = ComposedSteps(self._read), []
+        for added in self._directions(goal):
+            size, lean = goal.eps_prv or Fraction(1), Fraction(0)
+            grid = _Grid(size, goal.eps_prv - size, places, [[1, 1, 1]])
+            if not goal.kept:
+                known = self._meetings(goal.eps_prv, added, places)
+                if known is None:
+                    continue
+                low, high = known
+                grid = _Grid(high - low, low, places, [[0, 1, 1]])
+                lean = (goal.eps_prv - low) / (high - low)
+            ends.append(self._one(steps, goal.kept, 0, added, grid, lean))
+        proof = steps.concluded(goal, ends)
+        if proof is not None:
+            yield ComposedProof(self.json, goal.claim, proof, places, goal.kept)
+
+    def _meetings(
+        self, eps_prv: Fraction, added: bool, places: int
+    ) -> tuple[Fraction, Fraction] | None:
+        """The losses, about, between which the line that is best at one is the lesser one."""
+        unit = 1 << _MEETING_BITS
+        with precision(places + _SEARCH_BITS):
+            pair = self._pair(0, added)
+            try:
+                first, second = pair.line(eps_prv)
+            except NotProved:
+                return None
+            more = first - pair.infinite
+            if not (second > 0 and more > 0 and first < 1 and second < 1):
+                return None
+            low = Fraction(upper_at(((1 - first) / (1 - second)).log(), _MEETING_BITS) + 1, unit)
+            high = Fraction(upper_at((more / second).log(), _MEETING_BITS) - 2, unit)
+        return (low, high) if low <= eps_prv < high else None
 
     def least(self, goal: ComposedGoal) -> Fraction | None:
         """Return an eps_prv that a goal's finest grid shows to be enough, or not, for its delta.
@@ -201,8 +247,16 @@ class PipelineProofs:
             whole = own if whole is None else steps.product(whole, own, cut)
         return whole
 
-    def _one(self, steps: ComposedSteps, kept: bool, number: int, added: bool, grid: _Grid) -> int:
-        """Write the step of one run."""
+    def _one(
+        self,
+        steps: ComposedSteps,
+        kept: bool,
+        number: int,
+        added: bool,
+        grid: _Grid,
+        lean: Fraction | None = None,
+    ) -> int:
+        """Write the step of one run; from below sets are looked at so far between knots."""
         run = self._runs[number]
         sample: Json = None if run.rate is None else [number_json(run.rate), added]
         fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid.fields}
@@ -215,7 +269,7 @@ class PipelineProofs:
             return steps.add("losses", known, fields)
         # Outcomes of much mass are rounded down, each alike.
         smooth = isinstance(run.what, catalogue.Gaussian | catalogue.DiscreteGaussian)
-        fields["lean"] = "1/2" if smooth else 1
+        fields["lean"] = ("1/2" if smooth else 1) if lean is None else number_json(lean)
         if program is None:
             return steps.add("losses", [], fields)
         first, second = program.attained

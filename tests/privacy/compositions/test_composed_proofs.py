@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,27 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Json:
     composed = dipapprox.compose(spec, options=Options(proved=True))
     certificate = composed.certify(composed.verify("1/4", "27/1000"))
     return json.loads(certificate.to_json())
+
+
+@pytest.mark.parametrize(
+    ("run", "eps_prv", "true"),
+    [
+        ({"mechanism": "laplace", "scale": 1}, "1/2", 1 - exp(-1 / 4)),
+        ({"mechanism": "laplace", "scale": 1}, "2", 0.0),
+        ({"mechanism": "gaussian", "sigma": 1}, "3", 0.001537185369442),
+        ({"mechanism": "laplace", "scale": 1, "subsample": "1/3"}, "1/5", 0.0725166650672503),
+    ],
+)
+def test_proofs_of_one_run_have_the_digits_of_the_answer(
+    run: dict[str, Any], eps_prv: str, true: float
+) -> None:
+    """Closed forms; of a sample r H((α - 1 + r) / r)."""
+    composed = dipapprox.compose([run], options=Options(proved=True))
+    answer = composed.delta(eps_prv)
+    assert answer.proofs and answer.reason is None
+    found = answer.delta_enclosure
+    assert found is not None and found.width <= found.upper / 10**8
+    assert float(found.upper) == pytest.approx(true, rel=1e-8)
 
 
 @pytest.fixture
