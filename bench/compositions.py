@@ -99,7 +99,7 @@ def measure_runs(case: RunsCase, patience: Patience) -> RunsMeasured:
     pipeline = case.pipeline
     found = Composed(pipeline).epsilon(case.delta, case.width)
     least, grid = found.eps_prv_enclosure, found.grid
-    interval = "" if least is None else least.text()
+    interval = "" if least is None else str(least)
 
     def here(cap: float) -> None:
         options = Options(limits=Limits(seconds=cap))

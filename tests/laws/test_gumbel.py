@@ -11,6 +11,7 @@ import pytest
 from flint import acb, arb
 
 import dipapprox
+from dipapprox import Answer
 from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.laws.families import GUMBEL, REFLECTED_GUMBEL
@@ -197,8 +198,8 @@ def test_budgets_refuse_it() -> None:
     assert "Gumbel noise" in found["reason"] and "no finite price" in found["reason"]
 
 
-def test_the_kernel_has_no_rule_and_says_so() -> None:
+def test_the_kernel_proves_verdicts() -> None:
     options = dipapprox.Options(proved=True)
-    found = dipapprox.verify(dipapprox.parse(NOISY_MAX), eps=1, delta=0, options=options).to_dict()
-    assert found["verdict"] == "Unknown"
-    assert "a family is none of" in found["reason"]
+    found = dipapprox.verify(dipapprox.parse(NOISY_MAX), eps=1, delta=0, options=options)
+    assert found.answer is Answer.DP
+    assert found.replayed is not None
