@@ -361,6 +361,7 @@ WRONG = {
     "return where(q == 1, 'low', 'high') == 'low'": "'low' is no value of an input or output",
     "return choose({'q': 1, 'p': 0}) == 'q'": "'q' is no value of an input or output",
     "return q == eps": "eps is not known",
+    "return q + math.ceil(math.log2(3))": "ceil(log2(n)) is (n - 1).bit_length()",
     "return 0 if q != (1 + 0j) else 1": "complex is nothing to compute with",
     "return 1 if laplace(q, 1) in {1, 2} else 0": "has no value to compute with",
     "return 1 if str([q]) == '[1]' else 0": "these are not compared",
