@@ -92,6 +92,14 @@ def test_numbers_stay_where_functions_move() -> None:
         expected = one / 4 + other / 3 + one * other
         assert abs(value(found[moved], t) - expected) < 1e-12
     assert graph.mix([(graph.one, f)]) == f
+    both = graph.mix([(graph.one, f), (third, g)])
+    (pieces,) = exact_values(graph, [both], Signs.at(ONE)).values()
+    assert abs(value(pieces, Fraction(2)) - (exp(-2) / 2 + exp(-1) / 3)) < 1e-12
+    # A product with 1, from either side, is the other factor; one with 0 is 0; likewise sums.
+    for number, times, plus in ((graph.one, square, None), (graph.zero, graph.zero, square)):
+        for one, other in ((number, square), (square, number)):
+            assert graph.times(one, other) == times
+            assert plus is None or graph.plus(one, other) == plus
     twice = exact_values(graph, [graph.mix([(third, f), (square, f)])], Signs.at(ONE))
     (pieces,) = twice.values()
     assert abs(value(pieces, ONE) - 7 / 24 * exp(-1)) < 1e-12
