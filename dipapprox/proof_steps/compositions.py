@@ -36,7 +36,7 @@ _FEW = 1 << 11
 """Knots for statements about divergences, whose bounds cost more: all as far apart."""
 
 _MOST_BITS = 80
-"""Of probabilities of a program that is run once; 16 more than a gap has are enough."""
+"""Of probabilities of a program that is run once; 13 more than a gap has are enough."""
 
 _MOST_PLACES = 1900
 _MEETING_BITS = 120
@@ -119,7 +119,7 @@ class PipelineProofs:
         """
         gap = goal.gap if goal.gap > 0 else goal.delta / 1000
         if not self._bits:  # goals that follow are not finer
-            few = ceil(16 - log2(float(gap))) if goal.delta else _MOST_BITS
+            few = ceil(13 - log2(float(gap))) if goal.delta else _MOST_BITS
             self._bits = min(few, _MOST_BITS) + self._total.bit_length()
         if not goal.delta:
             yield self._pure(goal)
