@@ -65,6 +65,7 @@ def test_functions_are_changed_by_what_has_an_inverse_alone() -> None:
     real, whole = graph.density(law("Lap")), graph.density(law("DLap"))
     for function, slope, offset in (
         (real, Fraction(0), ONE),
+        (real, Fraction(0), Fraction(0)),
         (whole, Fraction(2), Fraction(0)),
         (whole, Fraction(1, 2), Fraction(0)),
         (whole, ONE, Fraction(1, 2)),
@@ -103,3 +104,14 @@ def test_numbers_stay_where_functions_move() -> None:
     twice = exact_values(graph, [graph.mix([(third, f), (square, f)])], Signs.at(ONE))
     (pieces,) = twice.values()
     assert abs(value(pieces, ONE) - 7 / 24 * exp(-1)) < 1e-12
+
+
+def test_multiples_of_integers_are_not_added() -> None:
+    """They leave gaps; of real numbers any multiples may be."""
+    graph = Graph()
+    real, whole = (
+        [graph.density(law(family, mean)) for mean in (0, 1)] for family in ("Lap", "DLap")
+    )
+    for p, q in ((1, 1), (1, -1), (-1, -1), (2, 1), (1, -3), (2, 2), (-2, 2)):
+        assert graph.combined(real[0], p, real[1], q) is not None
+        assert (graph.combined(whole[0], p, whole[1], q) is None) == ({abs(p), abs(q)} != {1})
