@@ -89,6 +89,7 @@ def many_runs() -> tuple[RunsCase, ...]:
         RunsCase(1000, Fraction(40), one, delta, Fraction(1, 1000), 1.0, slower=5.0),
         RunsCase(1000, one, sample, delta, Fraction(1, 10**4), 3.0, slower=5.0),
         RunsCase(1000, one, sample, delta, Fraction(1, 10**6), 30.0),
+        RunsCase(10**5, one, Fraction(1, 10**4), Fraction(1, 10**6), Fraction(1, 1000), 5.0),
         RunsCase(10**6, Fraction(2000), one, delta, Fraction(1, 100), 10.0),
         RunsCase(100, None, one, Fraction(1, 10**6), Fraction(1, 100), 2.0),
     )
