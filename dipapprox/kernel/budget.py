@@ -37,10 +37,12 @@ def asking(ask: Callable[[], None], most: int = _ENDLESS) -> Iterator[None]:
 
 
 @contextmanager
-def budget(most: int = MOST_WORK) -> Iterator[None]:
-    """Let the block spend as much as a step may, and ask whom the block around it asks."""
+def budget(most: int | None = None) -> Iterator[None]:
+    """Let the block spend as much as a step may, or so much; ask whom the block around it asks."""
     around = _account.get()
-    with asking((lambda: None) if around is None else around[1], most):
+    with asking(
+        (lambda: None) if around is None else around[1], MOST_WORK if most is None else most
+    ):
         yield
 
 
