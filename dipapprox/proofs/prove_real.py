@@ -94,7 +94,7 @@ UNLIKE = "an output's probabilities at adjacent inputs differ by a factor howeve
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
 
-def prove_real(program: Program, limits: Limits) -> Proof:
+def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Proof:
     """Bound the least budget D for which a program is (D·eps, 0)-DP for every eps and all inputs.
 
     Inputs are real numbers, or integers if there is integer noise, and adjacency is taken of these;
@@ -104,6 +104,8 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     Args:
         program: A closed core program.
         limits: Budget of time, memory and states; where it ends, the answer is Unknown.
+        serving: Whether a budget that serves is all that is wanted: then nothing is looked for
+            below it.
 
     Returns:
         DP with the least budget or bounds of it; Not_DP if no budget serves every eps; else Unknown
@@ -144,20 +146,23 @@ def prove_real(program: Program, limits: Limits) -> Proof:
         return replace(known, answer=Answer.DP, upper=Fraction(0))
     ended = ""
     bounded = are_bounded(program)
+    with_rays = not (bounded or serving)
     losses: Losses
     try:
         with limited(limits):
             for run in runs:
-                run.prove(with_rays=not bounded)
+                run.prove(with_rays=with_rays)
             losses = joint_losses(runs, changes)
     except LimitReached as reached:
         ended = reached.reason
         losses = max(single_losses(runs), key=dearness, default=())
     known = replace(known, parts=tuple(run.proof for run in runs))
-    if bounded:
+    if bounded and not serving:
         with EarlyEnd(), limited(limits):
             known = _with_places(known, states, limits)
-    found = _concluded(known, runs, () if bounded else losses, ended)
+    found = _concluded(known, runs, losses if with_rays else (), ended)
+    if serving:
+        return found
     if found.answer is not Answer.NOT_DP and found.lower != found.upper and not ended:
         found = _with_more_lost(found, runs, states, limits)
     told = None if bounded else next((cell for run in runs if (cell := run.telling)), None)

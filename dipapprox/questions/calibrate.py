@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration import calibrate
@@ -20,7 +21,9 @@ from dipapprox.questions.verify import PAIRS_HELP
 
 if TYPE_CHECKING:
     from dipapprox.proof_steps import ends as proving
+    from dipapprox.proofs import budget_verdict
 else:
+    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     proving = Deferred("dipapprox.proof_steps.ends")
 
 
@@ -46,8 +49,11 @@ class Calibrate(Question):
     ) -> Calibration:
         """Calibrate the program; see `Question.answer`."""
         selection = self.pairs.select(program)
+        budget = None
+        if not self.delta and has_real_inputs(program) and not options.proved:
+            budget = budget_verdict.serving_budget(program, selection, options.limits)
         found = calibrate(
-            program, self.eps_prv, self.delta, selection, options, self.width, progress
+            program, self.eps_prv, self.delta, selection, options, self.width, progress, budget
         )
         if options.proved:
             return proving.proved_calibration(program, found, selection, options.limits)

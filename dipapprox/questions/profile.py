@@ -11,6 +11,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError, shorten
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
@@ -33,7 +34,9 @@ from dipapprox.questions.verify import PAIRS_HELP
 
 if TYPE_CHECKING:
     from dipapprox.proof_steps import ends as proving
+    from dipapprox.proofs import budget_verdict
 else:
+    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     proving = Deferred("dipapprox.proof_steps.ends")
 
 _ONE_OF = "question (one of these; default: --eps-prv EPS)"
@@ -174,7 +177,11 @@ class Profile(Question):
             )
         if program.rounding is not None:
             return profile_rounded(program, self.eps, asked, selection, options, progress)
-        found = profile(program, self.eps, asked, selection, options, progress)
+        budget = None
+        pure = isinstance(asked, AtOrders) or (isinstance(asked, AtDelta) and not asked.delta)
+        if pure and has_real_inputs(program) and not options.proved:
+            budget = budget_verdict.serving_budget(program, selection, options.limits)
+        found = profile(program, self.eps, asked, selection, options, progress, budget)
         if not options.proved:
             return found
         limits = options.limits

@@ -11,6 +11,7 @@ from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Verdict
@@ -89,41 +90,50 @@ class Verify(Question):
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Verdict | IntervalVerdict:
         """Verify the claim; see `Question.answer`."""
-        selection, claim = self.pairs.select(program), self.claim
+        selection, limits = self.pairs.select(program), options.limits
+        budget = None
+        if has_real_inputs(program) and not options.proved:
+            budget = budget_verdict.serving_budget(program, selection, limits)
+        if budget is None:
+            return self._searched(program, selection, options, progress)
+        formulas, claim = self.formulas(), self.claim
+        own = self.eps
+        epsilons = (own.lower, own.upper) if isinstance(own, ClosedInterval) else (own, own)
+        meant = claim or (formulas if epsilons[0] < epsilons[1] else None)
+        if meant is not None:
+            told = budget_verdict.by_budget(
+                program, budget, meant, formulas, epsilons, selection, options
+            )
+            if told is not None:
+                return told
+        found = self._searched(program, selection, options, progress)
+        return budget_verdict.with_budget(found, budget, formulas, epsilons, limits)
+
+    def _searched(
+        self, program: Program, selection: PairSelection, options: Options, progress: Progress
+    ) -> Verdict | IntervalVerdict:
+        """Verify it by what is known of pairs; with a proof that the kernel replays, if asked."""
+        claim, limits = self.claim, options.limits
+        if isinstance(self.eps, ClosedInterval):
+            over = interval_verifier.verify_interval(
+                program,
+                self.formulas(),
+                self.eps.lower,
+                self.eps.upper,
+                selection,
+                options,
+                progress,
+            )
+            if options.proved:
+                return proving_throughout.proved_interval(program, over, selection, limits)
+            return over
         if claim is not None and program.rounding is None:
             found = verifier.verify(program, claim, selection, options, progress)
-            if options.proved:
-                return proving.proved(program, found, selection, options.limits)
-            if has_real_inputs(program):
-                eps = claim.eps, claim.eps
-                return budget_verdict.with_budget(
-                    program, found, self.formulas(), eps, selection, options.limits
-                )
-            return found
-        formulas = self.formulas()
-        if isinstance(self.eps, ClosedInterval):
-            lower, upper = self.eps.lower, self.eps.upper
-            over = interval_verifier.verify_interval(
-                program, formulas, lower, upper, selection, options, progress
+        else:
+            found = formula_verifier.verify_formula(
+                program, self.formulas(), self.eps, selection, options, progress
             )
-            if options.proved:
-                return proving_throughout.proved_interval(program, over, selection, options.limits)
-            if has_real_inputs(program):
-                return budget_verdict.with_budget(
-                    program, over, formulas, (lower, upper), selection, options.limits
-                )
-            return over
-        found = formula_verifier.verify_formula(
-            program, formulas, self.eps, selection, options, progress
-        )
-        if options.proved:
-            return proving.proved(program, found, selection, options.limits)
-        if has_real_inputs(program):
-            eps = self.eps, self.eps
-            return budget_verdict.with_budget(
-                program, found, formulas, eps, selection, options.limits
-            )
-        return found
+        return proving.proved(program, found, selection, limits) if options.proved else found
 
     def formulas(self) -> formula_claim.FormulaClaim:
         """Return the claim, made of formulas."""

@@ -18,6 +18,7 @@ from dipapprox.errors import SourceError, UserError
 from dipapprox.language import core
 from dipapprox.language.cells import cells_of, reached, read, statements_in, tainted, used
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, has_names
+from dipapprox.language.symbols import ABSOLUTE, CLAMP
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import ValueOfAny
@@ -137,7 +138,7 @@ def execute_for_declared(program: core.Program, merge: bool, limits: Limits) -> 
     except ValueOfAny as needed:
         names = [cell.name for cell in program.inputs if isinstance(cell.domain, AllReals)]
         reason, span = _why(program, names, needed)
-        hint = "compare it with noise, or declare finitely many values"
+        hint = "add noise to it first, or declare finitely many values"
         if span is None:
             raise UserError(reason, hint) from None
         raise SourceError([Diagnostic("type error", reason, span, hint)]) from None
@@ -155,7 +156,11 @@ def _why(
             match each:
                 case core.If(condition=condition) | core.While(condition=condition):
                     if random.isdisjoint(read(condition)):
-                        return "inputs are compared without noise", condition.span or each.span
+                        span = condition.span or each.span
+                        word = "" if span is None else span.text.partition("(")[0].strip()
+                        if word in (ABSOLUTE, CLAMP):
+                            return f"'{word}' of an input, which has no noise yet", span
+                        return "inputs are compared without noise", span
                 case core.Draw(family=family) if family.is_discrete:
                     return "noise of integers around an input, which may be any number", each.span
                 case core.Assign(target=target, value=value):

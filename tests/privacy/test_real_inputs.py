@@ -518,3 +518,12 @@ if r > 1/2 then y <- 1 else y <- 0 end
     verdict = verify(parse(text), eps=1, delta="0.999")
     assert verdict.answer is Answer.UNKNOWN
     assert reason in str(verdict.reason)
+
+
+@pytest.mark.parametrize("call", ["abs(x)", "clamp(x, 0, 1)"])
+def test_functions_of_an_input_without_noise_are_named(call: str) -> None:
+    text = f"input x in real -1..3\noutput y in {{0, 1}}\nr <- Lap({call}, 1/eps)\ny <- r > 1/2\n"
+    program = parse(text)
+    word = call.partition("(")[0]
+    with pytest.raises(SourceError, match=f"'{word}' of an input, which has no noise yet"):
+        verify(program, eps=1, delta=0)

@@ -78,6 +78,7 @@ def calibrate(
     options: Options,
     width: Fraction = DEFAULT_WIDTH,
     progress: Progress = silent,
+    budget: Fraction | None = None,
 ) -> Calibration:
     """Find a program eps at which a claim is certified, and a slightly larger one where not.
 
@@ -89,6 +90,7 @@ def calibrate(
         options: How to compute.
         width: Wanted distance of the two, relative to the larger one, in (0, 1).
         progress: Told about the epsilons tried.
+        budget: A D that makes the program (D ε, 0)-private at every ε; None if none is known.
 
     Raises:
         UserError: If a number is out of range, or the adjacency does not suit the program.
@@ -104,7 +106,7 @@ def calibrate(
     last: list[LeastEpsPrv] = []
 
     def query(eps: Fraction) -> Certified | Refuted | None:
-        profiler = Profiler(executed, eps, selection, options)
+        profiler = Profiler(executed, eps, selection, options, budget=budget)
         found = profiler.least_eps_prv(question)
         last[:] = [found]
         needed = found.eps_prv_enclosure

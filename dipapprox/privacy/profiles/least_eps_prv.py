@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
@@ -51,7 +51,11 @@ class EpsPrvBounds:
 
 
 def least_eps_prv(
-    maxima: Maxima, details: PairDetails, delta: Fraction, width: Fraction
+    maxima: Maxima,
+    details: PairDetails,
+    delta: Fraction,
+    width: Fraction,
+    most: Fraction | None = None,
 ) -> EpsPrvBounds:
     """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
 
@@ -60,6 +64,7 @@ def least_eps_prv(
         details: Of single pairs.
         delta: In [0, 1].
         width: Wanted of the bounds, > 0; what comes back is proved even if wider.
+        most: An eps_prv that is enough, as a budget proves; None if none is known.
 
     Returns:
         The bounds; with a far upper one, or none, where a limit ends the search after a lower one
@@ -67,6 +72,7 @@ def least_eps_prv(
 
     Raises:
         LimitReached: If finite inputs have too many pairs to say anything.
+        BrokenInvariant: If a pair demands more than the budget.
     """
 
     def decided(found: Enclosure) -> bool:
@@ -105,12 +111,17 @@ def least_eps_prv(
             own, own_bits = solved
             used = max(used, own_bits)
             if own.lower is None:
+                _require_agreement(None, most)
                 return EpsPrvBounds(INFINITE, found.pair, own.outputs, None, used)
             if own.upper is None and own.lower >= LARGEST_FACTOR:
                 maxima.ended = "eps_prv above 10000 is not searched for"
             assert demand.lower is not None
             if attaining is None or own.lower > demand.lower:
                 demand, attaining = own, found.pair
+            assert demand.lower is not None
+            if most is not None and logarithm(demand.lower, bits).lower >= most - width:
+                trial = Fraction(0)  # the budget is the upper end
+                break
         else:
             slack *= 64
         if demand.upper is None or slack > _LARGEST_SLACK:
@@ -120,7 +131,15 @@ def least_eps_prv(
     assert demand.lower is not None
     lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
     upper = logarithm(trial, bits).upper if trial else None
+    if most is not None:
+        _require_agreement(lower, most)
+        upper = most if upper is None else min(upper, most)
     return EpsPrvBounds(Extended(lower, upper), attaining, demand.outputs, demand.lower, used)
+
+
+def _require_agreement(lower: Fraction | None, most: Fraction | None) -> None:
+    if most is not None and (lower is None or lower > most):
+        raise BrokenInvariant("enclosures of a pair demand more than a budget proves to be enough")
 
 
 def _solved(

@@ -42,7 +42,7 @@ from dipapprox.privacy.profiles.question import (
 from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.subjects import Executed, executed_for, open_subject, sizes_of
-from dipapprox.privacy.verdict import Witness
+from dipapprox.privacy.verdict import BY_BUDGET, Witness
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Profiler:
         selection: Which pairs.
         options: How to compute.
         progress: Told about budgets done.
+        budget: A D that makes the program (D ε, 0)-private; None if none is known.
 
     Raises:
         UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
@@ -88,8 +89,11 @@ class Profiler:
         selection: PairSelection,
         options: Options,
         progress: Progress = silent,
+        budget: Fraction | None = None,
     ) -> None:
         self._options, self._eps = options, eps
+        self._enough = None if budget is None else budget * eps
+        self._by_budget = False
         self._selection = selection
         program = self._program = executed.program
         ladder = precisions(options.precision, options.max_precision)
@@ -165,7 +169,9 @@ class Profiler:
         if shifts is not None:
             return published_guarantees.least_of_shifts(shifts, delta, width)
         with self._subject.claiming(delta):
-            found = least_eps_prv(self.maxima, self.details, delta, width)
+            enough = None if delta else self._enough
+            found = least_eps_prv(self.maxima, self.details, delta, width, enough)
+        self._by_budget = enough is not None and found.eps_prv.upper == enough
         if published is not None:
             return published_guarantees.within_budgets(found, published)
         if found.eps_prv.infinite or found.eps_prv.upper is not None or listed is None:
@@ -285,7 +291,9 @@ class Profiler:
         return replace(
             self._run,
             precision=max(bits, self._run.precision),
-            engine=self._subject.engine(),
+            engine=f"{self._subject.engine()} + {BY_BUDGET}"
+            if self._by_budget
+            else self._subject.engine(),
             seconds=self._options.limits.elapsed(),
             reason=reason,
         )
@@ -299,8 +307,9 @@ def profile(
     selection: PairSelection,
     options: Options,
     progress: Progress = silent,
+    budget: Fraction | None = None,
 ) -> ProfileAnswer:
-    """Answer a question about the privacy profile of a program at one eps.
+    """Answer a question about the privacy profile of a program at one eps; see `Profiler`.
 
     Raises:
         UserError: If `eps` <= 0 or the program's adjacency does not suit its inputs.
@@ -315,6 +324,7 @@ def profile(
         selection,
         options,
         progress,
+        budget,
     )
     match question:
         case AtEpsPrv():
