@@ -127,7 +127,8 @@ def _first_written(
     Raises:
         NoCertificate: What the last way says.
     """
-    missing: NoCertificate | None = None
+    missing = NoCertificate("there is nothing to try")
+    is_written = False
     for way in ways:
         try:
             steps = way()
@@ -135,8 +136,9 @@ def _first_written(
             missing = none
         else:
             if steps is not None:
+                is_written = True
                 yield WrittenProof(machine, claim, tuple(steps))
-    if missing is not None:
+    if not is_written:
         raise missing
 
 
