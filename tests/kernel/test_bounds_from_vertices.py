@@ -7,7 +7,6 @@ from math import erfc, exp, sqrt
 from typing import Any
 
 import pytest
-from flint import arb
 
 from dipapprox.kernel import sets
 from dipapprox.kernel.balls import precision, to_ball
@@ -160,8 +159,8 @@ def test_no_unit_of_the_last_place_is_given_away() -> None:
     f_s, curvature = largest_of(found, EPS_PRV), Fraction(484, 1000)
     most = max(f_s((u,), (v,)) for u in (0, 1) for v in (0, 1)) * unit
     with precision(300):
-        growth: arb = to_ball(EPS_PRV).exp()
-    error = curvature * (1 + lower(growth)) / 8
+        growth = lower(to_ball(EPS_PRV).exp())
+    error = curvature * (1 + growth) / 8
     step: Json = {"eps_prv": "1/10", "parts": [None]}
     for delta, holds in ((most + error, False), (most + error + unit, True)):
         asked = {**step, "delta": number_json(delta)}
