@@ -10,7 +10,7 @@ which modules import those before them:
     ground              loading, errors, budget, reading, balls, exponentials, taylor, laws
     machines            adjacency, forms, machine, signs
     graphs              nodes
-      in balls          grid, sampled, panels, lattice, evaluate
+      in balls          grid, sampled, densities, panels, lattice, evaluate
       in closed form    exact
     runs                measures, integration, states, expressions, walk, loops,
                         forward, published

@@ -39,10 +39,8 @@ def asking(ask: Callable[[], None], most: int = _ENDLESS) -> Iterator[None]:
 @contextmanager
 def budget(most: int | None = None) -> Iterator[None]:
     """Let the block spend as much as a step may, or so much; ask whom the block around it asks."""
-    around = _account.get()
-    with asking(
-        (lambda: None) if around is None else around[1], MOST_WORK if most is None else most
-    ):
+    around, most = _account.get(), MOST_WORK if most is None else most
+    with asking((lambda: None) if around is None else around[1], most):
         yield
 
 

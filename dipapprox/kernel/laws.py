@@ -25,13 +25,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from operator import mul
 
-from flint import arb, arb_poly, ctx
+from flint import arb, ctx
 
 from dipapprox.kernel.balls import between, spend_balls, to_ball
 from dipapprox.kernel.errors import Refused, Refuted
-from dipapprox.kernel.taylor import exponential, jet, times
 
 MOST_TERMS = 200_000
 """Of a sum over integers."""
@@ -59,8 +57,8 @@ class Family:
     is_light: bool
     is_exponential: bool
 
-    def _far(self, bits: int) -> tuple[int, int]:
-        """Return where w(z) is about 2^-bits, on both sides; p = 2 if it is light."""
+    def reach(self, bits: int) -> tuple[int, int]:
+        """Return how far from 0, left and right, all but 2^-bits of Z is: there w(z) is that."""
         far = isqrt(7 * bits // 5 + 1) + 1 if self.is_light else 7 * bits // 10 + 1
         left, right = (far if side in self.sides else 0 for side in (-1, 1))
         return left, right
@@ -68,23 +66,13 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class RealFamily(Family, ABC):
-    """Laws with a density, which is entire or, if `is_exponential`, in two branches.
-
-    Each branch is the restriction of an entire function: `side` -1 says z <= 0, 1 says z >= 0.
+    """Laws with a density (`densities`), entire or, if `is_exponential`, in two branches.
 
     Attributes:
         norms: What the integral of |f'| and the variation of f' are at most; None if f jumps.
     """
 
     norms: tuple[Fraction, Fraction] | None
-
-    @abstractmethod
-    def reach(self, bits: int) -> tuple[int, int]:
-        """Return how far from 0, to the left and to the right, all but about 2^-bits of Z is."""
-
-    @abstractmethod
-    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
-        """Return what holds t -> f(centre + half * t) (`taylor`), which is on one side of 0."""
 
     @abstractmethod
     def above(self, z: arb) -> arb:
@@ -98,15 +86,6 @@ class RealFamily(Family, ABC):
 class Normal(RealFamily):
     """Gauss."""
 
-    def reach(self, bits: int) -> tuple[int, int]:
-        return self._far(bits)
-
-    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
-        """(c + h t)^2 / 2 = c^2 / 2 + c h t + h^2 t^2 / 2."""
-        linear = exponential(-centre * half, terms)
-        both = times(linear, exponential(-half * half / 2, terms, 2), terms)
-        return both * ((-centre * centre / 2).exp() / (2 * arb.pi()).sqrt())
-
     def above(self, z: arb) -> arb:
         """erfc(z / sqrt 2) / 2."""
         return (z / arb(2).sqrt()).erfc() / 2
@@ -114,15 +93,6 @@ class Normal(RealFamily):
 
 class Laplace(RealFamily):
     """Lap, and both halves of it."""
-
-    def reach(self, bits: int) -> tuple[int, int]:
-        return self._far(bits)
-
-    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
-        """A multiple of exp(-side * (c + h t)), or 0."""
-        if side not in self.sides:
-            return arb_poly()
-        return exponential(-side * half, terms) * ((-side * centre).exp() / len(self.sides))
 
     def above(self, z: arb) -> arb:
         """For s sides with mass exp(-z) / s, or 1 - exp(z) / s. It falls."""
@@ -141,20 +111,7 @@ class Logistic(RealFamily):
 
     def reach(self, bits: int) -> tuple[int, int]:
         """Pr[|Z| >= t] <= 2 e^-t."""
-        return self._far(bits + 1)
-
-    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
-        """s' = f; f is even, and s is small on the left."""
-
-        def coefficients(z: arb, count: int) -> list[arb]:
-            flip = -1 if centre > 0 else 1
-            sums, found = [1 / (1 + (-flip * z).exp())], list[arb]()
-            for k in range(count):
-                found.append(sums[k] - sum(map(mul, sums, sums[::-1]), arb(0)))
-                sums.append(flip * half * found[k] / (k + 1))
-            return found
-
-        return jet(coefficients, centre, half, terms)
+        return Family.reach(self, bits + 1)
 
     def above(self, z: arb) -> arb:
         """1 / (1 + e^z)."""
@@ -173,20 +130,6 @@ class Gumbel(RealFamily):
         left, right = bits.bit_length() + 1, 7 * (bits + 1) // 10 + 1
         return (left, right) if 1 in self.shifts else (right, left)
 
-    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
-        (sign,) = self.shifts
-
-        def coefficients(z: arb, count: int) -> list[arb]:
-            v, found = [(-sign * z).exp()], list[arb]()
-            below = [(-v[0]).exp()]
-            for k in range(count):
-                found.append(sum(map(mul, v, below[::-1]), arb(0)))
-                below.append(sign * half * found[k] / (k + 1))
-                v.append(-sign * half * v[k] / (k + 1))
-            return found
-
-        return jet(coefficients, centre, half, terms)
-
     def above(self, z: arb) -> arb:
         """1 - exp(-v); that -Z >= z, or Z <= -z, has the probability exp(-e^z)."""
         return -(-((-z).exp())).expm1() if 1 in self.shifts else (-(z.exp())).exp()
@@ -204,10 +147,6 @@ class IntegerFamily(Family):
     """
 
     p: int
-
-    def reach(self, bits: int) -> tuple[int, int]:
-        """Return how far from 0, to the left and to the right, w(z) is above about 2^-bits."""
-        return self._far(bits)
 
     def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
         """Enclose Pr[Z = k] for k = first, ..., last."""

@@ -16,6 +16,7 @@ from flint import arb, arb_poly
 
 from dipapprox.kernel.balls import error, to_ball
 from dipapprox.kernel.budget import spend
+from dipapprox.kernel.densities import density
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.grid import Accuracy, Leaves, ends_of_panels
 from dipapprox.kernel.laws import Law
@@ -52,10 +53,10 @@ class Panels(Space):
                 raise NotProved("a density is expanded across its kink")
             # In units of the standard law; differences are exact, so nothing cancels.
             z, width = to_ball((centre - law.mean) / scale), to_ball(half / scale)
-            cells.append(family.density(z, width, side, self._terms) * height)
+            cells.append(density(law.family, z, width, side, self._terms) * height)
         first, last = (to_ball((end - law.mean) / scale) for end in (self.ends[0], self.ends[-1]))
         before, after = (
-            family.density(z, ZERO, side, 1)(ZERO) for z, side in ((first, -1), (last, 1))
+            density(law.family, z, ZERO, side, 1)(ZERO) for z, side in ((first, -1), (last, 1))
         )
         return Sampled(
             cells,
@@ -92,7 +93,7 @@ class Panels(Space):
 
         before x^i: sums of products, as in products of polynomials.
         """
-        family, scale, n = law.on_reals, law.scale(self._eps), self._terms
+        scale, n = law.scale(self._eps), self._terms
         if law.has_kink:
             raise Refused(f"sums with samples of {law.family} have only closed forms")
         if len(self._panels) > MOST_SUMMED:
@@ -114,7 +115,7 @@ class Panels(Space):
                 # Quotients of integers are found faster than fractions.
                 if (gap := (centre - other).as_integer_ratio()) not in held:
                     z = to_ball(Fraction(*gap) / scale)
-                    balls = (family.density(z, to_ball(width / scale), 0, n) * unit).coeffs()
+                    balls = (density(law.family, z, to_ball(width / scale), 0, n) * unit).coeffs()
                     fixed = [c.mid() * k for c, k in zip(balls, factorials, strict=False)]
                     held[gap] = arb_poly(fixed), sum((c.rad() for c in balls), ZERO)
                 sums += held[gap][0] * source
@@ -122,4 +123,4 @@ class Panels(Space):
             found = zip(sums.right_shift(n - 1).coeffs(), factorials, strict=False)
             cell = arb_poly([a**i * c / k for i, (c, k) in enumerate(found)])
             cells.append(cell + error(wrong))
-        return cells, unit * family.density(ZERO, ZERO, 0, 1)(ZERO)
+        return cells, unit * density(law.family, ZERO, ZERO, 0, 1)(ZERO)

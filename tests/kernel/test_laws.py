@@ -16,6 +16,7 @@ from scipy import stats
 
 from dipapprox.arithmetic import precision as searching
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
+from dipapprox.kernel.densities import density as on_panel
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, RealFamily
 from kernel.ends import lower, upper
@@ -48,7 +49,7 @@ def close(ball: arb, value: float) -> bool:
 
 def density(name: str, z: arb, side: int) -> arb:
     """The density at a place."""
-    return REAL[name].density(z, arb(0), side, 1)(arb(0))
+    return on_panel(name, z, arb(0), side, 1)(arb(0))
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -83,7 +84,7 @@ def test_a_wide_ball_holds_what_its_points_give(name: str, z: Fraction, radius: 
 def test_densities_on_panels(name: str, centre: Fraction, half: Fraction, terms: int) -> None:
     with precision(200):
         for side in (-1, 1):
-            found = REAL[name].density(to_ball(centre), to_ball(half), side, terms)
+            found = on_panel(name, to_ball(centre), to_ball(half), side, terms)
             assert found.length() <= terms
             for step in range(-4, 5):
                 z = to_ball(centre + half * step / 4)
