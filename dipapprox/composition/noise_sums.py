@@ -136,12 +136,16 @@ class _Moved:
             if self._below(low) < arb(2) ** (-self._bits - 4):
                 return None
             low *= 2
+        else:
+            return None
         for _ in range(_MOST_STEPS):
             if self._slope(high) < 0:
                 break
             if 1 - self._below(high) < arb(2) ** (-self._bits - 4):
                 return None
             high *= 2
+        else:
+            return None
         factor = to_ball(self._growth.lower)
         for _ in range(_MOST_STEPS):
             if self._excess(low, high) < arb(2) ** (-self._bits - 3):

@@ -31,7 +31,8 @@ def chances(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         raise Refused("more is seen than what cells show in the end")
     inputs = read_inputs(machine, step["inputs"], large=True)
     listed = as_list(step["seen"], "what is seen", len(machine.first))
-    shown = Shown([(name, Range(None, None)) for name in machine.first], (), (), Signs(ALL))
+    cells = [(name, Range(None, None)) for name in machine.first]
+    shown = Shown(cells, (), (), Signs(ALL), silent=None)
     totals = []
     for at in (0, 1):
         place = {STEPS: Form(Fraction(at))}

@@ -1,7 +1,7 @@
 """How the probabilities of outputs move with inputs that are real numbers.
 
 A sample is c + a·u + z: u are the real inputs, a the slopes of its mean in them, c the rest of its
-mean, z noise of the mean 0. Noise that one and the same execution of a `draw` asks for is one, in
+mean, z noise around 0. Noise that one and the same execution of a `draw` asks for is one, in
 whatever run; what is chosen has weights that do not depend on u. `Motion` follows one run, or two
 with the same noise, through all decisions that are not seen to be impossible together.
 

@@ -5,6 +5,7 @@ are among the numbers from the least to the largest of each domain, the same sta
 what is seen are its outputs, also where it exits. Its pairs are adjacent there, too. So where a
 budget B serves that machine, every one of these pairs is (B eps, 0)-private at every eps > 0, and
 (eps_prv, delta)-private where B eps <= eps_prv and 0 <= delta.
+That is said of the values that outputs hold, in their domains or not.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ nothing. The first call brings data, unseen. Two runs are adjacent if one has on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
@@ -28,7 +28,7 @@ from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.forms import Form, Stored, copied
 from dipapprox.kernel.forward import Ended, Run
-from dipapprox.kernel.machine import Block, Machine, read_block, read_cell, read_value
+from dipapprox.kernel.machine import Block, Machine, Tree, read_block, read_cell, read_value
 from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Path, Read, Ways
@@ -83,10 +83,22 @@ def read_service(json: object) -> Service:
         raise BadProof("a reply is any number, or has finitely many values")
     names = [name for name, _ in (*cells, *replies)]
     calls = [_call(each, names) for each in as_list(record["calls"], "calls")]
+    if any(name in names for call in calls for name in _forgotten(call.body)):
+        raise BadProof("what cells and replies hold is looked at: it is not forgotten")
     if not calls or calls[0].seen or len({call.name for call in calls}) < len(calls):
         raise BadProof("the first call brings data, and is not seen; or a name twice")
     inserts = as_word(record["change"], "a change", ("insert", "replace")) == "insert"
     return Service(tuple(cells), tuple(replies), tuple(calls), inserts)
+
+
+def _forgotten(tree: Tree) -> Iterator[str]:
+    """Yield the cells that some statements forget."""
+    if tree[:1] == ("forget",):
+        yield from tree[1]
+        return
+    for part in tree:
+        if isinstance(part, tuple):
+            yield from _forgotten(part)
 
 
 def _call(json: object, names: Sequence[str]) -> Call:
@@ -115,6 +127,7 @@ class Shown(Run):
         kept: Cells that hold values in the end.
         unknown: Cells that are neither read nor assigned.
         signs: Of weights.
+        silent: What a cell shows that holds nothing; None: each holds something.
     """
 
     def __init__(
@@ -123,9 +136,11 @@ class Shown(Run):
         kept: Sequence[str],
         unknown: Sequence[str],
         signs: Signs,
+        silent: str | None = NOTHING,
     ) -> None:
         super().__init__(_NOTHING_RUN, signs, Graph())
         self._cells, self._kept, self._unknown = cells, kept, unknown
+        self._silent = silent
         self._seen: Sequence[Condition | None] = ()
 
     def chances(
@@ -154,7 +169,9 @@ class Shown(Run):
             raise NotProved("a cell that has no value is assigned")
         parts: list[tuple[tuple[Value, ...], Measure]] = [((), state.measure)]
         for (name, domain), wanted in zip(self._cells, self._seen, strict=False):
-            shown, ways = store.get(name, NOTHING), list[tuple[tuple[Value, ...], Condition]]()
+            shown, ways = store.get(name, self._silent), list[tuple[tuple[Value, ...], Condition]]()
+            if shown is None:
+                raise NotProved("what is published has no value")
             if wanted is not None:
                 ways.append(((), wanted))
             elif not isinstance(shown, Form):

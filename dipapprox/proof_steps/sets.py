@@ -180,6 +180,10 @@ class _Search:
         if self._holds(pairs, self._claim.delta - error):
             return []
         if not error or not self._holds(pairs, self._claim.delta):
+            if pairs.radius is not None:
+                raise NoCertificate(
+                    "sets whose changes share a radius have corners that are no pairs"
+                )
             raise Refuted("a pair of real inputs does not keep the claim")
         place, side = self._widest(pairs)
         middle = sum(extent(pairs.zone(place), side), Fraction(0)) / 2

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from dipapprox.kernel.balls import precision
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.measures import Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower
 from tests.kernel.graphs import ONE, law
@@ -131,3 +132,31 @@ def test_real_numbers_are_integrated(samples: int) -> None:
 def test_what_is_never_so_has_no_chance() -> None:
     graph = Graph()
     assert chance(graph, [law("Lap")], [(Form(Fraction(-1)), False)]) == graph.zero
+
+
+def test_what_is_published_holds_something() -> None:
+    """A cell that nothing is left in is no event: the elaborator gives every output a value."""
+    body = [
+        ["set", ["cell", "out"], 0],
+        ["draw", ["cell", "r"], "Lap", ["cell", "q"], [1, -1]],
+        ["if", [">", ["cell", "r"], 1], [["forget", ["out"]]], []],
+    ]
+    machine = {
+        "inputs": [["q", {"low": 0, "high": 1}]],
+        "whole": False,
+        "adjacency": {"norm": "linf", "radius": 1},
+        "body": body,
+        "round": None,
+        "published": {
+            "whenever": [],
+            "first": ["out"],
+            "each": [],
+            "ends": True,
+            "padding": None,
+        },
+    }
+    step = {"rule": "chances", "from": [], "inputs": [["q", [[1, -1]]]], "seen": [None]}
+    with pytest.raises(NotProved, match="no value"):
+        replay(
+            machine, {"verdict": "Not_DP", "budget": "1/2"}, [{**step, "budget": 1, "eps": None}]
+        )

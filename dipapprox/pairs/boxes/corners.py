@@ -190,7 +190,10 @@ class CornerSearch:
             sets = _joined(parts)
             order = np.argsort(-sets.upper)
             few = order[:_AT_ONCE]
-            few = few[(sets.upper[few] > least) & (_widths(sets)[few].max(axis=1) > _FINEST)]
+            widths = _widths(sets)[few]
+            # Whatever is cut, what is not a point is wide enough for its halves to be exact.
+            fine = np.where(widths > 0, widths, np.inf).min(axis=1)
+            few = few[(sets.upper[few] > least) & (fine > _FINEST) & (fine < np.inf)]
             rest = np.ones(len(order), dtype=np.bool_)
             rest[few] = False
             if rest.any():
@@ -246,8 +249,9 @@ class CornerSearch:
         upper = np.minimum(np.where(hopeless, -1.0, upper), before)
 
         # Where the best corner has no squares and pays nothing, and others less than it, for sure.
-        settled = (most + 2 * slack <= peak) & (peak == delta[rows, best])
-        self._try_best(kind, places, np.where(over <= 0, delta, -1.0) + off)
+        is_free = (price == 0) | (over[rows, best] == 0)
+        settled = (most + 2 * slack <= peak) & is_free & (over[rows, best] <= 0)
+        self._try_best(kind, places, np.where(over <= 0, delta + off, -np.inf))
         settled &= upper > below(self._best)
         done = self._settle(kind, places[:, :, rows, best], settled, peak + slack)
         self._keep(kind, _Sets(corners, upper, bends.transpose(2, 1, 0)).taken(~done))
@@ -270,7 +274,8 @@ class CornerSearch:
         key = first, second
         if key not in self._tables:
             u, v = self._thresholds[first], self._thresholds[second]
-            rows = [u.concave & v.concave, *u.still, *v.still]
+            # P_S at u', or 1 - P_S at u: it is that of all other outputs, whose number is mirrored.
+            rows = [v.concave | u.concave[::-1], *u.still, *v.still]
             self._tables[key] = np.array([_all_between(each) for each in rows])
         tables = self._tables[key]
         if not tables.size:
@@ -299,6 +304,8 @@ class CornerSearch:
     def _try_best(self, kind: Kind, places: Array, upper: Array) -> None:
         """Try the pair of the corner where delta seems largest."""
         row, corner = np.unravel_index(int(upper.argmax()), upper.shape)
+        if upper[row, corner] == -np.inf:
+            return  # no corner is a pair that is meant
         if upper[row, corner] > below(self._best) or not self._known:
             self._try(self._pair(kind, places[:, :, row, corner]))
 

@@ -122,13 +122,12 @@ class Thresholds:
 
     @cached_property
     def concave(self) -> NDArray[np.bool_]:
-        """Which sets S of outputs, as binary numbers, have a log-concave P_S, or 1 - P_S.
+        """Which sets S of outputs, as binary numbers, have a log-concave P_S.
 
         P_S is so if S is a product of intervals of cells: then each factor is, by Prékopa's theorem
         (`lemmas`), as the density is, and cuts are linear in u. Of many outputs nothing is said.
         """
-        boxes = np.array([_is_box(inside) for inside in self._sets()], dtype=np.bool_)
-        return np.logical_or(boxes, boxes[::-1])
+        return np.array([_is_box(inside) for inside in self._sets()], dtype=np.bool_)
 
     @cached_property
     def still(self) -> NDArray[np.bool_]:

@@ -285,8 +285,7 @@ class PublishedPairs:
     def classes(self) -> Sequence[tuple[Terms | NoProduct, Pair]]:
         """Return one pair for each class of pairs that look alike.
 
-        Of pairs without densities nothing but their pure budget is known: those look alike that
-        have one.
+        Pairs without densities are bounded each for itself: by what some of the numbers tell.
 
         Raises:
             LimitReached: If there are more than `MOST_PAIRS`.
@@ -303,7 +302,7 @@ class PublishedPairs:
                     continue
                 if not isinstance(terms, NoProduct):
                     seen[id(terms)] = terms
-                alike = (terms, self.budget(pair)) if isinstance(terms, NoProduct) else terms
+                alike = pair if isinstance(terms, NoProduct) else terms
                 found.setdefault(alike, (terms, pair))
             self._classes = list(found.values())
         return self._classes

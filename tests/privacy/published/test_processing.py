@@ -86,3 +86,26 @@ def test_a_limit_ends_a_calibration_with_what_is_known(monkeypatch: pytest.Monke
     found = dipapprox.calibrate(program, eps_prv=1, delta="1e-3")
     assert found.certified is not None or found.refuted is not None
     assert "time limit" in str(found.reason)
+
+
+FAR = """
+input x in {0, 1, 4}
+output y in real
+output v in real
+adjacent all
+z <- Gauss(x, 1)
+w <- Lap(0, 1)
+t <- Gauss(0, 1)
+y <- z + w
+v <- w + t
+"""
+
+
+def test_pairs_without_densities_are_bounded_each_for_itself() -> None:
+    """Of 0 and 4 the first number alone tells much more than of 0 and 1."""
+    program = dipapprox.parse(FAR)
+    alone = dipapprox.verify(program, eps=1, eps_prv=1, delta="1/5", pairs=[((4,), (0,))])
+    assert alone.answer is Answer.NOT_DP
+    assert dipapprox.verify(program, eps=1, eps_prv=1, delta="1/5").answer is Answer.NOT_DP
+    found = dipapprox.profile(program, eps=1, eps_prv=1).delta_enclosure
+    assert found.lower >= alone.delta_enclosure.lower > Fraction(1, 2)
