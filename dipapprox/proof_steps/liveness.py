@@ -6,12 +6,12 @@ and read after all is a cell that holds nothing, and ends the replay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.machine import Block, Machine, Tree, read_machine
+from dipapprox.kernel.machine import Block, Machine, read_machine
 from dipapprox.language.core import Program
 from dipapprox.proof_steps.machines import Json, program_json
 
@@ -26,23 +26,12 @@ def machine_json(program: Program) -> dict[str, Json]:
     Raises:
         NoCertificate: If it has what machines have not.
     """
-    machine = program_json(program)
+    machine: dict[str, Any] = program_json(program)
     try:
         read = read_machine(machine)
     except NotProved as obstacle:
         raise NoCertificate(f"the kernel does not read the program: {obstacle}") from None
-    return {**machine, "body": forgetful(machine["body"], read.body, dying(read))}
-
-
-def dying(machine: Machine) -> dict[int, tuple[str, ...]]:
-    """Return by the identity of statements which cells nobody reads after them.
-
-    Cells of inputs and outputs are none of them.
-    """
-    kept = {name for name, _ in (*machine.inputs, *machine.outputs)} | set(machine.reals)
-    analysis = _Analysis(frozenset(kept))
-    analysis.block(machine.body, _NONE)
-    return analysis.dying
+    return {**machine, "body": _Analysis(_seen(read)).block(machine["body"], _NONE)[1]}
 
 
 def live_at_head(turn: Block, published: Sequence[str]) -> Names:
@@ -55,7 +44,7 @@ def live_at_head(turn: Block, published: Sequence[str]) -> Names:
     seen = frozenset(published)
     analysis, live = _Analysis(_NONE, seen), _NONE
     while True:
-        before = analysis.block(turn, live | seen)
+        before, _ = analysis.block(turn, live | seen)
         if before <= live:
             return live
         live |= before
@@ -66,109 +55,92 @@ def live_before(machine: Machine) -> list[Names]:
 
     Cells of inputs and outputs are none of them.
     """
-    kept = {name for name, _ in (*machine.inputs, *machine.outputs)} | set(machine.reals)
-    analysis, found = _Analysis(frozenset(kept)), [_NONE]
+    analysis, found = _Analysis(_seen(machine)), [_NONE]
     for statement in reversed(machine.body):
-        found.append(analysis.block((statement,), found[-1]))
+        found.append(analysis.block((statement,), found[-1])[0])
     return found[:0:-1]
 
 
+def _seen(machine: Machine) -> Names:
+    """The cells of inputs and outputs, which are not forgotten."""
+    names = {name for name, _ in (*machine.inputs, *machine.outputs)}
+    return frozenset(names.union(machine.reals))
+
+
 class _Analysis:
+    """Goes back through blocks, as JSON or read.
+
+    Args:
+        kept: Cells that are not looked at.
+        at_exit: Cells that are live at an exit.
+    """
+
     def __init__(self, kept: Names, at_exit: Names = _NONE) -> None:
         self._kept = kept
         self._at_exit = at_exit
-        self.dying: dict[int, tuple[str, ...]] = {}
 
-    def block(self, block: Block, after: Names) -> Names:
-        """Return the cells that are read before they are assigned from here on."""
+    def block(self, block: Sequence[Any], after: Names) -> tuple[Names, list[Any]]:
+        """Return the cells that are live before a block, and the block, as it forgets others."""
+        found: list[Any] = []
         for statement in reversed(block):
-            before = self._before(statement, after)
-            mentioned = before | self._assigned(statement)
-            self.dying[id(statement)] = tuple(sorted(mentioned - after))
+            before, inside = self._statement(statement, after)
+            unused = (before | self._assigned(statement)) - after
+            if unused and statement[0] != "exit":
+                found.append(["forget", sorted(unused)])
+            found.append(inside)
             after = before
-        return after
+        return after, found[::-1]
 
-    def _before(self, statement: Tree, after: Names) -> Names:
+    def _statement(self, statement: Any, after: Names) -> tuple[Names, Any]:
         match statement:
-            case (("set" | "draw" | "choose"), target, *rest):
+            case ["set" | "draw" | "choose", target, *rest]:
                 names = _NONE if target[0] == "element" else _names(target)
-                return (after - names) | self._read(rest) | self._read(target[3:])
-            case "if", condition, then, otherwise:
-                branches = self.block(then, after) | self.block(otherwise, after)
-                return branches | self._read(condition)
-            case "while", condition, body:
-                return self._looped(body, after | self._read(condition))
-            case "repeat", _, body:
-                return self._looped(body, after)
+                return (after - names) | self._read(rest) | self._read(target[3:]), statement
+            case ["if", condition, then, otherwise]:
+                (one, yes), (other, no) = (self.block(each, after) for each in (then, otherwise))
+                return one | other | self._read(condition), ["if", condition, yes, no]
+            case [("while" | "repeat") as word, condition, body]:
+                # The least set that holds before every turn; at most as many as there are cells.
+                after |= self._read(condition)
+                before, turn = self.block(body, after)
+                while not before <= after:
+                    after |= before
+                    before, turn = self.block(body, after)
+                return after, [word, condition, turn]
+            case ["forget", names]:
+                return after.difference(names), statement
             case _:
-                return self._at_exit
+                return self._at_exit, statement
 
-    def _looped(self, body: Block, after: Names) -> Names:
-        """The least set that holds before every turn; at most as many rounds as there are cells."""
-        while True:
-            before = after | self.block(body, after)
-            if before == after:
-                return before
-            after = before
-
-    def _assigned(self, statement: Tree) -> Names:
+    def _assigned(self, statement: Any) -> Names:
         match statement:
-            case (("set" | "draw" | "choose"), target, *_):
+            case ["set" | "draw" | "choose", target, *_]:
                 return _names(target) - self._kept
-            case "if", _, then, otherwise:
-                return _NONE.union(*(self._assigned(each) for each in (*then, *otherwise)))
-            case (("while" | "repeat"), *_, body):
-                return _NONE.union(*(self._assigned(each) for each in body))
+            case ["if" | "while" | "repeat", _, *blocks]:
+                return _NONE.union(*(self._assigned(each) for own in blocks for each in own))
             case _:
                 return _NONE
 
     def _read(self, tree: Any) -> Names:
         """The cells in an expression, a condition, a weight, or several of them."""
         match tree:
-            case (("cell" | "moving"), *_):
+            case ["cell" | "moving", *_]:
                 return _names(tree) - self._kept
-            case "element", _, _, index:
+            case ["element", _, _, index]:
                 return (_names(tree) - self._kept) | self._read(index)
-            case tuple() | list():
-                return _NONE.union(*(self._read(part) for part in tree))
+            case [*parts]:
+                return _NONE.union(*map(self._read, parts))
             case _:
                 return _NONE
 
 
-def _names(cell: Tree) -> Names:
+def _names(cell: Any) -> Names:
     """The cells that a target or an operand may be."""
     match cell:
-        case "cell", name:
+        case ["cell", name]:
             return frozenset([name])
-        case "moving", array, index:
+        case ["moving", array, index]:
             return frozenset([f"{array}[{index}]"])
         case _:
             _, array, size, _ = cell
             return frozenset(f"{array}[{k}]" for k in range(1, size + 1))
-
-
-def forgetful(block: Any, read: Block, unused: Mapping[int, tuple[str, ...]]) -> list[Any]:
-    """Return the JSON of a block with statements that forget what is not read any more.
-
-    Args:
-        block: The JSON.
-        read: The same, read.
-        unused: As `dying` says.
-    """
-    found: list[Any] = []
-    for json, statement in zip(block, read, strict=True):
-        found.append(_inside(json, statement, unused))
-        names = unused[id(statement)]
-        if names and statement[0] != "exit":
-            found.append(["forget", list(names)])
-    return found
-
-
-def _inside(json: Any, statement: Tree, unused: Mapping[int, tuple[str, ...]]) -> Any:
-    match statement, json:
-        case ("if", _, then, otherwise), [word, condition, list() as yes, list() as no]:
-            return [word, condition, forgetful(yes, then, unused), forgetful(no, otherwise, unused)]
-        case (("while" | "repeat"), *_, body), [*before, list() as turn]:
-            return [*before, forgetful(turn, body, unused)]
-        case _:
-            return json
