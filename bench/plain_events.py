@@ -24,7 +24,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Leaves, Mixture, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
+from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class _Trees:
     def add(self, place: int, order: OrderEvent) -> None:
         """Plan a tree, rooted at a vertex of many neighbours."""
         neighbours: list[list[tuple[int, bool]]] = [[] for _ in order.samples]
-        for low, high in order.edges:
+        for low, high, _ in order.bounds:
             neighbours[low].append((high, False))
             neighbours[high].append((low, True))  # True: the neighbour lies below
 
@@ -195,11 +195,11 @@ class Prepared:
             order = order_event(event)
             if isinstance(order, NotEnclosed):
                 raise NoPlainEvaluation(order.reason)
-            if isinstance(order, DifferenceEvent):
+            if order.has_offsets:
                 raise NoPlainEvaluation("comparisons with offsets")
             if any(each.lower is not None or each.upper is not None for each in order.samples):
                 raise NoPlainEvaluation("a comparison with a constant")
-            if len(order.edges) == len(order.samples) - 1:
+            if len(order.bounds) == len(order.samples) - 1:
                 self._trees.add(place, order)
             else:
                 self._centres.append(_centres(place, order))
@@ -222,7 +222,8 @@ def _centres(place: int, order: OrderEvent) -> _Centres:
     size = len(order.samples)
     above: list[set[int]] = [set() for _ in range(size)]
     below: list[set[int]] = [set() for _ in range(size)]
-    for low, high in order.edges:
+    edges = {(low, high) for low, high, _ in order.bounds}
+    for low, high in edges:
         above[low].add(high)
         below[high].add(low)
     for low in range(size):
@@ -240,8 +241,9 @@ def _arranged(place: int, order: OrderEvent, low: int, high: int, others: list[i
     if any(law.family is not GAUSSIAN for law in laws):
         raise NoPlainEvaluation("two centres of laws that are not smooth")
     centres = _Centres(place, laws[low], laws[high])
+    edges = {(one, other) for one, other, _ in order.bounds}
     for vertex in others:
-        lower, upper = (low, vertex) in order.edges, (vertex, high) in order.edges
+        lower, upper = (low, vertex) in edges, (vertex, high) in edges
         if lower and upper:
             centres.between.append(laws[vertex])
             continue
@@ -252,6 +254,6 @@ def _arranged(place: int, order: OrderEvent, low: int, high: int, others: list[i
             "above high": (high, vertex),
         }
         for side, edge in pairs.items():
-            if edge in order.edges:
+            if edge in edges:
                 centres.under.setdefault(side, []).append(laws[vertex])
     return centres

@@ -48,6 +48,11 @@ def potentials(edges: Sequence[tuple[int, int, Weight]], zero: Weight) -> dict[i
     return None
 
 
+def tight(bounds: Mapping[Edge, int]) -> dict[Edge, int] | None:
+    """Drop the bounds that paths of others imply; None if a cycle has a total of at most 0."""
+    return needed(bounds) if are_open([(u, v, w) for (u, v), w in bounds.items()]) else None
+
+
 def needed(bounds: Mapping[Edge, Weight]) -> dict[Edge, Weight]:
     """Return the bounds that no path of others implies.
 

@@ -20,7 +20,8 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
-from dipapprox.numerics.elimination.plan import FunctionTable, eliminate
+from dipapprox.numerics.elimination.plan import FunctionTable
+from dipapprox.numerics.elimination.planning import eliminate
 from dipapprox.numerics.nested.engine import Nested
 from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone

@@ -22,10 +22,10 @@ from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
+from dipapprox.linear.differences import tight
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.elimination.differences import tight
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
-from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
+from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace
 from tests.numerics.alone import alone
@@ -139,12 +139,12 @@ def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(
     """Whatever the precision drops, more precision lies inside."""
     event = Event((law,) * 4, (below(1, 0), below(0, 1, far), below(2, 1), below(3, 1)))
     order = order_event(event)
-    assert isinstance(order, DifferenceEvent)
+    assert isinstance(order, OrderEvent) and order.has_offsets
     precise = enclose(event, 200)
     for bits in (10, 40, 90):
         kept, excess = without_certain(order, bits)
         assert excess <= Q(1, 2**bits)
-        assert isinstance(kept, DifferenceEvent) == (not excess)
+        assert kept.has_offsets == (not excess)
         assert precise.meets(enclose(event, bits))
 
 
@@ -152,9 +152,9 @@ def test_bounds_that_connect_are_kept() -> None:
     order = order_event(
         Event((gauss(0), gauss(0), gauss(0)), (below(0, 1, 900), below(1, 0, 1), below(2, 1)))
     )
-    assert isinstance(order, DifferenceEvent)
+    assert isinstance(order, OrderEvent) and order.has_offsets
     kept, excess = without_certain(order, 40)
-    assert excess and isinstance(kept, OrderEvent) and len(kept.edges) == 2
+    assert excess and not kept.has_offsets and len(kept.bounds) == 2
 
 
 @pytest.mark.parametrize("law", [gauss(0), laplace(0)])
@@ -206,13 +206,15 @@ def test_an_offset_of_zero_and_implied_offsets_make_plain_orders() -> None:
     more = Event(plain.samples, (*plain.guards, below(0, 2, 5)))
     (kept,) = [part for _, part in connected_parts(more) or ()]
     assert kept.guards == plain.guards
-    assert not isinstance(order_event(kept), DifferenceEvent)
+    order = order_event(kept)
+    assert isinstance(order, OrderEvent) and not order.has_offsets
 
 
 def test_shifts_round_a_consistent_cycle_are_removed() -> None:
     cycle = (below(0, 1, 1), below(1, 2, 2), below(0, 2, 3))
     moved = Event((gauss(0), gauss(1), gauss(2)), cycle[:2])
-    assert not isinstance(order_event(Event(moved.samples, cycle)), DifferenceEvent)
+    order = order_event(Event(moved.samples, cycle))
+    assert isinstance(order, OrderEvent) and not order.has_offsets
 
 
 @given(

@@ -25,17 +25,11 @@ from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.differences import eliminate_differences
 from dipapprox.numerics.elimination.elements import SumEvent
-from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
-from dipapprox.numerics.elimination.plan import (
-    FunctionTable,
-    Terms,
-    eliminate,
-    eliminate_star,
-    eliminate_sums,
-)
-from dipapprox.numerics.elimination.refinement import GridRequirements, Order
+from dipapprox.numerics.elimination.order_event import order_event
+from dipapprox.numerics.elimination.plan import FunctionTable
+from dipapprox.numerics.elimination.planning import Order, plan_of
+from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.elimination.value import Evaluation
 
@@ -107,10 +101,8 @@ class LaplaceIntegrals:
         found = self._eliminated(order, limits)
         return found if isinstance(found, NotEnclosed) else _sums.put(event, found)
 
-    def _eliminated(
-        self, order: Order | DifferenceEvent, limits: Limits
-    ) -> ExponentialPolynomial | NotEnclosed:
-        terms = self._plan(order, limits)
+    def _eliminated(self, order: Order, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
+        terms = plan_of(order, limits, self._table)
         if isinstance(terms, NotEnclosed):
             return NotEnclosed(f"integration-budget: {terms.reason}")
         try:
@@ -120,19 +112,6 @@ class LaplaceIntegrals:
         if len(values) == 1 == values[0][0]:
             return values[0][1]
         return exponential_sum(total.scaled(coefficient) for coefficient, total in values)
-
-    def _plan(self, order: Order | DifferenceEvent, limits: Limits) -> Terms | NotEnclosed:
-        match order:
-            case Star():
-                return eliminate_star(order, self._table)
-            case OrderEvent():
-                return eliminate(order, limits, self._table)
-            case SumEvent():
-                return eliminate_sums(order, limits, self._table)
-            case DifferenceEvent():
-                return eliminate_differences(order, limits, self._table)
-            case _:
-                assert_never(order)
 
     def _prepare(self, required: GridRequirements) -> bool:
         """See to it that the algebra has fitting units, and room; False: no units fit."""
@@ -157,7 +136,7 @@ class LaplaceIntegrals:
         )
 
 
-def _order(event: Event) -> Order | DifferenceEvent | NotEnclosed:
+def _order(event: Event) -> Order | NotEnclosed:
     """Read an event as comparisons of samples, or else of sums: no precision is needed."""
     order = order_event(event)
     return sum_event(event, 0) if isinstance(order, NotEnclosed) else order

@@ -29,7 +29,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.event import Connected, Event, Star
+from dipapprox.events.event import Connected, Event
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -39,21 +39,14 @@ from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned
 from dipapprox.numerics.elimination.order_event import (
     Bound,
     BoundedSample,
-    DifferenceEvent,
     OrderEvent,
     order_event,
 )
-from dipapprox.numerics.elimination.plan import (
-    FunctionTable,
-    Terms,
-    eliminate,
-    eliminate_star,
-    eliminate_sums,
-)
+from dipapprox.numerics.elimination.plan import FunctionTable
+from dipapprox.numerics.elimination.planning import Order, plan_of
 from dipapprox.numerics.elimination.refinement import (
     GridEvent,
     GridRequirements,
-    Order,
     RefinementLevel,
     ball_levels,
     better,
@@ -62,6 +55,7 @@ from dipapprox.numerics.elimination.refinement import (
     grouped,
     is_small,
     leading_zeros,
+    on_one_grid,
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.elimination.sum_event import sum_event
@@ -70,10 +64,8 @@ from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.tier import Tier
 
 if TYPE_CHECKING:
-    from dipapprox.numerics.elimination import differences as differences_of
     from dipapprox.numerics.elimination import placed_evaluator
 else:
-    differences_of = Deferred("dipapprox.numerics.elimination.differences")
     placed_evaluator = Deferred("dipapprox.numerics.elimination.placed_evaluator")
 
 _SHARED_PANELS = 256
@@ -97,7 +89,7 @@ class _Batch:
     """Events for one grid, by position, to one width."""
 
     grid_events: Mapping[int, GridEvent]
-    required: GridRequirements
+    required: GridRequirements | None
     bits: int
     limits: Limits
 
@@ -132,38 +124,17 @@ class Eliminated:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
         found = Answers(len(events))
         grid_events: dict[int, GridEvent] = {}
-        differences: dict[int, DifferenceEvent] = {}
         excess: dict[int, Fraction] = {}
         self._enclose_stars(events, bits, limits, found)
         for place in found.unanswered():
             plain = as_continuous(events[place])
             order = _order(plain, bits) if isinstance(plain, Event) else plain
-            if isinstance(order, DifferenceEvent):
+            if isinstance(order, OrderEvent) and order.has_offsets:
                 order, excess[place] = without_certain(order, bits + 1)
             if isinstance(order, NotEnclosed):
                 found[place] = order
-                continue
-            required = (
-                differences_of.on_one_grid(order, limits)
-                if isinstance(order, DifferenceEvent)
-                else GridRequirements.of(order)
-            )
-            if required is None:
-                assert isinstance(order, DifferenceEvent)
-                differences[place] = order
             else:
-                grid_events[place] = GridEvent(order, required)
-        if differences:
-            ladder = placed_evaluator.Ladder(differences, excess, bits, self._tier, limits)
-            try:
-                answers = ladder.enclose()
-            except LimitReached as reached:
-                widest = max((events[place] for place in differences), key=_cycles)
-                raise LimitReached(reached.reason, widest) from reached
-            for place, answer in answers.items():
-                found[place] = lowered(answer, excess[place])
-            if ladder.furthest is not None:
-                self._reach(ladder.furthest)
+                grid_events[place] = GridEvent(order, on_one_grid(order, limits))
         for group in grouped(grid_events):
             for start in range(0, len(group.places), _TOGETHER):
                 places = group.places[start : start + _TOGETHER]
@@ -208,12 +179,13 @@ class Eliminated:
         found: dict[int, Enclosure | NotEnclosed] = {}
         pending: dict[int, Planned] = {}
         for place, each in batch.grid_events.items():
-            terms = self._plan(each.order, batch.limits)
+            batch.limits.check()
+            terms = plan_of(each.order, batch.limits, self._table)
             if isinstance(terms, NotEnclosed):
                 found[place] = terms
             else:
                 error = each.order.error if isinstance(each.order, SumEvent) else Fraction(0)
-                pending[place] = Planned(terms, each.required.samples, error)
+                pending[place] = Planned(terms, each.samples, error)
         hopeful = pending
         before: dict[int, Enclosure | NotEnclosed] = {}
         for level in double_levels(self._tier):
@@ -232,16 +204,6 @@ class Eliminated:
                 del pending[place]
         return found
 
-    def _plan(self, order: Order, limits: Limits) -> Terms | NotEnclosed:
-        limits.check()
-        if isinstance(order, Star):
-            return eliminate_star(order, self._table)
-        if isinstance(order, SumEvent):
-            return eliminate_sums(order, limits, self._table)
-        if isinstance(order, DifferenceEvent):
-            return differences_of.eliminate_differences(order, limits, self._table)
-        return eliminate(order, limits, self._table)
-
     def _climb(
         self,
         batch: _Batch,
@@ -252,20 +214,7 @@ class Eliminated:
         """Try once more to enclose what is `pending`; return what is narrow enough now."""
         if not pending:
             return []
-        evaluator = self._evaluator(batch.required, level, batch.bits, events=len(pending))
-        if isinstance(evaluator, GridEvaluator):
-            answers = evaluator.enclose(list(pending.values()), batch.limits)
-        else:
-            answers = []
-            for place, plan in pending.items():
-                alone = self._evaluator(
-                    batch.grid_events[place].required, level, batch.bits, events=1
-                )
-                answers += (
-                    alone.enclose((plan,), batch.limits)
-                    if isinstance(alone, GridEvaluator)
-                    else [alone]
-                )
+        answers = self._answers(batch, level, pending)
         wanted = Fraction(1, 2**batch.bits)
         done = []
         for place, answer in zip(pending, answers, strict=True):
@@ -276,6 +225,28 @@ class Eliminated:
         if any(isinstance(answer, Enclosure) for answer in answers):
             self._reach(level)
         return done
+
+    def _answers(
+        self, batch: _Batch, level: RefinementLevel, pending: Mapping[int, Planned]
+    ) -> list[Enclosure | NotEnclosed]:
+        plans, events = list(pending.values()), [batch.grid_events[place] for place in pending]
+        if batch.required is None:
+            orders = [each.order for each in events if isinstance(each.order, OrderEvent)]
+            return placed_evaluator.enclose_placed(
+                orders, plans, batch.bits, level, self._table, batch.limits
+            )
+        evaluator = self._evaluator(batch.required, level, batch.bits, events=len(plans))
+        if isinstance(evaluator, GridEvaluator):
+            return evaluator.enclose(plans, batch.limits)
+        answers: list[Enclosure | NotEnclosed] = []
+        for event, plan in zip(events, plans, strict=True):
+            assert event.required is not None
+            alone = self._evaluator(event.required, level, batch.bits, events=1)
+            if isinstance(alone, GridEvaluator):
+                answers += alone.enclose((plan,), batch.limits)
+            else:
+                answers.append(alone)
+        return answers
 
     def _reach(self, level: RefinementLevel) -> None:
         self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
@@ -331,9 +302,7 @@ _GUARD_BITS = 4
 _ONE = Fraction(1)
 
 
-def without_certain(
-    event: DifferenceEvent, bits: int
-) -> tuple[OrderEvent | DifferenceEvent, Fraction]:
+def without_certain(event: OrderEvent, bits: int) -> tuple[OrderEvent, Fraction]:
     """Drop bounds, as long as the samples stay connected.
 
     Returns:
@@ -352,9 +321,7 @@ def without_certain(
     return _shifted(event.samples, left), (len(event.bounds) - len(left)) * Fraction(4, 2**kept)
 
 
-def _shifted(
-    samples: Sequence[BoundedSample], bounds: Iterable[Bound]
-) -> OrderEvent | DifferenceEvent:
+def _shifted(samples: Sequence[BoundedSample], bounds: Iterable[Bound]) -> OrderEvent:
     """Shift samples again: fewer bounds may make an order."""
     guards = [LinearForm.of({i: _ONE, j: -_ONE}, -w) for i, j, w in sorted(bounds)]
     for k, sample in enumerate(samples):

@@ -55,7 +55,7 @@ class Planned:
     error: Fraction = Fraction(0)
 
 
-_MEMORY = 2**28
+MEMORY = 2**28
 """Bytes that the functions of one evaluator may take, about."""
 
 
@@ -156,7 +156,7 @@ def new_evaluator(
     if isinstance(algebra, NotEnclosed):
         return algebra
     each = bytes_per_panel(level) * algebra.grid.panels
-    return GridEvaluator(required, kept, algebra, table, max(_MEMORY // each, 32))
+    return GridEvaluator(required, kept, algebra, table, max(MEMORY // each, 32))
 
 
 if TYPE_CHECKING:

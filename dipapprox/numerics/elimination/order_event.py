@@ -4,7 +4,7 @@ In: an `Event`, any linear guards. Out: an `OrderEvent`, if an affine change of 
 one. In each connected component pick a sample as it is, z = x. A guard a x + b y + c <= 0 between
 a known x = p z + q and a new sample y becomes a p (z - w) <= 0 for y = -(a p / b) w - (a q + c) /
 b. On a tree this always works; every further guard must fit. Where only its constant does not, as
-with x - 1 <= y <= x + 3, comparisons with offsets are left: a `DifferenceEvent`.
+with x - 1 <= y <= x + 3, comparisons with offsets are left.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
 
 Edge = tuple[int, int]
-"""(i, j): x[i] < x[j]."""
+"""(i, j): x[i] is bounded by x[j]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,12 @@ class BoundedSample:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OrderEvent:
-    """{ x : lower_i <= x_i <= upper_i, x_i < x_j for every edge }, x_i independent."""
-
-    samples: tuple[BoundedSample, ...]
-    edges: frozenset[Edge]
-
-
 Bound = tuple[int, int, Fraction]
 """(i, j, w): x[i] <= x[j] + w."""
 
 
 @dataclass(frozen=True, slots=True)
-class DifferenceEvent:
+class OrderEvent:
     """{ x : lower_i <= x_i <= upper_i, x_i <= x_j + w for every bound }, x_i independent.
 
     A pair may have two bounds, one in each direction.
@@ -60,8 +52,13 @@ class DifferenceEvent:
     samples: tuple[BoundedSample, ...]
     bounds: frozenset[Bound]
 
+    @property
+    def has_offsets(self) -> bool:
+        """Whether it is more than an order: some w is not 0."""
+        return any(w for _, _, w in self.bounds)
 
-def order_event(event: Event) -> OrderEvent | DifferenceEvent | NotEnclosed:
+
+def order_event(event: Event) -> OrderEvent | NotEnclosed:
     """Turn an event into comparisons, with offsets only if no shifts make them plain.
 
     Returns:
@@ -103,9 +100,7 @@ def order_event(event: Event) -> OrderEvent | DifferenceEvent | NotEnclosed:
         bounds[edge] = min(bounds.get(edge, offset), offset)
     laws = [_changed(law, change[i]) for i, law in enumerate(event.samples)]
     samples = tuple(map(BoundedSample, laws, lower, upper))
-    if any(bounds.values()):
-        return DifferenceEvent(samples, frozenset((i, j, w) for (i, j), w in bounds.items()))
-    return OrderEvent(samples, frozenset(bounds))
+    return OrderEvent(samples, frozenset((i, j, w) for (i, j), w in bounds.items()))
 
 
 _NOTHING = Fraction(0)

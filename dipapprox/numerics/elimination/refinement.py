@@ -11,11 +11,14 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
+from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.elements import SumEvent
-from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent
+from dipapprox.numerics.elimination.order_event import OrderEvent
+from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity
+from dipapprox.numerics.elimination.planning import Order, eliminate
 from dipapprox.numerics.tier import Tier
 
 
@@ -124,9 +127,6 @@ def _rounded_up(bits: int) -> int:
     return -(-bits // 64) * 64
 
 
-Order = OrderEvent | DifferenceEvent | SumEvent | Star
-
-
 @dataclass(frozen=True, slots=True)
 class GridRequirements:
     """What some events require of a grid.
@@ -155,11 +155,10 @@ class GridRequirements:
                 leaves = (*below, *above)
                 laws = frozenset((centre, *(law for law, _ in leaves)))
                 return cls(laws, frozenset(), 1 + sum(count for _, count in leaves))
-            case OrderEvent(samples) | DifferenceEvent(samples):
+            case OrderEvent(samples, offsets):
                 shared = {id(sample.law): sample.law for sample in samples}  # laws hash slowly
                 bounds = {bound for each in samples for bound in (each.lower, each.upper)}
-                if isinstance(order, DifferenceEvent):
-                    bounds |= {offset for _, _, offset in order.bounds}
+                bounds |= {offset for _, _, offset in offsets if offset}
                 points = frozenset(bound for bound in bounds if bound is not None)
                 return cls(frozenset(shared.values()), points, len(samples))
             case SumEvent(elements):
@@ -202,12 +201,40 @@ class GridRequirements:
         )
 
 
+def on_one_grid(order: Order, limits: Limits) -> GridRequirements | None:
+    """What a grid must offer for all functions of an event; None if some function is moved.
+
+    Where all samples but one are leaves, only laws are moved, and they are laws again.
+
+    Raises:
+        LimitReached: If the time runs out.
+    """
+    if not isinstance(order, OrderEvent) or not order.has_offsets:
+        return GridRequirements.of(order)
+    table = FunctionTable()
+    if isinstance(eliminate(order, limits, table), NotEnclosed):
+        return None
+    if any(isinstance(function, Moved) for function in table.functions):
+        return None
+    leaves = (f.sample for f in table.functions if isinstance(f, RestrictedDensity))
+    required = GridRequirements.of(OrderEvent(tuple(leaves), frozenset()))
+    return replace(required, samples=len(order.samples), moved=True)
+
+
 @dataclass(frozen=True, slots=True)
 class GridEvent:
-    """An order event and what it requires of a grid."""
+    """An event in an order, and what it requires of a grid; None: functions at shifted places."""
 
     order: Order
-    required: GridRequirements
+    required: GridRequirements | None
+
+    @property
+    def samples(self) -> int:
+        """How many samples and sums it has."""
+        if self.required is not None:
+            return self.required.samples
+        assert isinstance(self.order, OrderEvent)
+        return len(self.order.samples)
 
 
 _SHARED_LAWS = 12
@@ -219,25 +246,29 @@ _CLOSE_LAWS, _CLOSE = 64, 8
 
 @dataclass(slots=True)
 class GridGroup:
-    """Events that may share a grid, by position, and what they require together."""
+    """Events that may share a grid, by position, and what they require together; None: no grid."""
 
     places: list[int]
-    required: GridRequirements
+    required: GridRequirements | None
 
 
 def grouped(grid_events: Mapping[int, GridEvent]) -> list[GridGroup]:
     """Collect events with few laws and constants between them, those with the most first."""
-    groups: list[GridGroup] = []
-    for place in sorted(grid_events, key=lambda place: -len(grid_events[place].required.laws)):
-        required = grid_events[place].required
-        if groups:
-            together = groups[-1].required | required
-            if together is groups[-1].required or is_small(together):
-                groups[-1].places.append(place)
-                groups[-1].required = together
+    wanted = {place: event.required for place, event in grid_events.items()}
+    moving = [place for place, required in wanted.items() if required is None]
+    alike: list[tuple[list[int], GridRequirements]] = []
+    on_grids = [(place, required) for place, required in wanted.items() if required is not None]
+    for place, required in sorted(on_grids, key=lambda each: -len(each[1].laws)):
+        if alike:
+            places, before = alike[-1]
+            together = before | required
+            if together is before or is_small(together):
+                places.append(place)
+                alike[-1] = places, together
                 continue
-        groups.append(GridGroup([place], required))
-    return groups
+        alike.append(([place], required))
+    groups = [GridGroup(places, required) for places, required in alike]
+    return [GridGroup(moving, None), *groups] if moving else groups
 
 
 def is_small(required: GridRequirements) -> bool:

@@ -21,7 +21,8 @@ from dipapprox.events.reduce import connected_samples
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
-from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate_sums
+from dipapprox.numerics.elimination.plan import FunctionTable, Terms
+from dipapprox.numerics.elimination.planning import eliminate_sums
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import output_event
 

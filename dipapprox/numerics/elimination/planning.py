@@ -1,0 +1,333 @@
+"""Order events in, their probabilities as integrals of univariate functions out: elimination.
+
+In: an `OrderEvent`, x_i <= x_j + w. Out: `Terms`, Σ coefficient * ∫ product of functions, each
+function a restricted density or the running integral of such a product, maybe at a shifted place.
+Nothing numerical happens here.
+
+Samples are integrated out one by one. Let r have the density f (times what was passed to it), and
+the bounds l + a <= r for some l, r <= h + b for some h. Split by which bound is the greatest below
+(l*, a*) and which the least above (h*, b*): every part has the further bounds
+
+    l + a <= l* + a*,    h* + b* <= h + b,    l* + a* <= h* + b*,
+
+and with G(t) = ∫_{-∞}^t f the integral over r is
+
+    G(h* + b*) - G(l* + a*),    G(h* + b*) with h* alone,    ∫_{l* + a*}^∞ f with l* alone:
+
+sums of products of univariate functions. If l* is h*, the difference is one function of it, a band:
+a sample whose only neighbour bounds it on both sides is a leaf still, and trees of bands split into
+no parts. The parts are disjoint and cover the event up to probability 0. Bounds that shortest paths
+imply are dropped; a cycle of total <= 0 has probability 0. Equal states are collected: like samples
+give binomial coefficients.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import lcm
+from typing import assert_never
+
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.events.event import Star
+from dipapprox.laws.distribution import Distribution
+from dipapprox.limits import Limits
+from dipapprox.linear.differences import tight
+from dipapprox.numerics.elimination.elements import BoundedElement, SumEvent
+from dipapprox.numerics.elimination.order_event import BoundedSample, Edge, OrderEvent
+from dipapprox.numerics.elimination.plan import (
+    BetweenConstants,
+    Convolved,
+    Factors,
+    FunctionDifference,
+    FunctionTable,
+    Moved,
+    RestrictedDensity,
+    Running,
+    Terms,
+    times,
+)
+
+Order = OrderEvent | SumEvent | Star
+
+
+def plan_of(order: Order, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
+    """Integrate out all samples of an event; see `eliminate`."""
+    match order:
+        case Star():
+            return eliminate_star(order, table)
+        case OrderEvent():
+            return eliminate(order, limits, table)
+        case SumEvent():
+            return eliminate_sums(order, limits, table)
+        case _:
+            assert_never(order)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is left: some samples with the functions on each of them, and bounds.
+
+    Attributes:
+        factors: (sample, its functions), by sample.
+        bounds: ((i, j), w): x_i <= x_j + w units; tight.
+    """
+
+    factors: tuple[tuple[int, Factors], ...]
+    bounds: frozenset[tuple[Edge, int]]
+
+
+def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
+    """Integrate out all samples of a connected order event.
+
+    Args:
+        event: At least one sample; connected.
+        limits: The time is asked before every step, and how many pieces an event may have.
+        table: The functions known so far; new ones are added.
+
+    Returns:
+        Terms, collected; none for an event of probability 0. Or why there are too many.
+
+    Raises:
+        LimitReached: If the time runs out.
+    """
+    unit = lcm(*{w.denominator for _, _, w in event.bounds})
+    bounds = {(i, j): w.numerator * (unit // w.denominator) for i, j, w in event.bounds}
+    densities = [((table.leaf(sample), 1),) for sample in event.samples]
+    return _integrated(densities, bounds, limits, _Elimination(table, unit, None))
+
+
+def eliminate_sums(
+    event: SumEvent, limits: Limits, table: FunctionTable, kept: int | None = None
+) -> Terms | NotEnclosed:
+    """The same for an event of sums; every element's density is a function.
+
+    Args:
+        event: Connected.
+        limits: As above.
+        table: As above.
+        kept: A root, by its place in `event.roots`, that is not integrated out: the products are
+            then functions of it, and the terms add up to its density.
+    """
+    densities: list[Factors] = []
+    for element in event.elements:
+        limits.check()
+        if isinstance(element.source, Distribution):
+            leaf = table.leaf(BoundedSample(element.source, element.lower, element.upper))
+            factors: Factors = ((leaf, 1),)
+        else:
+            factors = _density_of_sum(element, element.source, event, densities, table)
+        for sides, from_left in ((element.below, True), (element.above, False)):
+            for other in sides:
+                factors = times(factors, table.number(Running(densities[other], from_left)))
+        for other, offset in element.bands:
+            factors = times(factors, _band(densities[other], offset, table))
+        densities.append(factors)
+    roots, bounds = [densities[root] for root in event.roots], dict.fromkeys(event.edges, 0)
+    return _integrated(roots, bounds, limits, _Elimination(table, 1, kept))
+
+
+def _band(density: Factors, offset: Fraction, table: FunctionTable) -> int:
+    """The number of t -> ∫ from t to t + offset, in either order.
+
+    As a difference of integrals from the end that is moved towards, which are 0 beyond it.
+    """
+    whole = table.number(Running(density, from_left=offset < 0))
+    return table.number(FunctionDifference(whole, table.number(Moved(whole, offset))))
+
+
+def _density_of_sum(
+    element: BoundedElement,
+    parts: Sequence[int],
+    event: SumEvent,
+    densities: Sequence[Factors],
+    table: FunctionTable,
+) -> Factors:
+    """Convolve the densities of some parts, those of samples without bounds last."""
+    order = event.order_of(parts)
+    factors = densities[order[0]]
+    for part in order[1:]:
+        law = event.elements[part].law
+        right = densities[part] if law is None else law
+        number = table.number(Convolved(factors, right))
+        if part == order[-1] and not (element.lower is element.upper is None):
+            number = table.number(BetweenConstants(number, element.lower, element.upper))
+        factors = ((number, 1),)
+    return factors
+
+
+def _integrated(
+    densities: Sequence[Factors],
+    bounds: Mapping[Edge, int],
+    limits: Limits,
+    elimination: _Elimination,
+) -> Terms | NotEnclosed:
+    """Integrate out all samples of an order."""
+    # A tree of comparisons has nothing to leave out.
+    kept = bounds if len(bounds) == len(densities) - 1 else tight(bounds)
+    if kept is None:
+        return ()
+    start = _State(tuple(enumerate(densities)), frozenset(kept.items()))
+    pending: dict[int, dict[_State, int]] = defaultdict(lambda: defaultdict(int))
+    pending[len(densities)][start] = 1
+    created = 0
+    for count in range(len(densities), 1, -1):
+        for state, coefficient in pending.pop(count, {}).items():
+            limits.check()
+            for after, sign in elimination.step(state):
+                created += 1
+                pending[len(after.factors)][after] += sign * coefficient
+            if created > limits.pieces:
+                return NotEnclosed(
+                    f"its {len(densities)} samples and {len(kept)} comparisons split into "
+                    f"more than {limits.pieces} pieces"
+                )
+    return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)
+
+
+def eliminate_star(star: Star, table: FunctionTable) -> Terms:
+    """Integrate out the leaves of a star, then its centre: one term."""
+    factors = [(table.law(star.centre, None), 1)]
+    for leaves, from_left in ((star.below, True), (star.above, False)):
+        factors += [(table.law(law, from_left), count) for law, count in leaves]
+    return ((1, tuple(sorted(factors))),)
+
+
+_Sides = dict[int, dict[int, int]]
+"""For every sample those that bound it: with `below` l + a <= r, with `above` r <= h + b."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Elimination:
+    """Integrates out one sample after the other.
+
+    Attributes:
+        table: New functions are added to it.
+        unit: Offsets are multiples of 1 / unit.
+        kept: A sample that comes last; None: none.
+    """
+
+    table: FunctionTable
+    unit: int
+    kept: int | None
+
+    def step(self, state: _State) -> Iterator[tuple[_State, int]]:
+        """Integrate out all leaves but `kept`; if there is none, the cheapest sample."""
+        factors = dict(state.factors)
+        below: _Sides = {v: {} for v in factors}
+        above: _Sides = {v: {} for v in factors}
+        for (i, j), w in state.bounds:
+            below[j][i] = -w
+            above[i][j] = w
+        leaves = deque(v for v in factors if v != self.kept and _is_leaf(below[v], above[v]))
+        if leaves:
+            yield self._stripped(factors, below, above, leaves), 1
+            return
+        # Of equals that with the fewest functions: then what is moved is mostly a law.
+        vertex = min(
+            (v for v in factors if v != self.kept),
+            key=lambda v: (*_parts(below[v], above[v]), len(factors[v]), v),
+        )
+        own = factors.pop(vertex)
+        rest = {pair: w for pair, w in state.bounds if vertex not in pair}
+        yield from self._split(factors, rest, own, below[vertex], above[vertex])
+
+    def _stripped(
+        self, factors: dict[int, Factors], below: _Sides, above: _Sides, leaves: deque[int]
+    ) -> _State:
+        """Integrate out leaves until none but `kept` is left, or one sample; in linear time."""
+        while leaves:
+            leaf = leaves.popleft()
+            low, high = below[leaf], above[leaf]
+            if not _is_leaf(low, high):
+                continue  # the last sample
+            (other,) = low or high
+            ends = [(other, side[other]) if side else None for side in (low, high)]
+            ((_, number, _),) = self._messages(factors.pop(leaf), *ends)
+            factors[other] = times(factors[other], number)
+            del below[leaf], above[leaf]
+            below[other].pop(leaf, None)
+            above[other].pop(leaf, None)
+            if _is_leaf(below[other], above[other]) and other != self.kept:
+                leaves.append(other)
+        bounds = (((i, j), w) for i, highs in above.items() for j, w in highs.items())
+        return _State(tuple(sorted(factors.items())), frozenset(bounds))
+
+    def _split(
+        self,
+        factors: Mapping[int, Factors],
+        rest: Mapping[Edge, int],
+        own: Factors,
+        lows: Mapping[int, int],
+        highs: Mapping[int, int],
+    ) -> Iterator[tuple[_State, int]]:
+        """Split by the greatest lower and the least upper bound of a sample."""
+        tops: list[_Bound] = [*sorted(lows.items())] or [None]
+        bottoms: list[_Bound] = [*sorted(highs.items())] or [None]
+        for low, high in product(tops, bottoms):
+            bounds = dict(rest)
+            more = [((other, low[0]), low[1] - a) for other, a in lows.items() if low]
+            more += [((high[0], other), b - high[1]) for other, b in highs.items() if high]
+            if low and high:
+                more.append(((low[0], high[0]), high[1] - low[1]))
+            for (i, j), w in more:
+                if i != j:
+                    bounds[i, j] = min(bounds.get((i, j), w), w)
+            # What is left of tight bounds is tight.
+            reduced = bounds if bounds == rest else tight(bounds)
+            if reduced is None:
+                continue
+            kept = frozenset(reduced.items())
+            for target, number, sign in self._messages(own, low, high):
+                left = {**factors, target: times(factors[target], number)}
+                yield _State(tuple(sorted(left.items())), kept), sign
+
+    def _messages(self, own: Factors, low: _Bound, high: _Bound) -> Iterator[tuple[int, int, int]]:
+        """Yield (neighbour, number of the function passed to it, sign)."""
+        number = self.table.number
+        if high is None:
+            assert low is not None
+            yield low[0], self._moved(number(Running(own, from_left=False)), low[1]), 1
+            return
+        running = number(Running(own, from_left=True))
+        upper = self._moved(running, high[1])
+        if low and low[0] == high[0]:
+            lower = self._moved(running, low[1])
+            yield high[0], number(FunctionDifference(upper, lower)), 1
+            return
+        yield high[0], upper, 1
+        if low:
+            yield low[0], self._moved(running, low[1]), -1
+
+    def _moved(self, function: int, offset: int) -> int:
+        """t -> f(t + offset); for a sample by itself it is that of the shifted sample."""
+        if not offset:
+            return function
+        by, table = Fraction(offset, self.unit), self.table
+        integral = table.functions[function]
+        if isinstance(integral, Running) and len(integral.factors) == 1:
+            ((leaf, exponent),) = integral.factors
+            density = table.functions[leaf]
+            if isinstance(density, RestrictedDensity) and exponent == 1:
+                own = table.number(RestrictedDensity(density.sample.shifted(-by)))
+                return table.number(replace(integral, factors=((own, 1),)))
+        return table.number(Moved(function, by))
+
+
+_Bound = tuple[int, int] | None
+"""(sample, offset)."""
+
+
+def _is_leaf(lows: Mapping[int, int], highs: Mapping[int, int]) -> bool:
+    """Whether a sample has one neighbour."""
+    count = len(lows) + len(highs)
+    return count == 1 or (count == 2 and lows.keys() == highs.keys())
+
+
+def _parts(lows: Mapping[int, int], highs: Mapping[int, int]) -> tuple[int, int]:
+    """How many states integrating a sample out makes, and how many bounds it has."""
+    states = sum(1 if low == high else 2 for low in lows for high in highs)
+    return states or len(lows) + len(highs), len(lows) + len(highs)
