@@ -32,23 +32,22 @@ halves. The rest is off by `thresholds.error` and a few roundings of numbers of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.arithmetic.rounding import Array, above, below
+from dipapprox.arithmetic.rounding import Array, below
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.pairs.boxes.bounds import FactorBounds
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
-from dipapprox.pairs.boxes.search import BoxSearchResult, Enough, Exact
+from dipapprox.pairs.boxes.search import Exact, SetSearch
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.pairs.selections import Pair
 
 CORNERS = "convexity between corners"
@@ -95,8 +94,8 @@ class _Sets:
         return _Sets(corners, self.upper[places], self.bends[places])
 
 
-class CornerSearch:
-    """A search for the largest delta at one eps_prv; compare `search.BoxSearch`.
+class CornerSearch(SetSearch):
+    """A search by corners, thousands of sets at once.
 
     Args:
         pairs: Which pairs.
@@ -106,6 +105,8 @@ class CornerSearch:
         claimed: What is at most this need not be known better; None if every digit counts.
     """
 
+    cheaper: ClassVar[int] = 8
+
     def __init__(
         self,
         pairs: OneByOne,
@@ -114,56 +115,44 @@ class CornerSearch:
         limits: Limits,
         claimed: Fraction | None = None,
     ) -> None:
+        super().__init__(exact, factor, limits)
         self._unit, self._thresholds = pairs.unit, pairs.thresholds
-        self._exact, self._limits = exact, limits
-        upper = float("inf") if factor.upper is None else above(factor.upper)
-        self._e = FactorBounds(below(factor.lower), upper).taken
+        self._e = self._factor.taken
         self._claimed = -1.0 if claimed is None else below(claimed)
-        self._known: dict[Pair, Enclosure] = {}
-        self._best, self._most = Fraction(0), Fraction(0)
-        self._sets = 0
-        self._roots = pairs.triangles()
         self._extremes = bool(pairs.extremes)
         self._tables: dict[tuple[Fixed, Fixed], NDArray[np.bool_]] = {}
         self._waiting: dict[Kind, list[_Sets]] = {}
-        self.exhausted = False
+        for kind, corners in pairs.triangles().items():
+            upper = np.ones(len(corners[0]) if corners else 1)
+            bends = np.zeros((len(upper), len(corners), 2))
+            self._waiting[kind] = [_Sets(corners, upper, bends)]
 
-    def run(self, enough: Enough) -> BoxSearchResult:
-        """Search until the enclosure of the largest delta is good enough, or gets no better.
+    def _begin(self) -> None:
+        """Bound all sets as they are."""
+        with self._renewing() as waiting:
+            for kind, (sets,) in waiting.items():
+                for start in range(0, len(sets.upper), _AT_ONCE):
+                    self._limits.check()
+                    part = sets.taken(np.arange(start, min(start + _AT_ONCE, len(sets.upper))))
+                    self._look(kind, part.corners, part.upper)
 
-        Raises:
-            LimitReached: If a limit is reached.
-        """
-        for kind, corners in self._roots.items():
-            count = len(corners[0]) if corners else 1
-            for start in range(0, count, _AT_ONCE):
-                part = tuple(each[start : start + _AT_ONCE] for each in corners)
-                self._look(kind, part, np.ones(count)[start : start + _AT_ONCE])
-        self._roots = {}
-        while self._waiting and not enough(self._enclosure(), self._sets):
-            if self._sets >= _MOST_SETS or not self._step():
-                self.exhausted = True
-                break
-        return self.found()
+    @contextmanager
+    def _renewing(self) -> Iterator[dict[Kind, list[_Sets]]]:
+        """Take all open sets, to open others in their place; what ends this opens them again."""
+        waiting, self._waiting = self._waiting, {}
+        try:
+            yield waiting
+        except BaseException:
+            self._waiting = waiting
+            raise
 
-    def found(self) -> BoxSearchResult:
-        """Return what is known by now."""
-        best, delta = simplest_pair(self._known), self._enclosure()
-        if best is not None:
-            delta = Enclosure(best[1].lower, delta.upper)
-        return BoxSearchResult(delta, None if best is None else best[0], self._left(), self._sets)
-
-    def _enclosure(self) -> Enclosure:
-        """Enclose the largest delta by what is known."""
-        if self._roots:
-            return UNIT
-        upper = max(self._best, self._most)
-        for sets in self._waiting.values():
-            upper = max(upper, *(Fraction(float(each.upper.max())) for each in sets))
-        return Enclosure(self._best, min(upper, Fraction(1)))
+    def _upper(self) -> Fraction:
+        """See `SetSearch`."""
+        parts = (each for sets in self._waiting.values() for each in sets)
+        return Fraction(max((float(each.upper.max()) for each in parts), default=0.0))
 
     def _left(self) -> PairSet | None:
-        """Return the set of the largest upper bound; None if none is open."""
+        """See `SetSearch`."""
         found = [
             (float(each.upper.max()), kind, each)
             for kind, sets in self._waiting.items()
@@ -183,24 +172,24 @@ class CornerSearch:
 
     def _step(self) -> bool:
         """Cut the sets of the largest bounds; False if none is left that may be cut."""
-        self._limits.check()
-        waiting, self._waiting = self._waiting, {}
         least, moved = max(below(self._best), self._claimed), False
-        for kind, parts in waiting.items():
-            sets = _joined(parts)
-            order = np.argsort(-sets.upper)
-            few = order[:_AT_ONCE]
-            widths = _widths(sets)[few]
-            # Whatever is cut, what is not a point is wide enough for its halves to be exact.
-            fine = np.where(widths > 0, widths, np.inf).min(axis=1)
-            few = few[(sets.upper[few] > least) & (fine > _FINEST) & (fine < np.inf)]
-            rest = np.ones(len(order), dtype=np.bool_)
-            rest[few] = False
-            if rest.any():
-                self._keep(kind, sets.taken(rest))
-            if len(few):
-                moved = True
-                for part in _halved(sets.taken(few)):
+        if self._sets >= _MOST_SETS:
+            return False
+        with self._renewing() as waiting:
+            for kind, parts in waiting.items():
+                sets = _joined(parts)
+                order = np.argsort(-sets.upper)
+                few = order[:_AT_ONCE]
+                widths = _widths(sets)[few]
+                # Whatever is cut, what is not a point is wide enough for its halves to be exact.
+                fine = np.where(widths > 0, widths, np.inf).min(axis=1)
+                few = few[(sets.upper[few] > least) & (fine > _FINEST) & (fine < np.inf)]
+                rest = np.ones(len(order), dtype=np.bool_)
+                rest[few] = False
+                if rest.any():
+                    self._keep(kind, sets.taken(rest))
+                for part in _halved(sets.taken(few)) if len(few) else ():
+                    moved = True
                     self._look(kind, part.corners, part.upper)
         return moved
 
@@ -293,13 +282,6 @@ class CornerSearch:
             values = iter([Fraction(each) * self._unit for each in own])
             sides.append(tuple(next(values) if each is None else each for each in fixed))
         return sides[0], sides[1]
-
-    def _try(self, pair: Pair) -> Enclosure:
-        """Enclose the delta of a pair, and remember the largest lower bound."""
-        if pair not in self._known:
-            self._known[pair] = self._exact(pair)
-            self._best = max(self._best, self._known[pair].lower)
-        return self._known[pair]
 
     def _try_best(self, kind: Kind, places: Array, upper: Array) -> None:
         """Try the pair of the corner where delta seems largest."""

@@ -13,11 +13,13 @@ of a pair that was found; so the largest upper bound of what is left bounds all.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import chain, count, islice, product
 from math import prod
+from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.rounding import above, below
@@ -99,8 +101,87 @@ class _Open:
         return (-self.upper, self.number) < (-other.upper, other.number)
 
 
-class BoxSearch:
-    """A search for the largest delta at one eps_prv.
+class SetSearch(ABC):
+    """A search for the largest delta at one eps_prv, set by set; single pairs are enclosed once.
+
+    Args:
+        exact: Encloses the deltas of single pairs.
+        factor: Bounds of e^eps_prv.
+        limits: Asked throughout.
+    """
+
+    cheaper: ClassVar[int] = 1
+    """Times less than one of `BoxSearch` a set costs."""
+
+    def __init__(self, exact: Exact, factor: Factor, limits: Limits) -> None:
+        self._exact, self._limits = exact, limits
+        upper = float("inf") if factor.upper is None else above(factor.upper)
+        if factor.upper is not None and factor.upper < 1:
+            raise BrokenInvariant("e^eps_prv below 1: all outputs together would count, too")
+        self._factor = FactorBounds(below(factor.lower), upper)
+        self._known: dict[Pair, Enclosure] = {}
+        self._best = self._most = Fraction(0)
+        self._sets = 0
+        self._concave = False
+
+    def run(self, enough: Enough) -> BoxSearchResult:
+        """Search until the enclosure of the largest delta is good enough, or gets no better.
+
+        Args:
+            enough: Whether an enclosure is; asked before every step.
+
+        Raises:
+            LimitReached: If a limit is reached; what is known then, `found` says.
+        """
+        self._begin()
+        while not enough(self._enclosure(), self._sets // self.cheaper) and self._step():
+            self._limits.check()
+        return self.found()
+
+    def found(self) -> BoxSearchResult:
+        """Return what is known by now."""
+        delta, best = self._enclosure(), simplest_pair(self._known)
+        if best is not None:
+            delta = Enclosure(best[1].lower, delta.upper)
+        pair = None if best is None else best[0]
+        return BoxSearchResult(delta, pair, self._left(), self._sets, self._concave)
+
+    def _enclosure(self) -> Enclosure:
+        """Enclose the largest delta by what is known."""
+        if not self._known:
+            return UNIT
+        return Enclosure(self._best, min(max(self._best, self._most, self._upper()), Fraction(1)))
+
+    def _try(self, pair: Pair) -> Enclosure:
+        """Enclose the delta of a pair, and remember the largest lower bound."""
+        delta = self._known.get(pair)
+        if delta is None:
+            delta = self._known[pair] = self._exact(pair)
+            self._best = max(self._best, delta.lower)
+        return delta
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Look at what is there, once."""
+
+    @abstractmethod
+    def _step(self) -> bool:
+        """Look at the sets of the largest bounds; False if nothing would get better.
+
+        A limit may end this anywhere: a set is open until all that it became is.
+        """
+
+    @abstractmethod
+    def _upper(self) -> Fraction:
+        """Return at least what open sets have."""
+
+    @abstractmethod
+    def _left(self) -> PairSet | None:
+        """Return the open set of the largest upper bound; None if that is of one pair, or none."""
+
+
+class BoxSearch(SetSearch):
+    """A search by polynomials, the most promising set first.
 
     Args:
         regions: Sets that hold all pairs, for every set of outputs that may be best there.
@@ -123,53 +204,16 @@ class BoxSearch:
         concave: bool = False,
         likely: Sequence[Pair] = (),
     ) -> None:
+        super().__init__(exact, factor, limits)
         self._likely = likely
         self._log_concave = models.concave if concave else None
-        self._concave = False
-        self._models, self._exact, self._limits = models, exact, limits
-        upper = float("inf") if factor.upper is None else above(factor.upper)
-        if factor.upper is not None and factor.upper < 1:
-            raise BrokenInvariant("e^eps_prv below 1: all outputs together would count, too")
-        self._factor = FactorBounds(below(factor.lower), upper)
+        self._models = models
         self._order = count()
         self._waiting: list[_Open] = []
         self._current: _Open | None = None
-        self._sets = 0
-        self._known: dict[Pair, Enclosure] = {}
-        self._best: Fraction | None = None
-        self._most = Fraction(0)
         for region in regions:
             for root in region.sets:
                 self._put(root, region.choice, 0, 1.0)
-
-    def run(self, enough: Enough) -> BoxSearchResult:
-        """Search until the enclosure of the largest delta is good enough.
-
-        Args:
-            enough: Whether an enclosure is; asked before every set.
-
-        Raises:
-            LimitReached: If a limit is reached.
-        """
-        if self._best is None:
-            self._begin()
-        while self._waiting:
-            self._limits.check()
-            if self._best is not None and enough(self._enclosure(), self._sets):
-                break
-            if self._waiting[0].upper <= self._least():
-                self._waiting = []
-                break
-            first = self._waiting[0]
-            finest = first.level >= self._models.finest
-            if finest and first.bound is not None and first.bound.sharp:
-                break  # its bound is the largest, and will not get better
-            # A limit may end this anywhere: a set is open until all that it became is.
-            self._current = self._waiting[0]
-            heappop(self._waiting)
-            self._step(self._current)
-            self._current = None
-        return self.found()
 
     def _begin(self) -> None:
         """Try some pairs: every set may turn out to be of no use, or too large to be bounded."""
@@ -182,7 +226,21 @@ class BoxSearch:
             self._limits.check()
             self._try(pair)
 
-    def _step(self, part: _Open) -> None:
+    def _step(self) -> bool:
+        """See `SetSearch`."""
+        if not self._waiting or self._waiting[0].upper <= self._least():
+            self._waiting = []
+            return False
+        first = self._waiting[0]
+        finest = first.level >= self._models.finest
+        if finest and first.bound is not None and first.bound.sharp:
+            return False  # its bound is the largest, and will not get better
+        self._current = heappop(self._waiting)
+        self._replace_by_others(self._current)
+        self._current = None
+        return True
+
+    def _replace_by_others(self, part: _Open) -> None:
         """Settle a set, or put others in its place."""
         self._sets += 1
         pairs = part.pairs
@@ -196,34 +254,22 @@ class BoxSearch:
         else:
             self._divide(part, part.bound)
 
-    def found(self) -> BoxSearchResult:
-        """Return what is known by now."""
-        waiting = self._open()
-        left = waiting[0].pairs if waiting else None
-        if left is not None and left.is_one_pair:
-            left = None
-        delta, best = self._enclosure(), simplest_pair(self._known)
-        if best is not None:
-            delta = Enclosure(best[1].lower, delta.upper)
-        pair = None if best is None else best[0]
-        return BoxSearchResult(delta, pair, left, self._sets, self._concave)
+    def _upper(self) -> Fraction:
+        """See `SetSearch`."""
+        return max((Fraction(each.upper) for each in self._open()), default=Fraction(0))
 
-    def _enclosure(self) -> Enclosure:
-        """Enclose the largest delta by what is known."""
-        if self._best is None:
-            return UNIT
-        lower = self._best
-        upper = max(self._most, lower)
-        for open_set in self._open():
-            upper = max(upper, Fraction(open_set.upper))
-        return Enclosure(lower, min(upper, Fraction(1)))
+    def _left(self) -> PairSet | None:
+        """See `SetSearch`."""
+        open_sets = self._open()
+        left = open_sets[0].pairs if open_sets else None
+        return None if left is None or left.is_one_pair else left
 
     def _open(self) -> list[_Open]:
         """Return the open sets of largest upper bounds, the largest first."""
         return sorted(self._waiting[:1] + ([] if self._current is None else [self._current]))
 
     def _least(self) -> float:
-        return -1.0 if self._best is None else below(self._best)
+        return below(self._best) if self._known else -1.0
 
     def _put(
         self,
@@ -237,14 +283,6 @@ class BoxSearch:
         number = next(self._order)
         if upper > self._least() and not pairs.is_empty:
             heappush(self._waiting, _Open(upper, number, pairs, choice, level, found))
-
-    def _try(self, pair: Pair) -> Enclosure:
-        """Enclose the delta of a pair, and remember the largest lower bound."""
-        delta = self._known.get(pair)
-        if delta is None:
-            delta = self._known[pair] = self._exact(pair)
-            self._best = max(self._best or delta.lower, delta.lower)
-        return delta
 
     def _look(self, part: _Open) -> None:
         """Bound a set, and replace it by where its maximum lies."""

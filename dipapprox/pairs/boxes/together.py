@@ -47,6 +47,7 @@ from dipapprox.pairs.boxes.search import (
     BoxSearch,
     BoxSearchResult,
     Exact,
+    SetSearch,
     better,
     corners,
     some_pairs,
@@ -80,9 +81,6 @@ _MOST_INSIDE = 32
 
 _FARTHER = (Fraction(3, 2), Fraction(3))
 """Times the ends of inputs without bounds, where violations of a small δ are looked for."""
-
-_CHEAPER = 8
-"""Times less than others sets cost whose corners are looked at, thousands at once."""
 
 _FAR_BITS = 320
 """For pairs there."""
@@ -263,20 +261,20 @@ class RealPairs:
         if self._models is None:
             some = some_pairs(self._roots, exact, self._limits, enough)
             return KnownDelta(some, bits, self._obstacle)
+        search: SetSearch
         if self._corners is not None and factor.lower <= LARGEST_FACTOR:
-            by_corners = CornerSearch(self._corners, exact, factor, self._limits, self._claimed)
             self._used[CORNERS] = None
-            found = by_corners.run(lambda delta, sets: enough(delta, sets // _CHEAPER))
-            return KnownDelta(found, bits, None)
-        search = BoxSearch(
-            self._regions,
-            self._models,
-            exact,
-            factor,
-            self._limits,
-            concave=CONCAVE in self._lemmas,
-            likely=list(_inside(self._roots, self._program.inputs)) if self._free else (),
-        )
+            search = CornerSearch(self._corners, exact, factor, self._limits, self._claimed)
+        else:
+            search = BoxSearch(
+                self._regions,
+                self._models,
+                exact,
+                factor,
+                self._limits,
+                concave=CONCAVE in self._lemmas,
+                likely=list(_inside(self._roots, self._program.inputs)) if self._free else (),
+            )
         try:
             found = search.run(enough)
             if found.concave:

@@ -6,16 +6,18 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from math import exp
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from dipapprox import parse, profile, verify
+from dipapprox import Answer, LimitReached, parse, profile, verify
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.limits import Limits
+from dipapprox.pairs.boxes.corners import CornerSearch
 from dipapprox.pairs.boxes.thresholds import thresholds_of
 from dipapprox.semantics.execution import execute
 
@@ -167,3 +169,25 @@ def test_sets_that_are_boxes_of_one_side_alone_are_looked_at() -> None:
     inside = ndtr(2.0) ** 2
     assert float(found.lower) <= inside - exp(0.5) * (1 - inside) + 1e-9
     assert float(found.upper) >= inside - exp(0.5) * (1 - inside) - 1e-9
+
+
+@pytest.mark.parametrize("looks", [1, 2, 4])
+def test_a_limit_while_sets_are_cut_leaves_both_bounds(
+    looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a limit ends a search by corners, what is not known yet is open, not forgotten."""
+    program = parse(_text(_MIXED, 2, "linf 1/2"))
+    whole = profile(program, eps=1, eps_prv="1/2").delta_enclosure
+    look, left = CornerSearch._look, iter(range(looks))
+
+    def ended(self: CornerSearch, *sets: Any) -> None:
+        if next(left, None) is None:
+            raise LimitReached("time limit: 1 s")
+        look(self, *sets)
+
+    monkeypatch.setattr(CornerSearch, "_look", ended)
+    found = verify(program, eps=1, eps_prv="1/2", delta=(whole.lower + whole.upper) / 2)
+    assert found.answer is Answer.UNKNOWN
+    assert found.delta_enclosure is not None
+    assert found.delta_enclosure.meets(whole)
+    assert 0 < found.delta_enclosure.lower <= whole.upper < found.delta_enclosure.upper
