@@ -11,14 +11,14 @@ from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.largest import Settle, largest_delta
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.search import ExactPairs, Search
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.tables import Tables
 
 
-class CountedPairs:
-    """The pairs of a plan; see `maximum.CheckedTogether`.
+class CountedPairs(Together):
+    """The pairs of a plan.
 
     Args:
         plan: Their counters.
@@ -38,28 +38,21 @@ class CountedPairs:
         limits: Limits,
         progress: Progress = silent,
     ) -> None:
+        super().__init__(total)
         self._plan = plan
         self._cells = cells
         self._tables = tables
-        self._total = total
         self._limits = limits
         self._progress = progress
-
-    @property
-    def obstacle(self) -> str | None:
-        """See `Together`."""
-        return self._tables.obstacle
-
-    @property
-    def blocked(self) -> bool:
-        """See `Together`."""
-        return self._tables.obstacle is not None
 
     def at(self, factor: Factor, bits: int, settle: Settle | None = None) -> Maximum | None:
         """See `Together`; terms that may be 0 are settled by `settle`."""
         ask = partial(self._tables.cells, factor=factor, bits=bits)
-        found = largest_delta(self._plan, self._cells, ask, self._limits, self._progress, settle)
-        return None if found is None else Maximum(found.delta, found.certain, bits, found.likely)
+        found = largest_delta(
+            self._plan, self._cells, ask, bits, self._limits, self._progress, settle
+        )
+        self.obstacle = self._tables.obstacle
+        return found
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
         """Show that delta is 0, if that is claimed: term by term."""
@@ -73,10 +66,6 @@ class CountedPairs:
         search.exactly += self._total or 0
         return settled
 
-    def confirm(self, search: Search, found: Maximum) -> None:
-        """Check the pair alone: that gives the witness."""
-        check_alone(search, found, self._total or 0)
-
     def give_up(self, search: Search, found: Maximum) -> bool:
         """Leave the pair undecided that may attain the upper bound."""
         assert found.likely is not None
@@ -85,7 +74,7 @@ class CountedPairs:
         if search.check_exactly(found.likely, own) and search.violation is not None:
             return True
         delta = Enclosure(min(own.delta.lower, search.delta), found.delta.upper)
-        obstacle = self._tables.obstacle
+        obstacle = self.obstacle
         search.give_up(
             Attempt(own.pair, found.bits, delta, own.factor, own.first, own.second, obstacle)
         )

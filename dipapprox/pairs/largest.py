@@ -20,13 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.counters import Codes, CounterPlan, CounterStage, Origins, Trace, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
-from dipapprox.pairs.maximum import all_about, first_largest
+from dipapprox.pairs.maximum import Maximum, all_about, first_largest
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Integers
 
@@ -47,21 +46,6 @@ _MOST_SETTLED = 5_000
 
 _Sums = dict[bytes, tuple[frozenset[int], Integers]]
 """By a table: cells, and for every state the sum of what the table says of their codes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Largest:
-    """Bounds of the largest delta over all pairs.
-
-    Attributes:
-        delta: Encloses it.
-        certain: A pair whose delta is at least `delta.lower`.
-        likely: A pair whose upper bound is `delta.upper`, about.
-    """
-
-    delta: Enclosure
-    certain: Pair
-    likely: Pair
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,16 +92,18 @@ def largest_delta(
     plan: CounterPlan,
     cells: tuple[Cell, ...],
     ask: Ask,
+    bits: int,
     limits: Limits,
     progress: Progress = silent,
     settle: Settle | None = None,
-) -> Largest | None:
+) -> Maximum | None:
     """Bound the largest delta over all pairs of a plan.
 
     Args:
         plan: From `plan_counters` with at most `MOST_EXPANSIONS`.
         cells: The program's input cells.
         ask: Gives the probabilities, always in the same arithmetic.
+        bits: Asked for by it.
         limits: Asked between outputs.
         progress: Told about expansions; their total is an upper bound.
         settle: Settles doubtful terms.
@@ -148,7 +134,8 @@ def largest_delta(
             return None
     low, high = first_largest(layer.lower), first_largest(layer.upper)
     delta = enclosure(layer.lower[low], layer.upper.max(), additions, scale)
-    return Largest(delta, layer.trace.pair(cells, low), likely.pair(cells, high))
+    pair = layer.trace.pair(cells, low)
+    return Maximum(delta, pair, bits, likely.pair(cells, high))
 
 
 def _evaluated(

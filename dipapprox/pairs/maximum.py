@@ -20,9 +20,9 @@ is named, or the simplest. Its own bound is what is stated of it; what is lost i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,17 +60,26 @@ class Maximum:
     likely: Pair | None = None
 
 
-class Together(Protocol):
-    """All selected pairs at once, at any precision."""
+class Together(ABC):
+    """All selected pairs at once, at any precision; named where one of them is what matters.
 
-    @property
-    def obstacle(self) -> str | None:
-        """Why bounds are wide; None if only for want of bits."""
+    Args:
+        total: Their number, if known.
+
+    Attributes:
+        obstacle: Why bounds are wide; None if only for want of bits.
+    """
+
+    def __init__(self, total: int | None) -> None:
+        self._total = total
+        self.obstacle: str | None = None
 
     @property
     def blocked(self) -> bool:
         """Whether more bits are of no use."""
+        return self.obstacle is not None
 
+    @abstractmethod
     def at(self, factor: Factor, bits: int) -> Maximum | None:
         """Bound the largest delta at one eps_prv; None if that turns out to take too much.
 
@@ -82,6 +91,26 @@ class Together(Protocol):
             LimitReached: If a limit is reached.
         """
 
+    def exactly(self, search: Search, found: Maximum) -> Maximum:
+        """Decide by exact forms what enclosures do not; a violation ends in `search`."""
+        return found
+
+    def confirm(self, search: Search, found: Maximum) -> None:
+        """Record a violation, of the pair that attains the lower bound: here checked alone.
+
+        Raises:
+            BrokenInvariant: If it violates together with others only.
+        """
+        assert found.pair is not None
+        search.cover(self._total or 0, found.delta)
+        search.check(found.pair)
+        if search.violation is None and not search.undecided:
+            raise BrokenInvariant("a pair violates together with others, but not alone")
+
+    def give_up(self, search: Search, found: Maximum) -> bool:
+        """Record the pairs that the last enclosure does not decide; False if others may."""
+        return False
+
 
 def improved(before: Maximum, after: Maximum) -> Maximum:
     """Combine two bounds of one maximum; the pair is the one with the greater lower bound."""
@@ -91,21 +120,8 @@ def improved(before: Maximum, after: Maximum) -> Maximum:
     return Maximum(before.delta.intersect(after.delta), pair, after.bits, after.likely)
 
 
-class CheckedTogether(Together, Protocol):
-    """Pairs that are checked together, and named where one of them is what matters."""
-
-    def exactly(self, search: Search, found: Maximum) -> Maximum:
-        """Decide by exact forms what enclosures do not; a violation ends in `search`."""
-
-    def confirm(self, search: Search, found: Maximum) -> None:
-        """Record a violation, of the pair that attains the lower bound."""
-
-    def give_up(self, search: Search, found: Maximum) -> bool:
-        """Record the pairs that the last enclosure does not decide; False if others may."""
-
-
 def search_together(
-    search: Search, pairs: CheckedTogether, total: int, *, elsewhere: bool = False
+    search: Search, pairs: Together, total: int, *, elsewhere: bool = False
 ) -> bool:
     """Climb the ladder with all pairs together.
 
@@ -166,19 +182,6 @@ def _interrupted(search: Search, found: Maximum | None) -> None:
     # Of the pair alone only the upper bound is known.
     own = Enclosure(Fraction(0), found.delta.upper)
     search.current = Attempt(found.likely, found.bits, own, factor)
-
-
-def check_alone(search: Search, found: Maximum, total: int) -> None:
-    """Check the pair alone that violates the claim together with others: that gives the witness.
-
-    Raises:
-        BrokenInvariant: If it does not.
-    """
-    assert found.pair is not None
-    search.cover(total, found.delta)
-    search.check(found.pair)
-    if search.violation is None and not search.undecided:
-        raise BrokenInvariant("a pair violates together with others, but not alone")
 
 
 _ALIKE_BITS = 40

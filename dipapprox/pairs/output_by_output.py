@@ -37,7 +37,7 @@ from dipapprox.pairs.hockey_stick import (
     bounds_in_doubles,
     enclosure,
 )
-from dipapprox.pairs.maximum import Maximum, check_alone, first_largest
+from dipapprox.pairs.maximum import Maximum, Together, first_largest
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.tables import Tables
@@ -82,8 +82,8 @@ class _Term:
     likely: tuple[int, int]
 
 
-class OutputByOutput:
-    """The adjacent pairs of a program; see `maximum.CheckedTogether`.
+class OutputByOutput(Together):
+    """The adjacent pairs of a program. What is known of them together is not tight.
 
     Args:
         symmetry: Of the program's cells.
@@ -103,11 +103,11 @@ class OutputByOutput:
         total: int,
         limits: Limits,
     ) -> None:
+        super().__init__(total)
         self._symmetry = symmetry
         self._cells = cells
         self._walk = walk
         self._tables = tables
-        self._total = total
         self._limits = limits
         self._orbits = symmetry.orbits()
         self._known: list[tuple[_Output, HockeyStickBounds]] = []  # of the first orbits
@@ -125,16 +125,6 @@ class OutputByOutput:
         sums = 1 if walk.radius is None else walk.radius + 1
         return arguments <= MOST_ARGUMENTS and largest * sums <= _LARGEST_ARRAY
 
-    @property
-    def obstacle(self) -> str | None:
-        """See `Together`."""
-        return self._tables.obstacle
-
-    @property
-    def blocked(self) -> bool:
-        """See `Together`."""
-        return False
-
     def at(self, factor: Factor, bits: int) -> Maximum | None:
         """See `Together`; only in doubles, and always of the same bits."""
         if bits > DOUBLE_BITS:
@@ -151,6 +141,7 @@ class OutputByOutput:
                 output, bounds = self._asked(orbit[0], bits, factor)
                 self._known.append((output, bounds))
             terms += [self._term(output, bounds)] * len(orbit)
+        self.obstacle = self._tables.obstacle
         upper = sum(term.upper for term in terms)
         best = terms[first_largest(np.array([term.lower for term in terms]))]
         wide = terms[first_largest(np.array([term.upper for term in terms]))]
@@ -171,16 +162,8 @@ class OutputByOutput:
                 asked += 1
                 if asked > _MOST_SETTLED or exact.exceeds(output.number, pair) is not False:
                     return found
-        search.exactly += self._total
+        search.exactly += self._total or 0
         return Maximum(Enclosure.exact(0), found.pair, found.bits, found.likely)
-
-    def confirm(self, search: Search, found: Maximum) -> None:
-        """Check the pair alone: that gives the witness."""
-        check_alone(search, found, self._total)
-
-    def give_up(self, search: Search, found: Maximum) -> bool:
-        """Leave the pairs to another way: what is known of them together is not tight."""
-        return False
 
     def _asked(self, number: int, bits: int, factor: Factor) -> tuple[_Output, HockeyStickBounds]:
         """Bound the probabilities of an output at all its arguments."""

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dipapprox.exact.real_outputs import comparison
     from dipapprox.pairs.boxes import together as boxes
     from dipapprox.pairs.boxes import vertices
-    from dipapprox.pairs.maximum import CheckedTogether
+    from dipapprox.pairs.maximum import Together
     from dipapprox.pairs.products import layout as product_layout
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
@@ -100,7 +100,7 @@ class Subject:
     details: Callable[[], pair_details.PairDetails]
     describe: Describe
     engine: Callable[[], str]
-    together: CheckedTogether | None = None
+    together: Together | None = None
     listed: tuple[FinalStates, OutputProbabilities] | None = None
     exact: ExactPairs | None = None
     published: published_search.PublishedPairs | None = None

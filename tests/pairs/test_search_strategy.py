@@ -96,11 +96,12 @@ def test_counters_bound_the_largest_delta(name: str, budget: Fraction, bits: int
     plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
     ask = partial(of.tables().cells, bits=bits, factor=eps_prv_factor(budget, 100))
-    largest = largest_delta(plan, program.inputs, ask, Limits())
+    largest = largest_delta(plan, program.inputs, ask, bits, Limits())
     assert largest is not None
     assert largest.delta.meets(truth(name, budget))
     assert largest.delta.width < Fraction(1, 2 ** (bits - 6))
-    for pair, low in ((largest.certain, largest.delta.lower), (largest.likely, Fraction(0))):
+    for pair, low in ((largest.pair, largest.delta.lower), (largest.likely, Fraction(0))):
+        assert pair is not None
         assert pair[0] == pair[1] or pair in of.pairs()
         assert of.delta(pair, budget).upper >= low
 
@@ -121,12 +122,14 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     assert plan is not None
     tables = Tables(source, len(states.outputs))
     # Doubles or integers, now these, now those.
-    ask = partial(tables.cells, bits=40 if len(name) % 2 else 100, factor=factor)
-    largest = largest_delta(plan, program.inputs, ask, Limits())
+    bits = 40 if len(name) % 2 else 100
+    ask = partial(tables.cells, bits=bits, factor=factor)
+    largest = largest_delta(plan, program.inputs, ask, bits, Limits())
     assert largest is not None
     assert true in largest.delta
     assert largest.delta.width < Fraction(1, 2**45)
-    assert deltas[largest.certain].upper >= largest.delta.lower
+    assert largest.pair is not None
+    assert deltas[largest.pair].upper >= largest.delta.lower
     assert deltas[largest.likely].lower >= largest.delta.lower
 
 

@@ -46,7 +46,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
-from dipapprox.pairs.boxes.search import Exact, SetSearch
+from dipapprox.pairs.boxes.search import SetSearch
+from dipapprox.pairs.boxes.some_pairs import Exact
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 

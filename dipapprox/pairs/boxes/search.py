@@ -14,7 +14,7 @@ of a pair that was found; so the largest upper bound of what is left bounds all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import chain, count, islice, product
@@ -24,16 +24,17 @@ from typing import ClassVar
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.rounding import above, below
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
-from dipapprox.pairs.boxes.polygons import Point, cut, extent, middle
+from dipapprox.pairs.boxes.polygons import cut, extent, middle
 from dipapprox.pairs.boxes.regions import PairRegion
 from dipapprox.pairs.boxes.segments import are_segments, bound_on_segments
+from dipapprox.pairs.boxes.some_pairs import BoxSearchResult, Enough, Exact, corners, spread
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.maximum import about, simplest_pair
+from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.pairs.selections import Pair
 
 _MOST_PARTS = 64
@@ -41,40 +42,6 @@ _MOST_PARTS = 64
 
 _MOST_TRIED = 32
 """Pairs that a search begins with, about."""
-
-_MOST_CORNERS = 16
-"""Sets whose corners are looked at where bounds are out of reach."""
-
-_MOST_EDGES = 2
-"""Sets whose longest edges are."""
-
-_MOST_HALVINGS = 16
-"""Of an edge."""
-
-Exact = Callable[[Pair], Enclosure]
-"""Encloses delta of a pair."""
-
-Enough = Callable[[Enclosure, int], bool]
-"""Whether an enclosure of the largest delta will do after so many sets."""
-
-
-@dataclass(frozen=True, slots=True)
-class BoxSearchResult:
-    """What a search found.
-
-    Attributes:
-        delta: Encloses the largest delta.
-        pair: Whose delta is at least `delta.lower`; None if none was looked at.
-        left: A set of pairs with the largest upper bound; None if that is of one pair.
-        sets: How many sets were looked at.
-        concave: Whether log-concavity was used.
-    """
-
-    delta: Enclosure
-    pair: Pair | None
-    left: PairSet | None
-    sets: int
-    concave: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +188,7 @@ class BoxSearch(SetSearch):
         wide = [part.pairs for part in self._waiting if not part.pairs.is_one_pair]
         own = max(_MOST_TRIED // len(wide), 2) if wide else 0
         for pair in chain(
-            islice(first, 1), self._likely, *(_spread(corners(each), own) for each in wide)
+            islice(first, 1), self._likely, *(spread(corners(each), own) for each in wide)
         ):
             self._limits.check()
             self._try(pair)
@@ -356,124 +323,3 @@ class BoxSearch(SetSearch):
             polygons = (*pairs.polygons[:axis], polygon, *pairs.polygons[axis + 1 :])
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
             self._put(own, part.choice, part.level, upper)
-
-
-def better(first: BoxSearchResult, second: BoxSearchResult) -> BoxSearchResult:
-    """Join what two searches for the same found; what the first one left open is open."""
-    pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
-    delta = first.delta.intersect(second.delta)
-    sets = first.sets + second.sets
-    return BoxSearchResult(delta, pair or second.pair, first.left, sets, first.concave)
-
-
-def some_pairs(
-    roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: Enough
-) -> BoxSearchResult:
-    """Look at some corners of sets, and along their edges; nothing is known from above.
-
-    Args:
-        roots: The sets.
-        exact: Encloses the deltas of single pairs.
-        limits: Asked before every pair; what is known when one is reached is returned.
-        enough: Whether an enclosure is good enough.
-
-    Raises:
-        LimitReached: If a limit is reached before anything is known.
-    """
-    best: tuple[Fraction, Pair] | None = None
-    looked = 0
-    left = roots[0] if roots else None
-
-    def found() -> BoxSearchResult:
-        if best is None:
-            return BoxSearchResult(UNIT, None, left, looked)
-        return BoxSearchResult(Enclosure(best[0], Fraction(1)), best[1], left, looked)
-
-    try:
-        for pair in _candidates(roots, exact):
-            limits.check()
-            delta = exact(pair)
-            looked += 1
-            if best is None or about(delta.lower) > best[0]:
-                best = delta.lower, pair
-                if enough(found().delta, looked):
-                    break
-    except LimitReached:
-        if best is None:
-            raise
-    return found()
-
-
-def _candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:
-    for root in roots[:_MOST_CORNERS]:
-        yield from corners(root)
-    for root in roots[:_MOST_EDGES]:
-        sizes = [
-            max(max(abs(x2 - x), abs(y2 - y)) for (x, y), (x2, y2) in _edges(root, edge))
-            for edge in range(max(map(len, root.polygons), default=0))
-        ]
-        for edge, size in enumerate(sizes):
-            if size and 2 * size >= max(sizes):
-                yield from _along(root, edge, exact)
-
-
-def _edges(root: PairSet, number: int) -> list[tuple[Point, Point]]:
-    """Return the edge of this number of every polygon."""
-    return [
-        (polygon[number % len(polygon)], polygon[(number + 1) % len(polygon)])
-        for polygon in root.polygons
-    ]
-
-
-def _along(root: PairSet, edge: int, exact: Exact) -> Iterator[Pair]:
-    """Yield pairs on edges of this number, nearer and nearer to where outputs change most.
-
-    Far from where a program decides, all pairs look alike: what tells of the place is how well the
-    two ends of a stretch, which need not be adjacent, can be told apart.
-    """
-
-    def at(share: Fraction) -> Pair:
-        edges = _edges(root, edge)
-        return root.pair(
-            [(x + share * (x2 - x), y + share * (y2 - y)) for (x, y), (x2, y2) in edges]
-        )
-
-    def change(first: Pair, second: Pair) -> Fraction:
-        ends = first[0], second[0]
-        return max(exact(ends).lower, exact(ends[::-1]).lower)
-
-    low, high = Fraction(0), Fraction(1)
-    for _ in range(_MOST_HALVINGS):
-        middle = (low + high) / 2
-        start, pair, stop = at(low), at(middle), at(high)
-        yield pair
-        if change(start, pair) >= change(pair, stop):
-            high = middle
-        else:
-            low = middle
-
-
-def _spread(pairs: Iterator[Pair], count: int) -> list[Pair]:
-    """Return about so many of some pairs."""
-    found = list(pairs)
-    return found[:: max(len(found) // count, 1)]
-
-
-def corners(root: PairSet) -> Iterator[Pair]:
-    """Yield the pairs at some corners of a set."""
-    for places in _some_corners(root):
-        yield root.pair(places)
-
-
-def _some_corners(pairs: PairSet) -> Iterator[list[Point]]:
-    """Yield choices of a corner for each real input: all alike, and one unlike the others."""
-    most = max(map(len, pairs.polygons), default=1)
-    size = len(pairs.polygons)
-    for common in range(most):
-        base = [polygon[common % len(polygon)] for polygon in pairs.polygons]
-        yield base
-        for place in range(size):
-            for other in range(most):
-                own = list(base)
-                own[place] = pairs.polygons[place][other % len(pairs.polygons[place])]
-                yield own

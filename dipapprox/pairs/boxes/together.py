@@ -43,18 +43,17 @@ from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
 from dipapprox.pairs.boxes.polygons import clipped, extent
 from dipapprox.pairs.boxes.regions import divided, undivided
-from dipapprox.pairs.boxes.search import (
-    BoxSearch,
+from dipapprox.pairs.boxes.search import BoxSearch, SetSearch
+from dipapprox.pairs.boxes.some_pairs import (
     BoxSearchResult,
     Exact,
-    SetSearch,
     better,
     corners,
     some_pairs,
 )
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
@@ -101,8 +100,8 @@ class KnownDelta:
     ended: str | None
 
 
-class RealPairs:
-    """The adjacent pairs of a program with real inputs; see `maximum.CheckedTogether`.
+class RealPairs(Together):
+    """The adjacent pairs of a program with real inputs: one set of infinitely many.
 
     Args:
         states: Its final states.
@@ -129,6 +128,7 @@ class RealPairs:
         lemmas: frozenset[str] = LEMMAS,
         patient: bool = False,
     ) -> None:
+        super().__init__(1)
         self._patient = patient
         self._free = _without_bounds(states.program.inputs)
         states, self._moved = with_ends(states, eps)
@@ -137,14 +137,13 @@ class RealPairs:
         self._roots = pairs_of(states.program)
         self._claimed: Fraction | None = None
         self._refutable = False
-        self._obstacle: str | None = None
         self.known: KnownDelta | None = None
         self._factor: Factor | None = None
         self._models: OutputModels | None = None
         try:
             self._models = OutputModels(states, eps, source, limits)
         except OutOfReach as reached:
-            self._obstacle = reached.reason
+            self.obstacle = reached.reason
         self._lemmas = lemmas
         self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
         self._regions = undivided(self._roots, 0)
@@ -200,11 +199,6 @@ class RealPairs:
         return " + ".join((self._source.name, *forms, *self._used))
 
     @property
-    def obstacle(self) -> str | None:
-        """See `Together`."""
-        return self._obstacle
-
-    @property
     def blocked(self) -> bool:
         """See `Together`."""
         return self._models is None or (self.known is not None and _is_final(self.known))
@@ -216,7 +210,7 @@ class RealPairs:
             self._factor = factor
             known = self.known = self._search(factor, bits)
             told = self._patient and known.found.pair is not None
-            if known.ended is not None and self._obstacle is None and not told:
+            if known.ended is not None and self.obstacle is None and not told:
                 raise LimitReached(known.ended)
         delta = self._everywhere(known.found.delta, factor)
         return Maximum(delta, known.found.pair, bits, known.found.pair)
@@ -260,7 +254,7 @@ class RealPairs:
 
         if self._models is None:
             some = some_pairs(self._roots, exact, self._limits, enough)
-            return KnownDelta(some, bits, self._obstacle)
+            return KnownDelta(some, bits, self.obstacle)
         search: SetSearch
         if self._corners is not None and factor.lower <= LARGEST_FACTOR:
             self._used[CORNERS] = None
@@ -284,7 +278,7 @@ class RealPairs:
                 return KnownDelta(farther, _FAR_BITS, None)
             return KnownDelta(found, bits, None)
         except OutOfReach as reached:
-            self._obstacle, self._models = reached.reason, None
+            self.obstacle, self._models = reached.reason, None
             some = some_pairs(self._roots, exact, self._limits, enough)
             return KnownDelta(better(search.found(), some), bits, reached.reason)
         except LimitReached as reached:
@@ -304,16 +298,8 @@ class RealPairs:
                     return replace(found, delta=delta, pair=pair)
         return found
 
-    def exactly(self, search: Search, found: Maximum) -> Maximum:
-        """See `CheckedTogether`: nothing is known exactly."""
-        return found
-
-    def confirm(self, search: Search, found: Maximum) -> None:
-        """See `CheckedTogether`."""
-        check_alone(search, found, 1)
-
     def give_up(self, search: Search, found: Maximum) -> bool:
-        """See `CheckedTogether`."""
+        """See `Together`."""
         if found.pair is None:
             raise BrokenInvariant("no pair of real inputs was looked at")
         factor = search.factor(max(found.bits, FACTOR_BITS))
@@ -337,8 +323,8 @@ class RealPairs:
             return None
         lower, upper = short(self._known_delta(known))
         text = f"the largest δ lies in [{lower}, {upper}]"
-        if self._obstacle is not None:
-            return f"{text}: {self._obstacle}"
+        if self.obstacle is not None:
+            return f"{text}: {self.obstacle}"
         if self._patient and known.ended is not None:
             text = f"{known.ended}: {text}"
         if known.found.left is not None:

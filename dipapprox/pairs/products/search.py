@@ -14,7 +14,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.losses import CandidateLoss, Losses
 from dipapprox.pairs.search import Search
@@ -33,8 +33,8 @@ class ExactKinds(Protocol):
         """See `layout.KindOf`."""
 
 
-class ProductPairs:
-    """The selected pairs of a product; see `maximum.CheckedTogether`.
+class ProductPairs(Together):
+    """The selected pairs of a product.
 
     Args:
         losses: Of these pairs.
@@ -50,30 +50,25 @@ class ProductPairs:
         total: int | None,
         harmless: Fraction = _ONE,
     ) -> None:
+        super().__init__(total)
         self._losses = losses
         self._harmless = harmless
         self._exact = exact
-        self._total = total
         self._known: list[CandidateLoss] | None = None
         self._missing: NotEnclosed | None = None
 
     @property
-    def obstacle(self) -> str | None:
-        """See `Together`."""
-        return self._losses.loose if self._missing is None else self._missing.reason
-
-    @property
     def blocked(self) -> bool:
-        """See `Together`."""
+        """See `Together`: what makes bounds loose does not prevent others."""
         return self._missing is not None
 
     def at(self, factor: Factor, bits: int) -> Maximum:
         """See `Together`."""
         found = self._losses.at(bits)
         if isinstance(found, NotEnclosed):
-            self._missing = found
+            self._missing, self.obstacle = found, found.reason
             return Maximum(UNIT, None, bits)
-        self._known = found
+        self._known, self.obstacle = found, self._losses.loose
         if not found:
             return Maximum(Enclosure.exact(0), None, bits)  # no pairs: nothing to tell apart
         lower = upper = Fraction(0)

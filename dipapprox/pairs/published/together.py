@@ -16,7 +16,7 @@ from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Factor, Growth
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.normal_form import MeasureSides
@@ -51,8 +51,8 @@ def shift_of(terms: Terms) -> ShiftedNoise | None:
     return shifted_noise(sides.first, sides.second) if times == 1 else None
 
 
-class PublishedPairs:
-    """The selected pairs of a program; see `maximum.CheckedTogether`.
+class PublishedPairs(Together):
+    """The selected pairs of a program.
 
     Args:
         divergences: Of the program at one eps.
@@ -76,9 +76,9 @@ class PublishedPairs:
         claimed: Growth | None = None,
         comparison: ExactComparison | None = None,
     ) -> None:
+        super().__init__(total)
         self.divergences = divergences
         self._pairs = pairs
-        self._total = total
         self._limits = limits
         self._couplings = couplings
         self._claimed = claimed
@@ -89,7 +89,6 @@ class PublishedPairs:
         self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: list[tuple[Terms | NoProduct, Pair]] | None = None
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
-        self._obstacle: str | None = None
 
     @contextmanager
     def claiming(self, growth: Growth) -> Iterator[None]:
@@ -116,11 +115,6 @@ class PublishedPairs:
         return self._claimed
 
     @property
-    def obstacle(self) -> str | None:
-        """See `Together`."""
-        return self._obstacle
-
-    @property
     def deltas(self) -> list[tuple[Pair, Enclosure]]:
         """What is known since `at` of one pair for each class of pairs that look alike."""
         return [(pair, delta) for pair, delta, _ in self._open]
@@ -135,13 +129,13 @@ class PublishedPairs:
         lower = upper = UNIT.lower
         certain: Pair | None = None
         likely: Pair | None = None
-        self._obstacle = None
+        self.obstacle = None
         self._open = []
         for terms, pair in self.classes():
             self._limits.check()
             delta, obstacle = self._told(terms, pair, factor, bits), None
             if not isinstance(delta, Enclosure):
-                obstacle = self._obstacle = delta.reason
+                obstacle = self.obstacle = delta.reason
                 delta = self._around(pair, factor, bits)
             self._open.append((pair, delta, obstacle))
             if certain is None or delta.lower > lower:
