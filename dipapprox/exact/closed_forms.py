@@ -2,9 +2,8 @@
 
 In: connected events (`events.event.Connected`) whose scales s stand for s / ε'. Out: ratios of
 exponential polynomials in ε'. Continuous events go to `laplace.engine`, choices to
-`choices`. Of discrete Laplace samples, a forest of comparisons is summed sample by sample
-(`trees`); any other linear system by general elimination (`elimination`). Both add up weights
-Y^{rate |z - mean|}, which are then normalised: the probabilities of one sample are
+`choices`. Linear systems of discrete Laplace samples are summed sample by sample (`elimination`):
+weights Y^{rate |z - mean|}, which are then normalised: the probabilities of one sample are
 (1 - q) / (1 + q) · q^|z - mean|, q = Y^rate.
 """
 
@@ -18,9 +17,8 @@ from dipapprox.cache import Cache
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
 from dipapprox.exact.choices.circuits import chosen_probability
 from dipapprox.exact.integers.elimination import system_weight
-from dipapprox.exact.integers.lattice_ratios import LatticeRatio, SumTooLong
-from dipapprox.exact.integers.systems import IntegerSystem, integer_system
-from dipapprox.exact.integers.trees import tree_weight
+from dipapprox.exact.integers.lattice_ratios import SumTooLong
+from dipapprox.exact.integers.systems import integer_system
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits
@@ -32,7 +30,7 @@ def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRati
 
     Args:
         event: Guards may be any linear forms; means must be integers.
-        limits: `pieces` bounds the pieces of systems that are no forests.
+        limits: `pieces` bounds the pieces of the system.
 
     Returns:
         A function of ε': the probability if every scale s is replaced by s / ε', for any ε' > 0.
@@ -49,7 +47,7 @@ def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRati
     if isinstance(system, NotEnclosed):
         return system
     try:
-        weight = _weight(system, limits)
+        weight = system_weight(system, limits)
         if isinstance(weight, NotEnclosed):
             return weight
         # (1 - q) / (1 + q) = (1 - q)² / (1 - q²)
@@ -60,11 +58,6 @@ def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRati
         return weight.times_powers(powers).as_exponentials(system.unit)
     except SumTooLong:
         return NotEnclosed("integration-budget: the closed form has too many terms")
-
-
-def _weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEnclosed:
-    weight = tree_weight(system, limits)
-    return system_weight(system, limits) if weight is None else weight
 
 
 def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:

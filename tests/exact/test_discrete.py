@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Star
 from dipapprox.exact.closed_forms import discrete_probability
-from dipapprox.exact.integers.elimination import system_weight
 from dipapprox.exact.integers.systems import IntegerSystem, integer_system
-from dipapprox.exact.integers.trees import tree_weight
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.kinds import is_discrete
 from exact.integer_events import (
     STEPS,
@@ -32,6 +32,7 @@ from exact.integer_events import (
     total_of,
     value_at,
 )
+from tests.numerics.alone import alone
 
 SIXTEENTH = Fraction(1, 16)
 ONE = ExponentialRatio.constant(1)
@@ -95,17 +96,6 @@ def test_random_systems_agree_with_enumeration(event: Event) -> None:
     box = enumerated(event, STEPS, SIXTEENTH, 4 if len(event.samples) > 3 else 6)
     assert value_at(found, STEPS, SIXTEENTH) in box
     assert box.width < Fraction(1, 10**4)
-
-
-@given(integer_events(most=3))
-@settings(deadline=None, max_examples=36)
-def test_trees_and_general_elimination_agree(event: Event) -> None:
-    system = integer_system(event)
-    assert isinstance(system, IntegerSystem)
-    tree = tree_weight(system, Limits())
-    general = system_weight(system, Limits())
-    assert not isinstance(general, NotEnclosed)
-    assert tree is None or not tree + (-general)
 
 
 @given(integer_events(most=3))
@@ -268,14 +258,13 @@ def trees(draw: st.DrawFn) -> Event:
 
 @given(trees())
 @settings(deadline=None, max_examples=15)
-def test_larger_trees_and_general_elimination_agree(event: Event) -> None:
-    system = integer_system(event)
-    assert isinstance(system, IntegerSystem)
-    tree, general = tree_weight(system, Limits()), system_weight(system, Limits())
-    assert tree is not None
-    assert not isinstance(general, NotEnclosed)
-    assert tree
-    assert not tree + (-general)
+def test_larger_trees_agree_with_tables(event: Event) -> None:
+    form = discrete_probability(event, Limits())
+    assert isinstance(form, ExponentialRatio)
+    exact = enclose_at(form, Fraction(1), 60, Limits())
+    tables = alone(IntegerSums(), event, 50, Limits())
+    assert isinstance(exact, Enclosure) and isinstance(tables, Enclosure)
+    assert exact.lower > 0 and tables.meets(exact) and tables.width <= Fraction(1, 2**50)
 
 
 def test_odd_scales_give_the_forms_of_even_ones() -> None:

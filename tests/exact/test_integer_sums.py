@@ -25,7 +25,6 @@ from dipapprox.exact.integers.sums import (
     negated,
     substituted,
 )
-from dipapprox.exact.integers.trees import RangePiece, cumulative
 
 BASES = st.sampled_from([Fraction(1, 2), Fraction(3, 7), Fraction(5, 4)])
 
@@ -92,25 +91,6 @@ def test_products_sums_and_substitutions_are_pointwise(
     form = IntegerForm((2, -1), 3)
     moved = substituted(left, 0, form)
     assert at(moved, point, base) == at(left, (2 * first - second + 3, second), base)
-
-
-@given(functions(size=1), functions(size=1), BASES)
-@settings(deadline=None, max_examples=18)
-def test_cumulative_sums_cross_gaps(left: Function, right: Function, base: Fraction) -> None:
-    """A function on -3 … -1 and another one on 2 … 4, and nothing between them."""
-    below = cumulative((RangePiece(-3, -1, left), RangePiece(2, 4, right)))
-    for place in range(-6, 8):
-        pieces = [
-            piece
-            for piece in below
-            if (piece.low is None or piece.low <= place)
-            and (piece.high is None or place <= piece.high)
-        ]
-        value = at(pieces[0].function, (place,), base) if pieces else 0
-        terms = [at(left, (k,), base) for k in range(-3, min(place, -1) + 1)]
-        terms += [at(right, (k,), base) for k in range(2, min(place, 4) + 1)]
-        assert len(pieces) <= 1
-        assert value == sum(terms)
 
 
 @given(st.lists(ratios(), max_size=5), BASES)

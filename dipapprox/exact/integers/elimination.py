@@ -8,10 +8,10 @@ sum x out of it,
                              their coefficients, and with the bound rounded down it is x <= …
     lower bounds L_i <= x, upper bounds U_j >= x, affine with integer coefficients:
 
-        Σ f = Σ_j [U_j is the least, all L_i <= U_j] G(U_j)
-              - Σ_i [L_i is the greatest, L_i <= all U_j] G(L_i - 1)
+        Σ f = Σ_ij [L_i is the greatest, U_j the least, L_i <= U_j] (G(U_j) - G(L_i - 1))
 
-with an antidifference G of f. Ties go to the first bound, so the pieces of either sum are disjoint.
+with an antidifference G of f. Ties go to the first bound, so the pieces are disjoint. Variables
+with bounds by few others come first: forests are summed leaf by leaf.
 A bound that is missing contributes nothing: let R be a piece in which x has no lower bound. Moving
 x to -∞, and the summed samples with it by the linear parts of the bounds that were put for them,
 meets the homogeneous inequalities of the whole system, the splits at the means included; along
@@ -94,12 +94,12 @@ def _dense(terms: Iterable[tuple[int, int]], size: int) -> tuple[int, ...]:
 
 
 def _difficulty(variable: int, pieces: Pieces) -> tuple[int, int]:
-    """Residue classes, then pieces, that summing a variable out now takes."""
+    """Residue classes, then bounds by others, that summing a variable out now takes."""
     classes = made = 0
     for bounds, _ in pieces:
         involved = [row for row, _ in bounds if row[variable]]
         classes += _classes(variable, involved)[2] - 1
-        made += len(involved)
+        made += sum(any(row[:variable]) or any(row[variable + 1 :]) for row in involved)
     return classes, made
 
 
@@ -192,20 +192,25 @@ def _summed(variable: int, bounds: Bounds, function: Function) -> Iterator[tuple
         _require_decay(function, variable, 1)
     if not lowers:
         _require_decay(function, variable, -1)
-    for j, upper in enumerate(uppers):
-        least = [_at_most(upper, other, strictly=k < j) for k, other in _others(uppers, j)]
-        where = tightened((*rest, *least, *(_at_most(lower, upper) for lower in lowers)))
+    ends = [
+        [substituted(sums, variable, upper) for upper in uppers],
+        [negated(substituted(sums, variable, lower.plus(-1))) for lower in lowers],
+    ]
+    for j, i in product(range(len(uppers)) or (None,), range(len(lowers)) or (None,)):
+        conditions, parts = list(rest), []
+        if j is not None:
+            others = ((k, form) for k, form in enumerate(uppers) if k != j)
+            conditions += [_at_most(uppers[j], form, strictly=k < j) for k, form in others]
+            parts.append(ends[0][j])
+        if i is not None:
+            others = ((k, form) for k, form in enumerate(lowers) if k != i)
+            conditions += [_at_most(form, lowers[i], strictly=k < i) for k, form in others]
+            parts.append(ends[1][i])
+        if i is not None and j is not None:
+            conditions.append(_at_most(lowers[i], uppers[j]))
+        where = tightened(conditions)
         if where is not None:
-            yield where, substituted(sums, variable, upper)
-    for i, lower in enumerate(lowers):
-        greatest = [_at_most(other, lower, strictly=k < i) for k, other in _others(lowers, i)]
-        where = tightened((*rest, *greatest, *(_at_most(lower, upper) for upper in uppers)))
-        if where is not None:
-            yield where, negated(substituted(sums, variable, lower.plus(-1)))
-
-
-def _others(forms: Sequence[IntegerForm], place: int) -> Iterator[tuple[int, IntegerForm]]:
-    return ((k, form) for k, form in enumerate(forms) if k != place)
+            yield where, added(parts)
 
 
 def _require_decay(function: Function, variable: int, sign: int) -> None:
