@@ -2,8 +2,8 @@
 
     augment → quotient → leaking, disclosing cycle?              → a structure: no budget
         → taints: none                                           → well-formed, cap = weight
-        → taints: lifted, or exact test: leaking pair, PV?       → a structure: no budget
-        → none                                                   → well-formed, cap = fallback
+        → taints: lifted: leaking pair, PV?                      → a structure: no budget
+        → none                                                   → cap = fallback
         → search below the cap (if not too wide)                 → least budget, closed family
         → else a constructed run below, the cap above
         → words that fit several runs: rates as ε grows
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from enum import Enum
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -32,10 +31,15 @@ from dipapprox.automata.determined import (
     outputs_determine_runs,
 )
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
-from dipapprox.automata.joined import JoinedFamily, join
 from dipapprox.automata.model import Automaton, Transition
-from dipapprox.automata.optimum import CaseFamilies, ClosedFamily, OptimumFound, dear_walk, search
-from dipapprox.automata.paths import exact_structures, lifted_structure
+from dipapprox.automata.optimum import (
+    ClosedFamily,
+    OptimumFound,
+    dear_walk,
+    joined_family,
+    search,
+)
+from dipapprox.automata.paths import lifted_structure
 from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycles
@@ -51,18 +55,10 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.limits import Limits, limited
 
 
-class BudgetRule(Enum):
-    """Which theorem makes a weight a budget; see `weights.py`."""
-
-    PUBLISHED = "published weight, under WF+"
-    FALLBACK = "fallback weight, for well-formed automata"
-
-
 @dataclass(frozen=True, slots=True)
 class WeightBound:
-    """An upper bound: a weight of the quotient."""
+    """An upper bound under WF⁺: the published weight of the quotient."""
 
-    rule: BudgetRule
     weight: PathWeight
 
     @property
@@ -81,7 +77,7 @@ class CellBound:
     """
 
     cells: Quotient = field(compare=False, repr=False)
-    family: ClosedFamily | JoinedFamily
+    family: ClosedFamily
 
     @property
     def value(self) -> Fraction:
@@ -130,7 +126,7 @@ class Analysis:
     structure: Structure | None = None
     unbounded: bool = False
     lower: RunBound | WordBound | None = None
-    upper: WeightBound | ClosedFamily | CaseFamilies | CellBound | None = None
+    upper: WeightBound | ClosedFamily | CellBound | None = None
     dearest: Candidate | None = None
     published: Fraction | None = None
     quotient: Quotient | None = field(default=None, compare=False, repr=False)
@@ -250,23 +246,12 @@ class _Progress:
         walk = tainted_walk(merged, self.limits)
         if walk is None:
             weight = published_weight(merged.graph)
-            upper = WeightBound(BudgetRule.PUBLISHED, weight)
+            upper = WeightBound(weight)
             self._learn(well_formed=True, upper=upper, published=weight.value)
             return
         found = lifted_structure(merged, walk)
-        if found is None:
-            try:
-                candidates = exact_structures(merged.whole, self.limits)
-                found, has_free = self._dear_structure(candidates)
-            except LimitReached as limit:
-                self.reason = limit.reason
-                return
-            if has_free and found is None:
-                return
-        self._learn(well_formed=found is None, structure=found)
-        if found is None:
-            upper = WeightBound(BudgetRule.FALLBACK, fallback_weight(merged.graph))
-            self._learn(upper=upper, published=published_weight(merged.graph).value)
+        if found is not None:
+            self._learn(well_formed=False, structure=found)
 
     def _dear_structure(self, found: Iterable[Structure]) -> tuple[Structure | None, bool]:
         """Return the first structure that costs; whether some cost nothing as inputs change."""
@@ -313,10 +298,9 @@ class _Progress:
         if result.passed_cap and not result.is_pinned:
             self._pass(merged, result, weight.value)
             return
-        for found in (result.family, result.cases):
-            if found is not None:
-                self._learn(well_formed=True)
-                self._lower_upper(found)
+        if result.family is not None:
+            self._learn(well_formed=True, published=published_weight(merged.graph).value)
+            self._lower_upper(result.family)
         if result.family is None or result.is_pinned:
             self.reason = self.reason or result.reason or _PINNED
             self._construct(merged, weight)
@@ -338,7 +322,7 @@ class _Progress:
             return
         known = self.now.upper_bound
         cap = fallback_weight(coarse.graph).value if known is None else known
-        joined = join(coarse.graph, cap, self.limits)
+        joined = joined_family(coarse.graph, cap, self.limits)
         if joined is not None:
             self._lower_upper(CellBound(coarse, joined))
         walk = dear_walk(merged.graph, cap, self.limits)
@@ -361,7 +345,7 @@ class _Progress:
             more = replace(found, walk=(*found.walk, edge), changes=(*found.changes, change))
             yield self._candidate(merged, more)
 
-    def _lower_upper(self, found: ClosedFamily | CaseFamilies | CellBound) -> None:
+    def _lower_upper(self, found: ClosedFamily | CellBound) -> None:
         if self.now.upper_bound is None or found.value <= self.now.upper_bound:
             self._learn(upper=found)
 

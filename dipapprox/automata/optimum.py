@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -48,81 +47,22 @@ MOST_ENTRIES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class VectorPair:
-    """A pair of cost vectors at a node of the quotient, in units; None stands for ∞."""
-
-    node: int
-    lower: tuple[int | None, ...]
-    upper: tuple[int | None, ...]
-
-
-class Members(Sequence[VectorPair]):
-    """Members that are made when somebody looks at them.
-
-    Args:
-        nodes: Where they are.
-        vectors: Their costs.
-        infinite: What stands for ∞ in these.
-    """
-
-    def __init__(self, nodes: Sequence[int], vectors: Sequence[Vectors], infinite: int) -> None:
-        self._nodes, self._vectors, self._infinite = nodes, vectors, infinite
-
-    def __len__(self) -> int:
-        return len(self._nodes)
-
-    @overload
-    def __getitem__(self, place: int) -> VectorPair: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[VectorPair, ...]: ...
-    def __getitem__(self, place: int | slice) -> VectorPair | tuple[VectorPair, ...]:
-        if isinstance(place, slice):
-            return tuple([self[k] for k in range(*place.indices(len(self)))])
-        lower, upper = map(self._entries, self._vectors[place].tolist())
-        return VectorPair(self._nodes[place], lower, upper)
-
-    def _entries(self, row: list[int]) -> tuple[int | None, ...]:
-        return tuple([None if entry >= self._infinite else entry for entry in row])
-
-
-@dataclass(frozen=True, slots=True)
 class ClosedFamily:
-    """A proof that `value` is a budget.
+    """That `value` is a budget: there are closed families of vectors.
 
-    The first step from the empty run and every step from a member end within a member, and no
-    member's value is larger.
+    The first step from the empty run and every step from a member of one end within a member, and
+    no member's value is larger.
 
     Attributes:
-        unit: What an entry of 1 costs, in multiples of ε.
-        live: The variables that each node's vectors speak of, ascending; bit i of an index is the
-            i-th of them.
-        pins: The other live variables of each node, with the one shift for which there are
-            entries.
-        members: The pairs of vectors, none within another.
+        pairs: How many pairs of vectors the families have.
         value: The budget.
+        cases: How many families there are: each run is a walk of the graph without some edges, for
+            one of several sets of these; for each set there is a family.
     """
 
-    unit: Fraction
-    live: tuple[tuple[int, ...], ...]
-    pins: tuple[tuple[tuple[int, int], ...], ...]
-    members: Sequence[VectorPair]
+    pairs: int
     value: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class CaseFamilies:
-    """A proof that `value` is a budget, by cases.
-
-    Each run is a walk of the graph without some edges, for one of several sets of these; for each
-    set there is a closed family.
-    """
-
-    families: tuple[ClosedFamily, ...]
-
-    @property
-    def value(self) -> Fraction:
-        """The budget."""
-        return max(each.value for each in self.families)
+    cases: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +78,6 @@ class OptimumFound:
         family: The proof that no walk costs more; None if the search did not end.
         reason: Why it did not end; None if it did.
         vectors: How many pairs of vectors were made.
-        cases: A proof by cases, where there is no family.
     """
 
     walk: tuple[int, ...]
@@ -148,7 +87,6 @@ class OptimumFound:
     family: ClosedFamily | None
     reason: str | None
     vectors: int
-    cases: CaseFamilies | None = None
 
 
 def search(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
@@ -202,10 +140,12 @@ def _by_cases(
         results.append(_Search(Prices(part, live, own, cap), limits).run())
         if results[-1].family is None:
             return None
-    dearest = max(results, key=lambda each: each.family.value if each.family else Fraction(0))
-    families = CaseFamilies(tuple([each.family for each in results if each.family is not None]))
+    families = [each.family for each in results if each.family is not None]
+    value = max(each.value for each in families)
+    dearest = results[[each.value for each in families].index(value)]
+    family = ClosedFamily(sum(each.pairs for each in families), value, len(families))
     made = sum(each.vectors for each in results)
-    return replace(dearest, family=None, vectors=made, cases=families, is_pinned=True)
+    return replace(dearest, family=family, vectors=made, is_pinned=True)
 
 
 def _follow_each_other(graph: Unfolding, edges: Sequence[int]) -> bool:
@@ -239,6 +179,46 @@ def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     if not fits(graph, cap) or max(mask.bit_count() for mask in live) > MOST_LIVE:
         return OptimumFound((), (), False, False, None, "the vectors are too wide", 0)
     return _Search(Prices(graph, live, ({},) * len(live), cap), limits, most=1).run()
+
+
+def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFamily | None:
+    """Return a closed family of one pair of vectors a node, where all pairs are too many.
+
+    What walks to a node and changes of their inputs cost is joined: entry by entry the largest.
+    Steps are monotone, so what a step makes of joined vectors bounds what it makes of each, and
+    vectors beyond which no step leads bound the dearest walk. The bound need not be tight.
+
+    Args:
+        graph: The quotient of an automaton, or of its cells.
+        cap: Costs above it are not told apart.
+        limits: Asked for the time.
+
+    Returns:
+        None if the vectors pass the cap, or are too large.
+
+    Raises:
+        LimitReached: If time is up.
+    """
+    live = live_variables(graph)
+    if not fits(graph, cap) or max(mask.bit_count() for mask in live) > MOST_LIVE:
+        return None
+    prices = Prices(graph, live, ({},) * len(live), cap)
+    joined: dict[int, Vectors] = {0: prices.start()}
+    waiting = [(-graph.components[0], 0)]  # no edge leads to a larger number
+    while waiting:
+        limits.check()
+        _, node = heappop(waiting)
+        for step in prices.steps(node):
+            made = np.minimum(prices.after(joined[node][None], step)[0], prices.infinite)
+            if made.min(axis=2).sum(axis=1).max() > prices.cap:
+                return None
+            target = graph.edges[step.edge].target
+            larger = np.maximum(joined.get(target, 0), made.max(axis=0))
+            if target not in joined or (larger != joined[target]).any():
+                joined[target] = larger
+                heappush(waiting, (-graph.components[target], target))
+    value = max(int(vectors.min(axis=1).sum()) for vectors in joined.values())
+    return None if value > prices.cap else ClosedFamily(len(joined), value * prices.unit)
 
 
 class _Search:
@@ -386,13 +366,5 @@ class _Search:
         return tuple(edge for edge, _ in steps), tuple(change for _, change in steps)
 
     def _family(self) -> ClosedFamily:
-        prices = self.prices
-        kept = [key for front in self.fronts for key in front.keys]
-        live = tuple(map(tuple, prices.live))
-        pins = tuple(tuple(sorted(fixed.items())) for fixed in prices.pins)
-        value = self.best * prices.unit
-        return ClosedFamily(prices.unit, live, pins, self._members(kept), value)
-
-    def _members(self, keys: Sequence[int]) -> Members:
-        nodes = [self.origins[key][0] for key in keys]
-        return Members(nodes, [self.vectors[key] for key in keys], self.prices.infinite)
+        pairs = sum(len(front.keys) for front in self.fronts)
+        return ClosedFamily(pairs, self.best * self.prices.unit)

@@ -71,20 +71,14 @@ Changes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """W(Δ) of a run, with flows that prove that no shift is cheaper, and a shift of that cost.
+    """W(Δ) of a run, and a shift of that cost.
 
     Attributes:
         value: The cost in units of ε.
-        arcs: The edges of the dependency graph.
-        lower: Flow along each edge for W_u.
-        upper: Flow along each edge for W_v.
         shift: An optimal s, in {-1, 0, 1} at every position.
     """
 
     value: Fraction
-    arcs: tuple[Arc, ...]
-    lower: tuple[Fraction, ...]
-    upper: tuple[Fraction, ...]
     shift: tuple[int, ...]
 
 
@@ -107,21 +101,14 @@ def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:
     shift = tuple(
         0 if seen else u + v - 1 for u, v, seen in zip(lower.side, upper.side, shown, strict=True)
     )
-    return RunCost(
-        Fraction(lower.value + upper.value, scale) + fixed,
-        arcs,
-        tuple(Fraction(sent, scale) for sent in lower.sent),
-        tuple(Fraction(sent, scale) for sent in upper.sent),
-        shift,
-    )
+    return RunCost(Fraction(lower.value + upper.value, scale) + fixed, shift)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A least cut: its value, the flow along each arc, and the side of each position, 1 or 0."""
+    """A least cut: its value, and the side of each position, 1 or 0."""
 
     value: int
-    sent: tuple[int, ...]
     side: tuple[int, ...]
 
 
@@ -148,38 +135,4 @@ def least_cut(
             network.append((source, j, rate) if one else (j, sink, rate))
     flow = maximum_flow(size + 2, network, source, sink)
     side = tuple(int(reached) for reached in flow.reached[:size])
-    return Cut(flow.value, flow.sent[: len(arcs)], side)
-
-
-def proves(automaton: Automaton, run: Run, changes: Changes, cost: RunCost) -> bool:
-    """Whether the flows of a cost prove that no shift is cheaper: sums and comparisons only.
-
-    That the run is one, and feasible, is not looked at.
-    """
-    transitions = [automaton.transitions[index] for index in run]
-    if len(changes) != len(run) or cost.arcs != dependencies(automaton, run):
-        return False
-    value = Fraction(0)
-    for transition, change in zip(transitions, changes, strict=True):
-        if abs(change) > int(automaton.reads(transition)):
-            return False
-        value += automaton.fresh_cost(transition) * abs(change)
-        if transition.output is OutputSample.COMPARED:
-            value += automaton.rate(transition) * abs(change)
-    for sent, threshold in ((cost.lower, 0), (cost.upper, 1)):
-        if len(sent) != len(cost.arcs) or any(amount < 0 for amount in sent):
-            return False
-        gained = [Fraction(0)] * len(run)
-        for (tail, head), amount in zip(cost.arcs, sent, strict=True):
-            gained[head] += amount
-            gained[tail] -= amount
-        for transition, change, gain in zip(transitions, changes, gained, strict=True):
-            if transition.output is OutputSample.COMPARED:
-                continue
-            likes_one = change >= threshold
-            amount = gain if likes_one else -gain
-            if not 0 <= amount <= automaton.rate(transition):
-                return False
-            if likes_one == bool(threshold):
-                value += amount
-    return value == cost.value
+    return Cut(flow.value, side)

@@ -11,7 +11,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound
 from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.optimum import CaseFamilies, ClosedFamily
+from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.rays import RunRay
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
@@ -254,18 +254,16 @@ class AutomatonProof(BudgetAnswer):
 AGAIN = "no budget: a word with steps that lose more each time that they come, as ε grows"
 
 
-def upper_text(upper: WeightBound | ClosedFamily | CaseFamilies | CellBound) -> str:
+def upper_text(upper: WeightBound | ClosedFamily | CellBound) -> str:
     """Say what proves an upper bound."""
     match upper:
-        case WeightBound(rule=rule):
-            return f"at most: {rule.value}"
-        case ClosedFamily(members=members):
-            vectors = count(len(members), "pair")
-            return f"at most: a closed family of {vectors} of cost vectors"
-        case CaseFamilies(families=families):
-            pairs = count(sum(len(each.members) for each in families), "pair")
-            cases = count(len(families), "case")
-            return f"at most: by {cases}, closed families of {pairs} of cost vectors"
+        case WeightBound():
+            return "at most: published weight, under WF+"
+        case ClosedFamily(pairs=pairs, cases=1):
+            return f"at most: a closed family of {count(pairs, 'pair')} of cost vectors"
+        case ClosedFamily(pairs=pairs, cases=cases):
+            families = f"closed families of {count(pairs, 'pair')} of cost vectors"
+            return f"at most: by {count(cases, 'case')}, {families}"
         case CellBound(cells=cells):
             nodes = count(len(cells.graph.states), "node")
             return f"at most: cost vectors of coarser cells of samples, at {nodes}"

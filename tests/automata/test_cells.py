@@ -12,9 +12,8 @@ import pytest
 from dipapprox.automata.analysis import Analysis, CellBound, RunBound, analyse
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.description import automaton_of
-from dipapprox.automata.joined import JoinedFamily, join
 from dipapprox.automata.model import Automaton, members
-from dipapprox.automata.optimum import search
+from dipapprox.automata.optimum import joined_family, search
 from dipapprox.automata.runs import Run, dependencies, orders
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.unfolding import augment, quotient
@@ -143,10 +142,10 @@ def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
         return
     coarse = quotient(augment(cells, Limits()), Limits())
     found = search(coarse.graph, Fraction(20), Limits())
-    joined = join(coarse.graph, Fraction(20), Limits())
+    joined = joined_family(coarse.graph, Fraction(20), Limits())
     if joined is None:
         return
-    assert isinstance(joined, JoinedFamily) and found.family is not None
+    assert found.family is not None
     assert found.family.value <= joined.value
     walk = tuple(coarse.whole.edges[edge].transition for edge in coarse.lift(found.walk))
     run, changes = run_in(each, cells, walk, found.changes)

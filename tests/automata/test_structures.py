@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.paths import exact_structures, lifted_structure
+from dipapprox.automata.paths import lifted_structure
 from dipapprox.automata.runs import Segment
 from dipapprox.automata.structures import (
     DisclosingCycle,
@@ -23,6 +23,7 @@ from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import augment, quotient
 from dipapprox.limits import Limits
 from tests.automata import examples
+from tests.automata.exact_structures import exact_structures
 from tests.automata.examples import automaton
 from tests.automata.random_automata import feasible_runs, leaks, random_automaton, structures_in
 
