@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Union
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.judgements import Budgets, Judgement, Private, Violated
 from dipapprox.kernel.loading import named
-from dipapprox.kernel.machine import Machine, read_machine, read_pairs, read_weight
-from dipapprox.kernel.proofs import Proof, claimed, positive
+from dipapprox.kernel.machine import Machine, read_machine, read_pairs
+from dipapprox.kernel.proofs import Proof, stated
 from dipapprox.kernel.reading import as_number, as_record, as_word
-from dipapprox.kernel.signs import Epsilons, read_epsilons
+from dipapprox.kernel.signs import read_epsilons
 
 if TYPE_CHECKING:
     from dipapprox.kernel.compositions import Pipeline
@@ -84,12 +84,7 @@ def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proo
         pairs = read_pairs(record["pairs"], machine.domains)
         if not pairs or len(set(pairs)) < len(pairs):
             raise BadProof("no pair is listed, or one twice")
-    eps: Fraction | Epsilons
-    if isinstance(record["eps"], dict):
-        weights = (read_weight(record[name]) for name in ("eps_prv", "delta"))
-        eps, (eps_prv, delta) = read_epsilons(record["eps"]), weights
-    else:
-        eps, (eps_prv, delta) = positive(record["eps"], "eps"), claimed(record)
+    eps, (eps_prv, delta) = read_epsilons(record["eps"]).value, stated(record)
     about = Proof(machine, pairs)
     if verdict == "DP":
         return Private(eps, eps_prv, delta, about.pairs), about

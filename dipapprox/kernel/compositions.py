@@ -147,6 +147,8 @@ def _known(machine: Machine, first: Private, known: Sequence[Private | Distribut
     for each in known:
         if not isinstance(each, Private) or (each.eps, each.pairs) != (first.eps, first.pairs):
             raise BadProof("privacy for the same pairs at the same eps is wanted")
+        if not isinstance(each.eps_prv, Fraction) or not isinstance(each.delta, Fraction):
+            raise BadProof("numbers are wanted, not formulas")
         points[each.eps_prv] = min(each.delta, points.get(each.eps_prv, each.delta))
     return of_deltas(points)
 

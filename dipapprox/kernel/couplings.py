@@ -52,7 +52,7 @@ from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import IMPOSSIBLE, Beside, Held, Path, Read, Sample, number_form
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_word
 from dipapprox.kernel.services import Arguments, Calls, Service
-from dipapprox.kernel.signs import ALL, Sign, Signs
+from dipapprox.kernel.signs import ALL, Signs
 
 ZERO = Fraction(0)
 
@@ -71,7 +71,7 @@ Place = tuple[Fraction, Shifts, Ends]
 """What may be lost, and where."""
 
 
-def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
+def couplings(service: Service, step: Mapping[str, Any]) -> Budgets:
     """V(pair) >= cost of a group of paths + V(pair that they lead to): B is enough.
 
     Theorem (`couplings`): paths of two runs that show the same are matched in groups; a group costs
@@ -80,14 +80,9 @@ def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budget
     Step: "budget", "held": cells; "followed": how every call is, "given" its arguments, "symbols"
     in their place, or "exact", without samples in its paths; "changes": [store, the groups of every
     call in which runs differ] for all stores, of the other cells; "pairs": [first store, second
-    one, [[shifts, V], …], the groups of every call]; premises: signs.
+    one, [[shifts, V], …], the groups of every call].
     """
-    return coupled(service, Signs(ALL, signs), step)
-
-
-def coupled(service: Service, signs: Signs, step: Mapping[str, Any]) -> Budgets:
-    """Apply the rule, where signs are known."""
-    found = _Couplings(service, signs, step)
+    found = _Couplings(service, Signs(ALL), step)
     found.changes()
     for (_, _, _, calls), key in zip(step["pairs"], found.pairs, strict=True):
         found.pair(key, calls)

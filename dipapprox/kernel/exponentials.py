@@ -47,14 +47,6 @@ def _bits(value: Number) -> int:
     return above.bit_length() + below.bit_length()
 
 
-def _text(term: Term) -> str:
-    (rate, exponent), c = term
-    # Python writes no longer integers.
-    said, fast = (n if _bits(n) < 10_000 else f"(a number of {_bits(n)} bits)" for n in (c, rate))
-    power_of = f" eps^{exponent}" if exponent else ""
-    return f"{said}{power_of}" + (f" e^({fast} eps)" if rate else "")
-
-
 @dataclass(frozen=True, slots=True)
 class Sum:
     """A sum of c * eps ** n * e ** (q * eps).
@@ -94,9 +86,6 @@ class Sum:
     def exponential(cls, rate: Number) -> Sum:
         """Return e ** (rate * eps)."""
         return cls.of([((rate, 0), Fraction(1))])
-
-    def __str__(self) -> str:
-        return " + ".join(map(_text, self.terms)).replace("+ -", "- ") or "0"
 
     def __add__(self, other: Sum) -> Sum:
         return Sum.of((*self.terms, *other.terms))

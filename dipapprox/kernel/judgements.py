@@ -14,7 +14,7 @@ from dipapprox.kernel.adjacency import Input, Value
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import text_of
 from dipapprox.kernel.machine import Machine, Tree
-from dipapprox.kernel.signs import Epsilons, Sign
+from dipapprox.kernel.signs import Epsilons
 
 if TYPE_CHECKING:
     from dipapprox.kernel.losses import Losses
@@ -244,7 +244,6 @@ Judgement = (
     | Private
     | Representatives
     | Violated
-    | Sign
     | Budgets
     | Of
     | LossesOf

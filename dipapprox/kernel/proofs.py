@@ -12,7 +12,7 @@ from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, Inputs, Output, Private
-from dipapprox.kernel.machine import Machine, Tree, read_input, read_value
+from dipapprox.kernel.machine import Machine, Tree, read_input, read_value, read_weight
 from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Epsilons
 
@@ -64,6 +64,13 @@ def claimed(step: Step) -> tuple[Fraction, Fraction]:
     if eps_prv < 0 or not 0 <= delta <= 1:
         raise BadProof("eps_prv is below 0, or delta not in [0, 1]")
     return eps_prv, delta
+
+
+def stated(step: Step) -> tuple[Tree, Tree]:
+    """Read the same, or formulas in eps."""
+    if isinstance(step["eps_prv"], list) or isinstance(step["delta"], list):
+        return read_weight(step["eps_prv"]), read_weight(step["delta"])
+    return claimed(step)
 
 
 def positive(json: object, what: str) -> Fraction:

@@ -39,9 +39,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "exact distributions": ("closed.exact_distributions", ("eps", "inputs", "cuts")),
     "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits", "cuts")),
     "every pair": ("rules.every_pair", _CLAIM),
-    "sign": ("closed.sign", ("eps", "factors")),
     "every exact pair": ("closed.every_pair", _CLAIM),
-    "every pair throughout": ("closed.every_pair", (*_CLAIM, "cuts")),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
     "smaller eps": ("shrinking.smaller_eps", ("eps", *_CLAIM, "point")),
     "representatives": ("sets.representatives", ("parts",)),
@@ -63,7 +61,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """By name: module and function, and the fields of its steps besides "rule", "from" and "of"."""
 
-REPRESENTED = ("every published pair", "every pair", "every exact pair", "every pair throughout")
+REPRESENTED = ("every published pair", "every pair", "every exact pair")
 """Rules that may go through representatives in place of all pairs, if they are the last premise."""
 
 

@@ -17,40 +17,33 @@ from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.machine import Machine, Tree, read_weight
+from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.potential import potential
-from dipapprox.kernel.proofs import Proof, Step, claimed, positive
+from dipapprox.kernel.proofs import Proof, Step, stated
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
+from dipapprox.kernel.signs import Signs, read_epsilons
 
 
-def served(proof: Proof, step: Step, *known: Sign) -> Private:
+def served(proof: Proof, step: Step) -> Private:
     """A budget serves all numbers between the inputs, at every eps, and so the claim.
 
     Theorem (`served`, `potential`): it is enough that B eps <= eps_prv, and 0 <= delta.
 
     Step: "eps": one or an interval, of which "eps_prv" and "delta" are formulas; "whole": whether
-    inputs are integers; "nodes" of a potential. Premises: signs.
+    inputs are integers; "nodes" of a potential.
     """
-    eps: Fraction | Epsilons
-    stated: tuple[Tree, Tree]
-    if isinstance(step["eps"], dict):
-        eps = epsilons = read_epsilons(step["eps"])
-        stated = read_weight(step["eps_prv"]), read_weight(step["delta"])
-    else:
-        eps, stated = positive(step["eps"], "eps"), claimed(step)
-        epsilons = Epsilons(eps, eps)
+    epsilons, said = read_epsilons(step["eps"]), stated(step)
     adjacent = proof.machine.adjacency.holds
     if not all(u == v or adjacent(u, v) for u, v in proof.pairs or ()):
         raise Refuted("listed pairs are not adjacent")
     machine = all_numbers(proof.machine, step["whole"])
     budget = potential(machine, {"nodes": step["nodes"], "quiet": []}).budget or Fraction(0)
-    signs = Signs(epsilons, known)
-    eps_prv, delta = (formula_of(each, signs) for each in stated)
+    signs = Signs(epsilons)
+    eps_prv, delta = (formula_of(each, signs) for each in said)
     spare = eps_prv + Ratio(Sum.of([((Fraction(0), 1), -budget)]))
     if not all(signs.tell(each.numerator, positive=False) for each in (spare, delta)):
         raise Refuted("a budget is not known to be as small as what is claimed")
-    return Private(eps, stated[0], stated[1], proof.pairs)
+    return Private(epsilons.value, *said, proof.pairs)
 
 
 def all_numbers(machine: Machine, whole: object) -> Rounds:

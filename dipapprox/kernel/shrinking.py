@@ -15,14 +15,13 @@ from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof, Step
+from dipapprox.kernel.proofs import Proof, Step, stated
 from dipapprox.kernel.reading import as_list, as_number
-from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
+from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
 
 
-def smaller_eps(proof: Proof, step: Step, *premises: Sign | Private) -> Private:
+def smaller_eps(proof: Proof, step: Step, *premises: Private) -> Private:
     """A claim on an interval, as of every part of it the greatest eps keeps one that is as strong.
 
     Theorem: where all comparisons are ties at some inputs but for noise of scales c / eps, an eps
@@ -31,7 +30,7 @@ def smaller_eps(proof: Proof, step: Step, *premises: Sign | Private) -> Private:
     it, if eps_prv and delta are no larger than what is claimed there.
 
     Step: "eps", "eps_prv", "delta": the claim; "point": those inputs, the real ones; premises:
-    signs, and privacy at ascending eps.
+    privacy at ascending eps.
     """
     machine, epsilons = proof.machine, read_epsilons(step["eps"])
     real = {k: domain for k, (_, domain) in enumerate(machine.inputs) if isinstance(domain, Range)}
@@ -41,20 +40,20 @@ def smaller_eps(proof: Proof, step: Step, *premises: Sign | Private) -> Private:
         raise BadProof("a point that is no input")
     if machine.adjacency.norm == "pairs" or not Motion(machine).shrinks(point):
         raise Refuted("a smaller eps is not known to be as good as smaller inputs")
-    signs = Signs(epsilons, [each for each in premises if isinstance(each, Sign)])
-    eps_prv, delta = read_weight(step["eps_prv"]), read_weight(step["delta"])
+    signs = Signs(epsilons)
+    eps_prv, delta = stated(step)
     formulas = [formula_of(each, signs) for each in (eps_prv, delta)]
     lower, count = epsilons.lower, 0
     for each in premises:
-        if isinstance(each, Sign):
-            continue
         if each.pairs is not None or not isinstance(each.eps, Fraction) or each.eps <= lower:
             raise BadProof("privacy of all pairs is wanted, at ascending eps of the interval")
+        if not isinstance(each.eps_prv, Fraction) or not isinstance(each.delta, Fraction):
+            raise BadProof("numbers are wanted")
         part, lower, count = Epsilons(lower, each.eps), each.eps, count + each.count
         for formula, value in zip(formulas, (each.eps_prv, each.delta), strict=True):
-            slack = formula + Ratio.constant(-Fraction(value))
+            slack = formula + Ratio.constant(-value)
             if not signs.tell(slack.numerator, positive=False, on=part):
                 raise Refuted("what is claimed is not known to be weaker")
     if lower != epsilons.upper:
         raise Refuted("the interval is longer")
-    return Private(epsilons, eps_prv, delta, None, count, in_sets=True)
+    return Private(epsilons.value, eps_prv, delta, None, count, in_sets=True)

@@ -1,37 +1,44 @@
-"""Signs of exponential polynomials on an interval of eps: what is known, and how it is proved.
+"""Signs of exponential polynomials on an interval of eps.
 
 What is said of f is said of every positive multiple c * eps ** n * e ** (q * eps) * f, so of the
 one whose least n and least q are 0 (`Sum.parts`). Let g be that one.
 
     Terms:  if all coefficients of g are > 0, then g > 0.
-    Rise:   if g(l) >= 0 and g' > 0 on (l, r], then g > 0 on (l, r].
+    Rise:   if g(l) >= 0 and g' > 0 between l and r, then g > 0 there; so if g(r) >= 0 > g'.
     Taylor: with the middle x of [l, r] and |h| <= (r - l) / 2, there is a y in [l, r] such that
             g(x + h) = sum of g^(i)(x) h^i / i! over i < k, plus g^(k)(y) h^k / k!.
-    Ends:   if f = a + b eps, and f(l) >= 0 and f(r) >= 0, then f >= 0 on [l, r].
 
-A piece from l on is shown by rises that end with positive terms; if it has an end, by Taylor's
-formula, from 0 on after rises as long as values at 0 are 0. Each rise lowers the degree of the
-coefficient of e ** 0: after finitely many there is a sum with one exponential, then a constant.
-Values at 0 are sums of coefficients, and exact; values elsewhere have signs that are found for
-certain (`exponentials`).
+From l on, without end, g > 0 is shown by rises that end with positive terms: each rise lowers the
+degree of the coefficient of e ** 0, so after finitely many there is a sum with one exponential,
+then a constant. Other intervals are cut into boxes on which Taylor's formula leaves out 0 for g, or
+for a derivative with rises from zeros at the ends. Values at 0 are sums of coefficients, and exact;
+values elsewhere have signs that are found for certain (`exponentials`). What no cut shows is not
+known: where a function of one sign touches 0 between the ends, it has to be at a rational number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 
 from flint import arb
 
-from dipapprox.kernel.balls import between, error, precision, to_ball
-from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.balls import MOST_BITS, between, error, precision, to_ball
+from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.exponentials import Ball, Ratio, Sum
-from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
+from dipapprox.kernel.reading import as_number, as_record
 
-MOST_ORDER = 64
+ORDER = 6
 """Of Taylor's formula."""
+
+BITS = 64
+"""Of balls, at first; more in boxes of boxes."""
+
+MOST_BOXES = 1_000
+MOST_DEPTH = 60
+MOST_RISES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,21 @@ class Epsilons:
     def point(self) -> Fraction | None:
         """The only eps; None if there are more."""
         return self.lower if self.lower == self.upper else None
+
+    @property
+    def value(self) -> Fraction | Epsilons:
+        """The only eps, or these."""
+        return self if self.point is None else self.point
+
+    def halves(self) -> tuple[Epsilons, Epsilons]:
+        """Cut at a number with a small denominator, not near to either end."""
+        low, high = self.lower, self.upper
+        found, size = 2 * low or Fraction(1), 1
+        if high is not None:
+            middle = (low + high) / 2
+            while abs((found := middle.limit_denominator(size)) - middle) * 4 > high - low:
+                size *= 2
+        return Epsilons(low, found), Epsilons(found, high)
 
     def holds(self, lower: Fraction, upper: Fraction | None) -> bool:
         """Whether all eps > 0 between two others are among these."""
@@ -75,32 +97,16 @@ def read_epsilons(json: object) -> Epsilons:
     return Epsilons(lower, upper)
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A function, as `Sum.parts` leaves it, is >= 0 on an interval, or even > 0."""
-
-    epsilons: Epsilons
-    function: Sum
-    positive: bool
-
-    def __str__(self) -> str:
-        return f"{self.function} {'>' if self.positive else '>='} 0 for {self.epsilons}"
-
-
 class Signs:
-    """What is known of signs for some eps.
+    """Signs of functions for some eps.
 
     Args:
         epsilons: All that are meant.
-        known: On these or more.
     """
 
-    def __init__(self, epsilons: Epsilons, known: Iterable[Sign] = ()) -> None:
+    def __init__(self, epsilons: Epsilons) -> None:
         self.epsilons = epsilons
-        self._known: dict[Sum, list[Sign]] = {}
         self._found: dict[tuple[Sum, Epsilons, bool], bool] = {}
-        for each in known:
-            self._known.setdefault(each.function, []).append(each)
 
     @classmethod
     def at(cls, eps: Fraction) -> Signs:
@@ -121,22 +127,10 @@ class Signs:
             return not positive
         if function.has_positive_terms():
             return True
-        _, part = function.parts()
-        key = part, on, positive
+        key = function.parts()[1], on, positive
         if key not in self._found:
-            if on.point is not None:
-                sign = part.sign(on.point)
-                self._found[key] = sign > 0 or (not positive and not sign)
-            else:
-                self._found[key] = _rises(part) or self.look_up(*key)
+            self._found[key] = is_signed(*key)
         return self._found[key]
-
-    def look_up(self, function: Sum, on: Epsilons, positive: bool) -> bool:
-        """Whether it is among what was given."""
-        return any(
-            each.epsilons.holds(on.lower, on.upper) and (each.positive or not positive)
-            for each in self._known.get(function, ())
-        )
 
     def inverse(self, ratio: Ratio) -> Ratio:
         """Return 1 / ratio, which is known to have one sign and no zero."""
@@ -146,108 +140,89 @@ class Signs:
         raise NotProved("a divisor is not known to have no zero")
 
 
-# --- proofs --------------------------------------------------------------------------------------
+def is_signed(function: Sum, on: Epsilons, positive: bool) -> bool:
+    """Whether a function, as `Sum.parts` leaves it, is known to be >= 0, or > 0, on an interval."""
+    if on.point is not None:
+        sign = function.sign(on.point)
+        return sign > 0 or not (positive or sign)
+    if _rises(function, Fraction(0)):
+        return True
+    waiting = [(on, 0)]
+    for _ in range(MOST_BOXES):
+        if not waiting:
+            return True
+        box, depth = waiting.pop()
+        low, high = box.lower, box.upper
+        last = function.terms[-1][1] if high is None else function.sign(high)
+        # At 0 nothing is asked for.
+        least = 1 if positive else 0
+        if last < least or _sign_after(function, low) < 0 or (low and function.sign(low) < least):
+            return False
+        known = _rises(function, low) if high is None else _is_above(function, low, high, depth)
+        if depth == MOST_DEPTH and not known:
+            return False
+        waiting += [] if known else [(half, depth + 1) for half in box.halves()]
+    return False
 
 
-Piece = tuple[Fraction | None, int, int]
-"""(where it ends, order of Taylor's formula, bits)."""
+def _sign_after(function: Sum, low: Fraction) -> int:
+    """The sign of a function, which is not 0, right after an eps: that of its first derivative."""
+    while not (sign := function.sign(low)):
+        function = function.derivative().parts()[1]
+    return sign
 
 
-def product_is_signed(
-    epsilons: Epsilons, factors: Sequence[tuple[Sum, int, Sequence[Piece]]]
-) -> Sign:
-    """Conclude a sign of the product of factor ** exponent."""
-    product, positive = Sum.constant(Fraction(1)), True
-    for factor, exponent, pieces in factors:
-        for _ in range(exponent):
-            product = product * factor
-        positive = bool(pieces) and _is_covered(factor, pieces, epsilons) and positive
-        if not pieces and exponent % 2 and not _holds_at_ends(factor, epsilons):
-            raise Refuted("nothing is said of the sign of a factor")
-    # No factor is 0, so the product is not.
-    return Sign(epsilons, product.parts()[1], positive)
-
-
-def read_factor(json: object) -> tuple[Sum, int, tuple[Piece, ...]]:
-    """Read {"terms": [[c, n, q], …], "exponent": k, "pieces": [[to, order, bits], …]}."""
-    record = as_record(json, "a factor", ("terms", "exponent", "pieces"))
-    exponent, pieces, terms = as_integer(record["exponent"], "an exponent"), [], []
-    if not 0 < exponent <= MOST_ORDER:
-        raise BadProof("an exponent is below 1, or too large")
-    for each in as_list(record["terms"], "terms"):
-        c, n, q = as_list(each, "a term", 3)
-        powers = as_number(q, "a rate"), as_integer(n, "a power")
-        terms.append((powers, as_number(c, "a coefficient")))
-    for each in as_list(record["pieces"], "pieces"):
-        to, *numbers = as_list(each, "a piece", 3)
-        order, bits = (as_integer(number, "a piece") for number in numbers)
-        if not 0 < order <= MOST_ORDER:
-            raise BadProof("an order below 1, or too large")
-        pieces.append((to if to is None else as_number(to, "an end"), order, bits))
-    function = Sum.of(terms)
-    if function.is_zero():
-        raise BadProof("a factor is 0")
-    return function, exponent, tuple(pieces)
-
-
-def _is_covered(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
-    """Whether a factor is known to be > 0 on an interval; if not, it is known to be >= 0."""
-    lower, strict, part = on.lower, True, factor.parts()[1]
-    for upper, order, bits in pieces:
-        if upper is not None and upper <= lower:
-            raise Refuted("a piece without points")
-        found = is_positive_on(part, Epsilons(lower, upper), order, bits)
-        if found is None:
-            raise Refuted(f"a function is not known to be above 0 from {lower} on")
-        strict = strict and found
-        if upper is None:
-            return strict
-        lower = upper
-    if on.upper is None or lower < on.upper:
-        raise Refuted("the pieces end before the interval does")
-    return strict
-
-
-def is_positive_on(function: Sum, on: Epsilons, order: int = 1, bits: int = 64) -> bool | None:
-    """Whether a function that `Sum.parts` left is > 0 on a piece; False: >= 0, None: not known."""
-    # At 0 nothing is asked for.
-    strict = not on.lower or on.upper is not None or function.sign(on.lower) > 0
-    while not function.has_positive_terms():
-        if on.upper is not None and (on.lower or function.sign(on.lower)):
-            values = _values(function, on.lower, on.upper, order, bits)
-            return True if values > 0 else None
-        if function.sign(on.lower) < 0:
-            return None
-        # No constant: it would be above 0, or below.
-        _, function = function.derivative().parts()
-    return strict
-
-
-def _holds_at_ends(function: Sum, on: Epsilons) -> bool:
-    """Whether a function is a + b eps, and >= 0 at both ends."""
-    ends = (on.lower, on.upper)
-    linear = {key for key, _ in function.terms} <= {(0, 0), (0, 1)}
-    return linear and all(end is not None and function.sign(end) >= 0 for end in ends)
-
-
-def _values(function: Sum, lower: Fraction, upper: Fraction, order: int, bits: int) -> Ball:
-    """Enclose f e^(-q eps), q its largest rate, on [lower, upper], by Taylor's formula."""
-    # Of the same sign; in what is left nothing grows but powers.
-    top = max(q for (q, _), _ in function.terms)
-    function = Sum.of(((q - top, n), c) for (q, n), c in function.terms)
-    with precision(bits):
-        middle, radius = to_ball((lower + upper) / 2), to_ball((upper - lower) / 2)
-        total, size = function.ball(middle), arb(1)
-        for k in range(1, order + 1):
-            function, size = function.derivative(), size * radius / k
-            here = middle if k < order else between(to_ball(lower), to_ball(upper))
-            total += function.ball(here) * error(size)
-        return total
-
-
-def _rises(function: Sum) -> bool:
-    """Whether rises from 0 on, as many as it takes, show that a function is > 0."""
+def _rises(function: Sum, low: Fraction) -> bool:
+    """Whether rises from an eps on, as many as it takes, show that a function is > 0 after it."""
     # In units of eps that make all rates integers.
     unit = lcm(*(q.denominator for (q, _), _ in function.terms))
-    part = Sum.of(((int(q * unit), n), c * unit**n) for (q, n), c in function.terms).parts()[1]
-    return is_positive_on(part, Epsilons(Fraction(0), None)) is True
+    part = Sum.of(((int(q * unit), n), c * unit**n) for (q, n), c in function.terms)
+    while not part.has_positive_terms():
+        if part.sign(low / unit) < 0:
+            return False
+        # No constant: it would be above 0, or below.
+        _, part = part.derivative().parts()
+    return True
+
+
+def _is_above(function: Sum, low: Fraction, high: Fraction, depth: int) -> bool:
+    """Whether a function is known to be > 0 between two eps."""
+    values = _values(function, low, high, depth)
+    for _ in range(MOST_RISES):
+        if values > 0:
+            return True
+        first, last = function.sign(low), function.sign(high)
+        if min(first, last) < 0:
+            return False
+        _, slope = function.derivative().parts()
+        values = _values(slope, low, high, depth)
+        if values < 0 or values > 0:
+            return True
+        if first and last:
+            return False
+        function = slope.scaled(1 if not first else -1)
+        values = values if not first else -values
+    return False
+
+
+def _values(function: Sum, lower: Fraction, upper: Fraction, depth: int) -> Ball:
+    """Enclose f e^(-q eps), q its largest rate, on [lower, upper], by Taylor's formula."""
+    longest = max(int(c).bit_length() for _, c in function.terms)
+    with precision(min(BITS * (1 + depth // 4) + longest, MOST_BITS)):
+        middle, radius = to_ball((lower + upper) / 2), to_ball((upper - lower) / 2)
+        *known, last = _derivatives(function)
+        total, size = arb(0), arb(1)
+        for k, each in enumerate(known, 1):
+            total += each.ball(middle) * error(size) if k > 1 else each.ball(middle)
+            size *= radius / k
+        return total + last.ball(between(to_ball(lower), to_ball(upper))) * error(size)
+
+
+@lru_cache(1 << 12)
+def _derivatives(function: Sum) -> tuple[Sum, ...]:
+    """Those of f e^(-q eps): of the same sign, and in it nothing grows but powers."""
+    top = max(q for (q, _), _ in function.terms)
+    found = [Sum.of(((q - top, n), c) for (q, n), c in function.terms)]
+    for _ in range(ORDER):
+        found.append(found[-1].derivative())
+    return tuple(found)

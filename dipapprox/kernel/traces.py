@@ -27,7 +27,7 @@ from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE
 from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list
 from dipapprox.kernel.services import Condition, Service, Shown, read_seen
-from dipapprox.kernel.signs import ALL, Sign, Signs
+from dipapprox.kernel.signs import ALL, Signs
 
 MOST_STORES = 10_000
 
@@ -37,27 +37,27 @@ Belief = Mapping[Kept, Ratio]
 """The stores that a run may be in, with the probability to have got there, as is seen."""
 
 
-def trace(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
+def trace(service: Service, step: Mapping[str, Any]) -> Budgets:
     """One run is e^(b eps) times as likely as the other to give some replies, at some eps.
 
     Theorem (`likelier`): so no smaller budget serves; none does if only one run can reply so, or if
     one is likelier to however small eps is.
 
     Step: "events": [first call, second call, what is seen of it], "budget": b or null, "eps": one,
-    0 for the limit there, null for the one at infinity; premises: signs.
+    0 for the limit there, null for the one at infinity.
     """
-    runs = ServiceRuns(service, Signs(ALL, signs))
+    runs = ServiceRuns(service, Signs(ALL))
     return lost(step, *map(total_of, runs.adjacent(step["events"])))
 
 
-def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
+def repetition(service: Service, step: Mapping[str, Any]) -> Budgets:
     """Turns that can be repeated, and that one run is likelier to reply to, whatever it was before.
 
     Theorem (`traces`): after k of them it is at least c (f / r)^k times as likely, with f > r.
 
-    Step: "events", "turns": as of traces; "store": values of the first run; "eps"; premises: signs.
+    Step: "events", "turns": as of traces; "store": values of the first run; "eps".
     """
-    runs, eps = ServiceRuns(service, Signs(ALL, signs)), positive(step["eps"], "eps")
+    runs, eps = ServiceRuns(service, Signs(ALL)), positive(step["eps"], "eps")
     first, second = runs.adjacent(step["events"])
     turns = as_list(step["turns"], "turns")
     store = tuple(map(read_value, as_list(step["store"], "a store", len(service.cells))))

@@ -15,7 +15,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.machine import read_weight
-from dipapprox.kernel.signs import Epsilons
+from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs
@@ -24,7 +24,6 @@ from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.ties import inputs_at_ties
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.proved import replayed
-from dipapprox.proof_steps.signs import Finder
 from dipapprox.proof_steps.verdicts import Goal, written
 from dipapprox.semantics.real_inputs import execute_for_declared
 
@@ -49,29 +48,29 @@ def steps_by_shrinking(
     point = inputs_at_ties(states, limits)
     if point is None:
         raise NoCertificate("without noise no inputs make all comparisons ties")
-    finder = Finder(epsilons, limits)
-    formulas = [formula_of(read_weight(claim[name]), finder) for name in ("eps_prv", "delta")]
+    signs = Signs(epsilons)
+    formulas = [formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta")]
     steps: list[Json] = []
     single: list[Json] = []
-    for part, rest in _parts(program, formulas, finder, (epsilons.lower, upper), limits):
+    for part, rest in _parts(program, formulas, signs, (epsilons.lower, upper), limits):
         steps += [_moved(step, len(steps)) for step in rest]
         single.append(-len(steps))
         assert part.upper is not None
     last: dict[str, Json] = {
         "rule": "smaller eps",
-        "from": [*single, *(-len(steps) - 1 - k for k in range(len(finder.used)))],
+        "from": list(single),
         "eps": claim["eps"],
         "eps_prv": claim["eps_prv"],
         "delta": claim["delta"],
         "point": [number_json(point[cell.name]) for cell in program.inputs],
     }
-    return [*steps, *finder.used.values(), last]
+    return [*steps, last]
 
 
 def _parts(
     program: Program,
     formulas: list[Ratio],
-    finder: Finder,
+    signs: Signs,
     ends: tuple[Fraction, Fraction],
     limits: Limits,
 ) -> Iterator[tuple[Epsilons, tuple[Json, ...]]]:
@@ -90,7 +89,7 @@ def _parts(
         ]
         eps_prv, delta = max(values[0], Fraction(0)), values[1]
         try:
-            if not all(finder.tell(each.numerator, positive=False, on=part) for each in slacks):
+            if not all(signs.tell(each.numerator, positive=False, on=part) for each in slacks):
                 raise NoCertificate("a part is too long")
             goal = Goal(Claim(high, delta, eps_prv), None, None, 1)
             found = replayed(program, goal, AllPairs(), limits)

@@ -16,10 +16,11 @@ from dipapprox.kernel.forms import Form
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.services import Arguments, Calls
+from dipapprox.kernel.signs import ALL, Signs
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
+from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import Json, number_json, value_json
-from dipapprox.proof_steps.signs import Finder
 from dipapprox.services.couplings import matched
 from dipapprox.services.loss import Loss
 from dipapprox.services.ratios import gain_of
@@ -41,23 +42,23 @@ class CouplingWriter:
     Args:
         service: Of which it is.
         machine: The same, as the kernel has it.
-        signs: Looked for.
+        limits: Asked all the time.
         loss: With an upper bound.
         exact: The calls that are followed exactly.
     """
 
     def __init__(
-        self, service: Service, machine: kernel.Service, signs: Finder, loss: Loss, exact: set[int]
+        self, service: Service, machine: kernel.Service, limits: Limits, loss: Loss, exact: set[int]
     ) -> None:
         self._service = service
         self._machine = machine
-        self._signs = signs
+        self._limits = limits
         self._loss = loss
         self._exact = exact
         initial = loss.states_of[0]
         names = [cell.name for cell in service.states]
         self._held = [name for name, v in zip(names, initial, strict=True) if v is None]
-        self._follow = Calls(machine, self._held, signs)
+        self._follow = Calls(machine, self._held, Signs(ALL))
         if not all(cell.is_additive for cell in service.states if cell.name in self._held):
             raise NoCertificate("cells that are compared are known by their differences only")
         self._symbols = [0] if loss.any_data else []
@@ -72,7 +73,7 @@ class CouplingWriter:
                 self._asked += [(number, given) for given in product(*domains)]
 
     def step(self, budget: Fraction) -> dict[str, Json]:
-        """Return the step, without its premises."""
+        """Return the step."""
         loss = self._loss
         points: dict[tuple[_Store, _Store], list[Json]] = {}
         for (first, second, apart), value in zip(loss.graph.nodes, loss.values, strict=True):
@@ -89,6 +90,7 @@ class CouplingWriter:
         calls = range(len(self._machine.calls))
         return {
             "rule": "couplings",
+            "from": [],
             "budget": number_json(budget),
             "held": [*self._held],
             "followed": [
@@ -152,7 +154,7 @@ class CouplingWriter:
         p, q = (sum((path.weight for path in paths), nothing) for paths in (ours, theirs))
         if p == q:
             return 0
-        found = gain_of(ratio_of(p), ratio_of(q), self._signs.limits).upper
+        found = gain_of(ratio_of(p), ratio_of(q), self._limits).upper
         if found is None:
             raise NoCertificate("how much likelier a choice is, is not bounded")
         return number_json(found)

@@ -15,14 +15,13 @@ from time import perf_counter
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import asking
-from dipapprox.kernel.couplings import coupled
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.likelier import loses
 from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
-from dipapprox.kernel.signs import ALL
+from dipapprox.kernel.signs import ALL, Signs
 from dipapprox.kernel.traces import Belief, ServiceRuns, total_of
 from dipapprox.kernel.traces import repetition as repetition_of
 from dipapprox.language import core
@@ -32,7 +31,6 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.services import service_json
-from dipapprox.proof_steps.signs import Finder
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.services.coupled import CouplingWriter, UnmatchedCall, ratio_of, value_of
 from dipapprox.services.loss import Loss
@@ -80,7 +78,6 @@ class _Evidence:
         self._loss = loss
         self._limits = limits
         self._machine = read_service(machine)
-        self._signs = Finder(ALL, limits)
 
     def written(self, budget: Fraction | None) -> tuple[Json, list[Json]]:
         """Return a claim and its steps."""
@@ -91,30 +88,21 @@ class _Evidence:
                 raise NoCertificate("calls were found that show no more than the budget")
             claimed = None if budget is None else number_json(budget)
             claim: dict[str, Json] = {"verdict": Answer.NOT_DP.value, "budget": claimed}
-            return claim, self._with_signs(step)
+            return claim, [step]
         if loss.upper is None:
             raise NoCertificate("no budget was found")
-        steps = self._with_signs(self._upper(loss.upper))
+        upper = self._upper(loss.upper)
         claim = {"verdict": Answer.DP.value, "budget": number_json(loss.upper)}
         if not loss.lower:
-            return {**claim, "at least": None}, steps
+            return {**claim, "at least": None}, [upper]
         try:
             step, least = self._lower()
         except (NoCertificate, NotProved):
-            return {**claim, "at least": None}, steps  # that it serves is proved
+            return {**claim, "at least": None}, [upper]  # that it serves is proved
         if least is None or least > loss.upper:
             raise NoCertificate("calls were found that show more than the budget")
-        serving = len(steps) - 1
-        steps += self._with_signs(step, len(steps))
-        last: Json = {"rule": "least budget", "from": [serving, len(steps) - 1]}
-        return {**claim, "at least": number_json(least)}, [*steps, last]
-
-    def _with_signs(self, step: dict[str, Json], before: int = 0) -> list[Json]:
-        """Return a step behind the signs that it needs."""
-        signs = list(self._signs.used.values())
-        self._signs.used.clear()
-        premises: list[Json] = [before + number for number in range(len(signs))]
-        return [*signs, {**step, "from": premises}]
+        last: Json = {"rule": "least budget", "from": [0, 1]}
+        return {**claim, "at least": number_json(least)}, [upper, step, last]
 
     # --- a budget that serves -------------------------------------------------------------------
 
@@ -130,13 +118,9 @@ class _Evidence:
             if any(isinstance(each, core.Draw) for each in statements_in(handler.body))
         }
         while True:
-            found = CouplingWriter(self._service, self._machine, self._signs, self._loss, exact)
+            found = CouplingWriter(self._service, self._machine, self._limits, self._loss, exact)
             try:
-                step = found.step(budget)
-                if exact or "choose" in repr([call.body for call in self._machine.calls]):
-                    self._signs.used.clear()
-                    coupled(self._machine, self._signs, step)
-                return step
+                return found.step(budget)
             except UnmatchedCall as call:
                 if call.number in exact:
                     raise NoCertificate("replies of two runs are not matched") from None
@@ -149,11 +133,11 @@ class _Evidence:
         loss = self._loss
         if loss.trace is None:
             raise NoCertificate("no calls are known that show it")
-        runs = ServiceRuns(self._machine, self._signs)
+        runs = ServiceRuns(self._machine, Signs(ALL))
         events, first, second = self._shown(runs, loss.trace)
         if loss.repetition is not None:
             return self._repeated(runs, events, first, second), None
-        step: dict[str, Json] = {"rule": "trace", "events": events}
+        step: dict[str, Json] = {"rule": "trace", "from": [], "events": events}
         p, q = total_of(first), total_of(second)
         found = None if not q.numerator.terms else gain_of(ratio_of(p), ratio_of(q), self._limits)
         ways: list[tuple[Fraction | None, Fraction | None]] = []
@@ -190,13 +174,14 @@ class _Evidence:
         for store in first:
             step: dict[str, Json] = {
                 "rule": "repetition",
+                "from": [],
                 "events": events,
                 "turns": turns,
                 "store": [value_json(value_of(v)) for v in store],
                 "eps": number_json(repetition.eps or Fraction(1)),
             }
             with suppress(NotProved):
-                repetition_of(self._machine, step, *self._signs.used)
+                repetition_of(self._machine, step)
                 return step
         raise NoCertificate("what is repeated leads nowhere back")
 

@@ -278,7 +278,7 @@ VOCABULARIES: tuple[tuple[str, ...], ...] = (
     ("inverse", "exp"),
     ("DP", "Not_DP"),
     ("distributions", "exact distributions"),
-    ("every pair", "every exact pair", "every pair throughout", "violation", "exact violation"),
+    ("every pair", "every exact pair", "violation", "exact violation"),
     ("cell", "element"),
 )
 

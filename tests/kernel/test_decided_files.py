@@ -196,10 +196,10 @@ def test_weights_of_choices_are_examined() -> None:
     text = COIN + "out <- choose { q : 1/2 + eps/8 - eps^2/64, 1 - q : 1/2 - eps/8 + eps^2/64 }\n"
     fields = certified(text, budget=2, interval=(0, 4))
     assert (checked(fields).outcome, fields["verdict"]) == (Outcome.CONFIRMED, "DP")
-    steps = [step for step in fields["steps"] if step["rule"] != "sign"]
-    assert len(steps) < len(fields["steps"])
-    bare = [{**steps[0], "from": []}, {**steps[1], "from": [0]}]
-    without = checked({**fields, "steps": bare})
+    wide = {"from": 0, "to": 40}
+    run = {**fields["steps"][0], "eps": wide}
+    claim = {**fields["claim"], "eps": wide}
+    without = checked({**fields, "claim": claim, "steps": [run, *fields["steps"][1:]]})
     assert without.outcome is Outcome.NOT_CONFIRMED
     assert "weights" in (without.reason or "")
 

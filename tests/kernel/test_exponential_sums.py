@@ -130,16 +130,3 @@ def test_signs_that_take_many_bits_are_told() -> None:
         function = Sum.exponential(1) + Sum.constant(-number)
         assert function.sign(Fraction(1, 2)) == sign
     assert (Sum.exponential(1) + Sum.exponential(1).scaled(-1)).sign(Fraction(1)) == 0
-
-
-def test_functions_are_written_as_people_do() -> None:
-    function = Sum.of(
-        [
-            ((Fraction(-1, 2), 0), Fraction(3)),
-            ((Fraction(0), 0), Fraction(-1)),
-            ((Fraction(0), 2), Fraction(1, 2)),
-        ]
-    )
-    assert str(function) == "3 e^(-1/2 eps) - 1 + 1/2 eps^2"
-    assert str(Sum(())) == "0"
-    assert "a number of 20002 bits" in str(Sum.constant(Fraction(2) ** 20_000))

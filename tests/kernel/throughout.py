@@ -117,7 +117,7 @@ ASKED = {
     "an irrational bound": Asked(TEXTS["one-sided noise"][0], "DP", "1", "exp(-1/2)", "0..9/10"),
     "an irrational bound, broken": Asked(TEXTS["one-sided noise"][0], "Not_DP", "1", "exp(-1/2)"),
     "attained, then more": Asked(
-        TEXTS["one-sided noise"][0], "DP", "1", "1 - exp(-eps) + (eps*exp(eps) - 1)^2"
+        TEXTS["one-sided noise"][0], "DP", "1", "1 - exp(-eps) + (eps - 2/3)^2"
     ),
 }
 
