@@ -186,9 +186,11 @@ class Eliminated:
             else:
                 error = each.order.error if isinstance(each.order, SumEvent) else Fraction(0)
                 pending[place] = Planned(terms, each.samples, error)
+        # Functions are moved in balls only.
+        tier = Tier.BALLS if batch.required is None else self._tier
         hopeful = pending
         before: dict[int, Enclosure | NotEnclosed] = {}
-        for level in double_levels(self._tier):
+        for level in double_levels(tier):
             for place in self._climb(batch, level, hopeful, found):
                 del pending[place]
             hopeful = {
@@ -199,7 +201,7 @@ class Eliminated:
             before = {place: found[place] for place in hopeful}
         # The balls' errors are relative: what is known to be tiny needs fewer bits.
         spared = leading_zeros(pending, found, batch.bits)
-        for level in ball_levels(batch.bits - spared, self._tier):
+        for level in ball_levels(batch.bits - spared, tier):
             for place in self._climb(batch, level, pending, found):
                 del pending[place]
         return found

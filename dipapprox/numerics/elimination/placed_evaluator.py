@@ -9,12 +9,8 @@ from math import lcm
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.ball_panels import BallPanels
-from dipapprox.numerics.algebras.balls import BallFunction
 from dipapprox.numerics.algebras.grid import Grid, build_grid
-from dipapprox.numerics.algebras.placed import Placed, PlacedAlgebra, TooManyPanels
-from dipapprox.numerics.algebras.sampled import Sampled
-from dipapprox.numerics.algebras.sampled_panels import SampledPanels
+from dipapprox.numerics.algebras.placed import PlacedAlgebra, TooManyPanels
 from dipapprox.numerics.elimination.grid_evaluator import MEMORY, Planned
 from dipapprox.numerics.elimination.order_event import OrderEvent
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
@@ -36,7 +32,7 @@ def enclose_placed(
         events: Comparisons with offsets.
         plans: Theirs.
         bits: About 2**-bits of each law is lost.
-        level: How fine, and in which numbers.
+        level: How fine, in balls.
         table: The functions of the plans.
         limits: Asked throughout.
 
@@ -57,7 +53,7 @@ class PlacedEvaluator:
     Args:
         events: Whose plans will come.
         kept: Every law is kept but for 2**(1 - kept).
-        level: How fine, and in which numbers.
+        level: How fine, in balls.
         table: The functions of the plans.
         limits: Asked throughout.
 
@@ -89,19 +85,11 @@ class PlacedEvaluator:
         self._begin()
 
     def _begin(self) -> None:
-        self._evaluation: (
-            Evaluation[Placed[Sampled], Enclosure | NotEnclosed]
-            | Evaluation[Placed[BallFunction], Enclosure | NotEnclosed]
+        level, most = self._level, MEMORY // bytes_per_panel(self._level)
+        self._algebra = PlacedAlgebra(
+            self._unit, self._grids, level.bits, level.degree, most, self._limits
         )
-        self._algebra: PlacedAlgebra[Sampled] | PlacedAlgebra[BallFunction]
-        most = MEMORY // bytes_per_panel(self._level)
-        if self._level.bits:
-            balls = BallPanels(self._level.bits, self._level.degree, self._limits)
-            in_balls = PlacedAlgebra(balls, self._unit, self._grids, most)
-            self._algebra, self._evaluation = in_balls, Evaluation(in_balls, self._table)
-        else:
-            sampled = PlacedAlgebra(SampledPanels(), self._unit, self._grids, most)
-            self._algebra, self._evaluation = sampled, Evaluation(sampled, self._table)
+        self._evaluation = Evaluation(self._algebra, self._table)
 
     def enclose(self, terms: Terms, samples: int) -> Enclosure | NotEnclosed:
         """Enclose the probability of an event of so many samples.
