@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from enum import EnumType
 from fractions import Fraction
 from math import isinf
 from typing import Any
@@ -16,7 +17,6 @@ from dipapprox.language.functions.machine import (
     RULES,
     SCALARS,
     Annotation,
-    Class,
     Function,
     ImportedName,
     Machine,
@@ -25,6 +25,7 @@ from dipapprox.language.functions.machine import (
     Stream,
     Text,
     kind_of,
+    member,
     plain,
     rule,
 )
@@ -127,9 +128,9 @@ def _unpacked(machine: Machine, parts: list[ast.expr], value: Any) -> list[tuple
     else:
         found = listed(machine, value)
     if len(found) < len(parts) - len(stars):
-        raise machine.raised("ValueError", "not enough values to unpack")
+        raise machine.raised(ValueError("not enough values to unpack"))
     if len(found) > len(parts) and not stars:
-        raise machine.raised("ValueError", "too many values to unpack")
+        raise machine.raised(ValueError("too many values to unpack"))
     if stars:
         starred: Any = parts[stars[0]]
         end = len(found) - (len(parts) - stars[0] - 1)
@@ -155,12 +156,12 @@ def _index(machine: Machine, node: ast.Subscript, scope: NameScope) -> Any:
 def item(machine: Machine, value: Any, where: Any) -> Any:
     """Return value[where]."""
     value = plain(value)
-    if isinstance(value, Class) and value.kind == "enum" and type(where) is str:
-        return machine.native(value.members().__getitem__, where)
+    if isinstance(value, EnumType) and type(where) is str:
+        return member(machine.native(value.__getitem__, where))
     if isinstance(value, Symbolic):
         raise value.refusal("has no items")
     standard = isinstance(value, Function) and value.standard
-    if standard or isinstance(value, ImportedName | Annotation | Class):
+    if standard or isinstance(value, ImportedName | Annotation | type):
         name = value.name if isinstance(value, ImportedName) else ""
         return Annotation(name, where if type(where) is tuple else (where,))
     if type(value) is dict:

@@ -12,32 +12,32 @@ import ast
 import builtins
 import linecache
 import sys
+from dataclasses import Field
 from fractions import Fraction
+from inspect import Parameter, Signature, signature
 from math import isinf
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args, get_origin
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.functions import expressions, library, noise, objects, places, statements
 from dipapprox.language.functions.expressions import Unread, bind
 from dipapprox.language.functions.machine import (
-    ERRORS,
+    HOME,
     Annotation,
-    BoundMethod,
-    Class,
     Function,
     ImportedName,
     Machine,
     Module,
     NameScope,
-    Object,
     Raised,
     Stream,
+    is_object,
     rule,
 )
 from dipapprox.language.functions.places import facts_of
-from dipapprox.language.functions.symbols import refusal
+from dipapprox.language.functions.symbols import refusal, running_as
 from dipapprox.language.functions.words import OWN, of_unknown
 from dipapprox.source import SourceFile
 
@@ -84,7 +84,8 @@ class Files:
         machine = Machine(self.load)
         for statement in tree.body:
             try:
-                machine.evaluate(statement, scope)
+                with running_as(machine):
+                    machine.evaluate(statement, scope)
             except SourceError as error:
                 _leave(statement, error, tree, scope)
             except Raised as error:
@@ -105,8 +106,8 @@ def _kept(machine: Machine, module: Module | None) -> Module | None:
 
 def failed(error: Raised, hint: str = "") -> SourceError:
     """Return the error for an exception that nobody handles."""
-    said = [str(each) for each in error.value.values["args"] if type(each) in (str, int)]
-    message = f"the function fails: {error.value.kind.name}: {', '.join(said)}".rstrip(": ")
+    said = ", ".join(str(each) for each in error.value.args if type(each) in (str, int))
+    message = f"the function fails: {type(error.value).__name__}: {said}".rstrip(": ")
     return refusal("error", message, hint, places.span_of(error.node))
 
 
@@ -120,12 +121,12 @@ def _leave(statement: ast.stmt, error: SourceError, tree: ast.Module, scope: Nam
         values = [scope.values[name] for name in named if name in scope.values]
         stores = [each for each in nodes if isinstance(each, ast.Attribute | ast.Subscript)]
         if any(isinstance(each.ctx, ast.Store | ast.Del) for each in stores) and any(
-            isinstance(value, ImportedName | Module | Class) for value in values
+            isinstance(value, ImportedName | Module | type) for value in values
         ):
             raise error
         calls = any(isinstance(each, ast.Call) for each in nodes)
-        own = (Function, Class, Unread, BoundMethod, Object, Module)
-        anything = named & _REACHING or any(isinstance(value, own) for value in values)
+        own = (Function, type, Unread, MethodType, Module)
+        anything = named & _REACHING or any(isinstance(v, own) or is_object(v) for v in values)
         if calls and anything:
             named = set(scope.values)
             for each in ast.walk(tree):
@@ -145,9 +146,8 @@ def _changes(value: Any) -> bool:
     """Whether a value is, or has, what may be changed."""
     if type(value) is tuple:
         return any(map(_changes, value))
-    return type(value) in (list, dict, set) or isinstance(
-        value, Object | Stream | Class | BoundMethod
-    )
+    kinds = (list, dict, set, Stream, type, MethodType)
+    return isinstance(value, kinds) or is_object(value)
 
 
 def reached(values: list[Any]) -> frozenset[int]:
@@ -159,24 +159,27 @@ def reached(values: list[Any]) -> frozenset[int]:
         if id(each) in seen:
             continue
         seen[id(each)] = each
-        if type(each) in (list, tuple, set):
+        if isinstance(each, list | tuple | set):
             waiting += each
         elif type(each) is dict:
             waiting += each.values()
-        elif isinstance(each, Object):
-            waiting += [each.kind, *each.values.values()]
-        elif isinstance(each, Class):
-            waiting += [*each.bases, *each.values.values()]
+        elif isinstance(each, type):
+            waiting += [*each.__bases__, *vars(each).values()] if each.__module__ == HOME else ()
+        elif isinstance(each, MethodType | staticmethod | classmethod):
+            waiting += [each.__func__, getattr(each, "__self__", None)]
+        elif isinstance(each, property | Field):
+            waiting.append(each.fget if isinstance(each, property) else each.default_factory)
         elif isinstance(each, Module):
             waiting.append(each.scope)
-        elif isinstance(each, BoundMethod):
-            waiting += [each.function, each.receiver]
         elif isinstance(each, Function):
-            waiting += [each.scope, *each.defaults.values()]
+            defaults = (known.default for known in each.signature.parameters.values())
+            waiting += [each.scope, *defaults]
         elif isinstance(each, NameScope):
             waiting += [each.outer, *each.values.values()]
-    kinds = (list, dict, set, Object, Stream, Class)
-    return frozenset(key for key, each in seen.items() if isinstance(each, kinds))
+        elif is_object(each):
+            waiting += [type(each), *vars(each).values()]
+    kinds = (list, dict, set, Stream, type)
+    return frozenset(k for k, each in seen.items() if isinstance(each, kinds) or is_object(each))
 
 
 # --- imports: files beside this one are read, all else is a name that the prelude may know --------
@@ -249,12 +252,16 @@ class LiveScope(NameScope):
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self._held = dict(cells)
         self._seen: dict[int, Any] = {} if seen is None else seen
-        self.read = Function(function.__name__, self.node, self, {})
+        self.read = Function(function.__name__, self.node, self, Signature())
         self._seen[id(function)] = function, self.read
         for each in ast.walk(self.node):
             if isinstance(each, ast.Name):
                 self.holder(each.id)
-        self.read.defaults = self._defaults()
+        given = signature(function, follow_wrapped=False).parameters.values()
+        held = iter([each for each in given if each.default is not each.empty])
+        self.read.signature = library.signature_of(
+            self.node.args, lambda _: self._default(next(held))
+        )
 
     def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
         """Return itself if it knows the name."""
@@ -268,16 +275,10 @@ class LiveScope(NameScope):
             self.values[name] = self.known(value, name)
         return self
 
-    def _defaults(self) -> dict[str, Any]:
-        given = self.node.args
-        placed = [each.arg for each in (*given.posonlyargs, *given.args)]
-        values = self.function.__defaults__ or ()
-        found = dict(zip(placed[len(placed) - len(values) :], values, strict=True))
-        found.update(self.function.__kwdefaults__ or {})
-        known = {name: self.known(value, name) for name, value in found.items()}
-        for each in known.values():
-            if isinstance(each, Unread):
-                raise each.error
+    def _default(self, parameter: Parameter) -> Any:
+        known = self.known(parameter.default, parameter.name)
+        if isinstance(known, Unread):
+            raise known.error
         return known
 
     def known(self, value: Any, name: str) -> Any:
@@ -319,7 +320,7 @@ class LiveScope(NameScope):
             top = value.__name__.partition(".")[0]
             return ImportedName(value.__name__)
         if isinstance(value, type) and issubclass(value, BaseException) and module == "builtins":
-            return ERRORS[called]
+            return value
         if top == "dipapprox" and called and isinstance(value, type | FunctionType):
             return ImportedName(f"dipapprox.{called}")
         if module == "builtins" and getattr(builtins, called, None) is value:

@@ -12,15 +12,15 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from inspect import BoundArguments, Parameter, Signature, signature
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
+from dipapprox.language.functions import noise
 from dipapprox.language.functions.machine import (
-    CALLS,
     MOST_CELLS,
     SCALARS,
-    BoundMethod,
-    Class,
     Function,
     ImportedName,
     Machine,
@@ -29,6 +29,7 @@ from dipapprox.language.functions.machine import (
     Stream,
     Text,
     kind_of,
+    perform,
 )
 from dipapprox.language.functions.operators import (
     combine,
@@ -42,9 +43,9 @@ from dipapprox.language.functions.operators import (
     whole,
 )
 from dipapprox.language.functions.symbols import Symbolic
-from dipapprox.language.functions.words import INSTEAD, REFUSED, unknown
+from dipapprox.language.functions.words import INSTEAD, OWN, REFUSED, unknown
 
-MISSING = Class("missing", "plain", (), {})
+MISSING = type("missing", (), {})
 """What the prelude takes for an argument that is not given."""
 
 _TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)}
@@ -72,7 +73,8 @@ _ELSE: dict[str, Any] = {
 @cache
 def _library() -> dict[str, Function]:
     """Read the prelude: its functions by name; methods are those of a type."""
-    tree = ast.parse(Path(__file__).with_name("prelude.py").read_text(encoding="utf-8"))
+    text = Path(__file__).with_name("prelude.py").read_text(encoding="utf-8")
+    tree = ast.parse("\n".join((text, "class dipapprox:", *map(_stub, OWN))))
     groups = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
     names = {each: ImportedName(each) for each in groups if each not in _TYPES}
     values = {**names, "missing": MISSING}
@@ -98,19 +100,46 @@ def _library() -> dict[str, Function]:
     return {each.name: each for each in found.values()}
 
 
+def _stub(name: str) -> str:
+    """Write one of our own functions as a stub that takes symbols."""
+    given = signature(getattr(noise, name))
+    taken = [each.replace(annotation="symbols") for each in given.parameters.values()]
+    return f"    def {name}{Signature(taken)}: ...".replace("'", "")
+
+
 def _standard(name: str, node: Any, scope: NameScope) -> Function:
-    given = node.args
+    def default(value: ast.expr) -> Any:
+        known = isinstance(value, ast.Name)
+        return scope.values[value.id] if known else ast.literal_eval(value)  # type: ignore[attr-defined]  # known
+
+    called = signature_of(node.args, default)
+    return Function(name.removeprefix("builtins."), node, scope, called, standard=True)
+
+
+def signature_of(given: ast.arguments, default: Callable[[ast.expr], Any]) -> Signature:
+    """Return parameters with their defaults, in the order in which Python evaluates them."""
     placed = [*given.posonlyargs, *given.args]
-    pairs = [
-        *zip(placed[len(placed) - len(given.defaults) :], given.defaults, strict=True),
-        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
-    ]
-    defaults = {
-        each.arg: scope.values[value.id] if isinstance(value, ast.Name) else ast.literal_eval(value)
-        for each, value in pairs
-        if value is not None
-    }
-    return Function(name.removeprefix("builtins."), node, scope, defaults, standard=True)
+    kinds: list[Any] = [Parameter.POSITIONAL_ONLY] * len(given.posonlyargs)
+    kinds += [Parameter.POSITIONAL_OR_KEYWORD] * len(given.args)
+    defaults = [*[None] * (len(placed) - len(given.defaults)), *given.defaults]
+    found = list(zip(placed, kinds, defaults, strict=True))
+    if given.vararg is not None:
+        found.append((given.vararg, Parameter.VAR_POSITIONAL, None))
+    for each, value in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        found.append((each, Parameter.KEYWORD_ONLY, value))
+    if given.kwarg is not None:
+        found.append((given.kwarg, Parameter.VAR_KEYWORD, None))
+    return Signature(
+        [
+            Parameter(
+                each.arg,
+                kind,
+                default=Parameter.empty if value is None else default(value),
+                annotation=each.annotation,
+            )
+            for each, kind, value in found
+        ]
+    )
 
 
 def word(name: str) -> Any:
@@ -134,22 +163,20 @@ def names_in(module: str) -> dict[str, Any]:
     return {own: value for (home, _, own), value in split if home == module}
 
 
-def method(machine: Machine, receiver: Any, name: str) -> BoundMethod:
+def method(machine: Machine, receiver: Any, name: str) -> MethodType:
     """Return a method of a list, tuple, dictionary, set, text or number."""
     known = _library().get(f"{type(receiver).__name__}.{name}")
     if known is None or type(receiver).__name__ not in _TYPES:
         message = f"'.{name}' of {kind_of(receiver)} is not followed"
         raise machine.refusal(message, INSTEAD.get(name, ""))
-    return BoundMethod(known, receiver)
+    return MethodType(known, receiver)
 
 
+@perform.register
 def _call_word(
-    machine: Machine, function: ImportedName, placed: list[Any], named: dict[str, Any]
+    function: ImportedName, machine: Machine, placed: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     raise machine.refusal(*unknown(function.name))
-
-
-CALLS[ImportedName] = _call_word
 
 
 # --- how arguments are taken ----------------------------------------------------------------------
@@ -293,13 +320,12 @@ TAKEN: dict[str, _Taker] = {
 """What an annotation of the prelude makes of an argument: (machine, value)."""
 
 
-def take(machine: Machine, function: Function, given: dict[str, Any]) -> None:
+def take(machine: Machine, function: Function, given: BoundArguments) -> None:
     """Take the arguments of a function of the prelude as its annotations say."""
-    arguments = function.node.args
-    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+    for each in function.signature.parameters.values():
         if each.annotation is not None:
-            given[each.arg] = TAKEN[each.annotation.id](machine, given[each.arg])
-    several = arguments.vararg
-    if several is not None and several.annotation is not None:
-        taken = TAKEN[several.annotation.id]
-        given[several.arg] = tuple(taken(machine, each) for each in given[several.arg])
+            taken, value = TAKEN[each.annotation.id], given.arguments[each.name]
+            several = each.kind is Parameter.VAR_POSITIONAL
+            given.arguments[each.name] = (
+                tuple(taken(machine, one) for one in value) if several else taken(machine, value)
+            )

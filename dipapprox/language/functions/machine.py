@@ -5,12 +5,15 @@ A value is
     known       int, bool, Fraction, str, None, an infinity, a range, or a list, tuple, dictionary
                 or set of values, by exact type
     a symbol    an input, a sample, or what follows from them (`symbols`)
-    of the file a `Function`, `BoundMethod` method, `Class`, `Object` or `Module`
+    of the file a `Function`, a method of one, a class, its objects, a `Module`
     a `ImportedName`    what is imported and not known: it is refused when it is used
     a `Stream`  of values, read once
     a `Text`    with inputs or samples in it: for the messages of exceptions
 
-`RULES` and `CALLS` say what is done with each kind of node, and with each kind of value that is
+Classes of the file are classes of Python's, with `Function`s for methods, so Python says what they
+are derived from, what their objects have, and how data classes and enumerations are made.
+
+`RULES` says what is done with each kind of node, `perform` what with each kind of value that is
 called; `expressions`, `statements` and `objects` fill them.
 """
 
@@ -18,14 +21,20 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator, Mapping, Set
+import dataclasses
+from collections.abc import Callable, Iterator, Set
+from copy import copy
+from enum import Enum
 from fractions import Fraction
+from functools import singledispatch
+from inspect import Signature, getattr_static
+from types import MethodType
 from typing import Any
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import places
-from dipapprox.language.functions.symbols import Symbolic, refusal
+from dipapprox.language.functions.symbols import Symbolic, Uncopied, refusal, running
 from dipapprox.language.functions.words import NO_RULE, hint_for
 from dipapprox.source import Span
 
@@ -33,6 +42,16 @@ SCALARS = frozenset((int, bool, Fraction, str, type(None), float))
 """Of floats there are the infinities alone."""
 
 CONTAINERS = frozenset((list, tuple, dict, set))
+
+HOME = "the file"
+"""The module of all classes that files define."""
+
+ERRORS = {
+    name: value
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+"""The exceptions of Python, by name."""
 
 
 @dataclass(eq=False, slots=True)
@@ -53,7 +72,7 @@ class NameScope:
     values: dict[str, Any] = field(default_factory=dict)
     fixed: bool = False
     kind: str = ""
-    method: tuple[Class, Any] | None = None
+    method: tuple[type, Any] | None = None
 
     def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
         """Return the scope that a name belongs to, as Python decides it: by the text alone.
@@ -69,11 +88,12 @@ class NameScope:
 
 
 @dataclass(eq=False, slots=True)
-class Function:
+class Function(Uncopied):
     """A function of a file or of the prelude, with its defaults computed where it was defined.
 
     Attributes:
-        kind: "" or one of staticmethod, classmethod, property.
+        signature: With the annotations of user's functions as nodes; those of the prelude say how
+            arguments are taken.
         standard: Whether the prelude defines it.
         owner: The class that it was defined in.
         adjacent: The decorator that makes it a mechanism.
@@ -82,86 +102,27 @@ class Function:
     name: str
     node: Any
     scope: NameScope
-    defaults: Mapping[str, Any]
-    kind: str = ""
-    owner: Class | None = None
+    signature: Signature
+    owner: type | None = None
     adjacent: ast.expr | None = None
     standard: bool = False
 
+    def __call__(self, *placed: Any, **named: Any) -> Any:
+        return running().call(self, *placed, **named)
 
-@dataclass(eq=False, slots=True)
-class Class:
-    """A class of a file, or an exception of Python's own.
-
-    Attributes:
-        kind: "plain", "data", "named" (a named tuple), "enum" or "error".
-        values: What its body assigned.
-        fields: The names of a data class or named tuple, in order.
-        options: Of a data class: those of eq, order and frozen that are on; "whole" of an
-            enumeration whose members are their values (`IntEnum`, `StrEnum`).
-    """
-
-    name: str
-    kind: str
-    bases: tuple[Class, ...]
-    values: dict[str, Any]
-    fields: tuple[str, ...] = ()
-    options: frozenset[str] = frozenset()
-    slots: tuple[str, ...] | None = None
-
-    def line(self) -> Iterator[Class]:
-        """Yield it and what it is derived from: one class each."""
-        yield self
-        for base in self.bases:
-            yield from base.line()
-
-    def found(self, name: str) -> tuple[Class, Any] | None:
-        """Return what a name means in it, and the class that says so."""
-        return next(((c, c.values[name]) for c in self.line() if name in c.values), None)
-
-    def is_a(self, other: Class) -> bool:
-        """Whether it is a class, or derived from it."""
-        return any(each is other for each in self.line())
-
-    def members(self) -> dict[str, Object]:
-        """Return the members of an enumeration, each once."""
-        own = self.values.items()
-        return {n: v for n, v in own if isinstance(v, Object) and v.values["name"] == n}
-
-
-@dataclass(eq=False, slots=True)
-class Object:
-    """An object of a class."""
-
-    kind: Class
-    values: dict[str, Any]
-
-
-@dataclass(eq=False, slots=True)
-class BoundMethod:
-    """A method with its object."""
-
-    function: Any
-    receiver: Any
+    def __get__(self, receiver: Any, kind: type | None = None) -> Any:
+        return self if receiver is None else MethodType(self, receiver)
 
 
 @dataclass(frozen=True, slots=True)
-class Super:
-    """`super()`: an object, looked at from behind a class."""
-
-    kind: Class
-    receiver: Any
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedName:
+class ImportedName(Uncopied):
     """What is imported, by its whole name: "math", "numpy.random.normal"."""
 
     name: str
 
 
 @dataclass(eq=False, slots=True)
-class Module:
+class Module(Uncopied):
     """A file that is imported."""
 
     name: str
@@ -175,23 +136,19 @@ class Stream:
     values: Iterator[Any]
     age: int
 
+    def __copy__(self) -> Stream:
+        return Stream(copy(self.values), self.age)
+
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Uncopied):
     """A type with what stands in its brackets: Annotated[int, "in {0, 1}"], Literal["a", "b"]."""
 
     name: str
     arguments: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """`dataclasses.field(default_factory=…)`."""
-
-    factory: Any
-
-
-class Text:
+class Text(Uncopied):
     """A text with inputs or samples in it."""
 
 
@@ -218,52 +175,42 @@ class Undone(Exception):
 class Raised(Exception):
     """An exception of the function's, at a node."""
 
-    def __init__(self, value: Object, node: ast.AST | None) -> None:
+    def __init__(self, value: BaseException, node: ast.AST | None) -> None:
         super().__init__()
         self.value, self.node = value, node
 
 
-def _errors() -> dict[str, Class]:
-    """Return the exceptions of Python, by name."""
-    found: dict[str, Class] = {}
-
-    def add(kind: type[BaseException]) -> Class:
-        if kind.__name__ not in found:
-            bases = tuple(add(b) for b in kind.__bases__ if issubclass(b, BaseException))
-            found[kind.__name__] = Class(kind.__name__, "error", bases[:1], {})
-        return found[kind.__name__]
-
-    for value in vars(builtins).values():
-        if isinstance(value, type) and issubclass(value, BaseException):
-            add(value)
-    return found
-
-
-ERRORS = _errors()
-"""Of several classes that one is derived from, the first is known."""
+def is_object(value: Any) -> bool:
+    """Whether a value is an object of a class of the file, or an exception."""
+    return type(value).__module__ == HOME or isinstance(value, BaseException)
 
 
 def plain(value: Any) -> Any:
     """Return a named tuple as a tuple; all else as it is."""
-    return fields_of(value) if isinstance(value, Object) and value.kind.kind == "named" else value
+    return tuple(value) if isinstance(value, tuple) else value
 
 
-def fields_of(value: Object) -> tuple[Any, ...]:
-    """Return the values of the fields of a data class or named tuple."""
-    return tuple(value.values[name] for name in value.kind.fields)
+def member(value: Any) -> Any:
+    """Return a member of an enumeration of numbers or texts as what it is; all else as it is."""
+    return value.value if isinstance(value, Enum) and isinstance(value, int | str) else value
+
+
+def fields_of(value: Any) -> tuple[Any, ...]:
+    """Return the values of the fields of a data class."""
+    return tuple(getattr(value, each.name) for each in dataclasses.fields(value))
 
 
 def kind_of(value: Any) -> str:
     """Say what a value is."""
     match value:
-        case Object():
-            return f"an object of the class {value.kind.name}"
-        case Class():
-            return f"the class {value.name}"
+        case type():
+            return f"the class {value.__name__}"
         case ImportedName() | Function(standard=True):
             return f"'{value.name}'"
         case Symbolic():
             return value.WHAT
+        case _ if is_object(value):
+            return f"an object of the class {type(value).__name__}"
         case _:
             return f"the {type(value).__name__.lower()}"
 
@@ -277,9 +224,6 @@ MOST_CELLS = 1_000_000
 
 RULES: dict[type[ast.AST], Callable[[Any, Any, NameScope], Any]] = {}
 """What is done with a node: (machine, node, scope)."""
-
-CALLS: dict[type, Callable[[Any, Any, list[Any], dict[str, Any]], Any]] = {}
-"""What is done where a value is called: (machine, value, arguments by place, and by name)."""
 
 Rule = Callable[[Any, Any, NameScope], Any]
 
@@ -367,7 +311,7 @@ class Machine:
     def call(self, function: Any, /, *placed: Any, **named: Any) -> Any:
         """Call whatever may be called."""
         self.step()
-        return CALLS.get(type(function), CALLS[object])(self, function, list(placed), named)
+        return perform(function, self, placed, named)
 
     def step(self) -> None:
         """Count a step."""
@@ -401,7 +345,8 @@ class Machine:
                 if thing.age < self.age:
                     raise Undone
                 return
-            content = thing.values if isinstance(thing, Object | NameScope) else thing
+            content = thing.values if isinstance(thing, NameScope) else thing
+            content = vars(thing) if is_object(thing) else content
             self.kept[id(thing)] = thing, content, content.copy()
 
     def undo(self) -> None:
@@ -427,13 +372,13 @@ class Machine:
         """Return the error for what goes on too long, or becomes too large."""
         return self.refusal(message, hint, "limit")
 
-    def raised(self, name: str, *arguments: Any) -> Raised:
-        """Return an exception of Python's own."""
-        return Raised(Object(ERRORS[name], {"args": arguments}), self.node)
+    def raised(self, error: BaseException) -> Raised:
+        """Return an exception of the function's, here."""
+        return Raised(error, self.node)
 
     def unended(self, error: Raised) -> Exception:
         """Return an exception that leaves a function or stream: not that another has ended."""
-        if error.value.kind is not ERRORS["StopIteration"]:
+        if not isinstance(error.value, StopIteration):
             return error
         self.node = error.node
         return self.refusal("an iterator has ended: next(values, default)")
@@ -443,4 +388,15 @@ class Machine:
         try:
             return function(*given, **named)
         except (IndexError, KeyError, ValueError, ArithmeticError) as error:
-            raise self.raised(type(error).__name__, *error.args) from None
+            raise self.raised(error) from None
+
+
+@singledispatch
+def perform(function: Any, machine: Machine, placed: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Call a value with arguments by place, and by name."""
+    called = getattr_static(type(function), "__call__", None)
+    if isinstance(called, Function):
+        return machine.call(called, function, *placed, **named)
+    if isinstance(function, Symbolic):
+        raise function.refusal("is nothing to call")
+    raise machine.refusal(f"{kind_of(function)} is nothing to call")

@@ -48,7 +48,7 @@ from dipapprox.language.functions.signature import (
     place_of,
     texts_in,
 )
-from dipapprox.language.functions.symbols import refusal
+from dipapprox.language.functions.symbols import refusal, running_as
 from dipapprox.language.functions.trees import End, with_defaults
 from dipapprox.language.printer import print_program
 from dipapprox.language.symbols import DELTA, needs_delta
@@ -248,7 +248,8 @@ def _adjacency(machine: Machine, function: Function) -> str:
     """Return the rule that the decorator of a function gives."""
     node = function.adjacent
     named = node.keywords if isinstance(node, python.Call) and not node.args else []
-    rules = [machine.evaluate(each.value, function.scope) for each in named]
+    with running_as(machine):
+        rules = [machine.evaluate(each.value, function.scope) for each in named]
     if [each.arg for each in named] != ["adjacent"] or type(rules[0]) is not str or not rules[0]:
         machine.node = node
         raise machine.refusal("a mechanism needs the rule which inputs are neighbours", _CALLED)

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
+import copy
+import dataclasses
 import heapq
 import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import reduce
+from inspect import BoundArguments
 from typing import Any
 
 from dipapprox.language.functions import noise
 from dipapprox.language.functions.library import MISSING, Heap, Ranked
 from dipapprox.language.functions.machine import (
     CONTAINERS,
+    HOME,
     SCALARS,
-    Class,
-    Field,
     Function,
-    ImportedName,
     Machine,
-    Object,
     Stream,
     Text,
-    fields_of,
+    Undone,
+    is_object,
     kind_of,
     plain,
 )
@@ -52,7 +54,7 @@ def ours(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _HOMES: dict[str, Any] = {
     each.__name__: each
-    for each in (list, tuple, dict, set, str, int, Fraction, math, itertools, heapq)
+    for each in (list, tuple, dict, set, str, int, Fraction, copy, math, itertools, heapq)
 }
 
 
@@ -65,13 +67,9 @@ def is_stub(function: Function) -> bool:
             return False
 
 
-def perform(machine: Machine, function: Function, given: dict[str, Any]) -> Any:
+def perform(machine: Machine, function: Function, given: BoundArguments) -> Any:
     """Call what a stub stands for, with arguments that are taken."""
-    arguments = function.node.args
-    placed = [given[each.arg] for each in (*arguments.posonlyargs, *arguments.args)]
-    if arguments.vararg is not None:
-        placed += given[arguments.vararg.arg]
-    named = {each.arg: given[each.arg] for each in arguments.kwonlyargs}
+    placed, named = given.args, given.kwargs
     if function.name in OURS:
         return OURS[function.name](machine, *placed, **named)
     home, *path = function.name.split(".")
@@ -98,7 +96,7 @@ def _guarded(machine: Machine, values: Iterator[Any]) -> Iterator[Any]:
     try:
         yield from values
     except ValueError as error:
-        raise machine.raised("ValueError", *error.args) from None
+        raise machine.raised(error) from None
 
 
 @ours
@@ -174,7 +172,7 @@ def _next(machine: Machine, values: Any, *default: Any) -> Any:
     for found in items(machine, values):
         return found
     if not default:
-        raise machine.raised("StopIteration")
+        raise machine.raised(StopIteration())
     return default[0]
 
 
@@ -192,8 +190,8 @@ def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
         raise value.refusal(message, "inputs and noise are numbers, named values or truth values")
     found = False
     for each in kinds if type(kinds) is tuple else (kinds,):
-        if isinstance(each, Class):
-            found = found or (isinstance(value, Object) and value.kind.is_a(each))
+        if isinstance(each, type):
+            found = found or isinstance(value, each)
         elif isinstance(each, Function) and each.standard and each.name in _KINDS:
             found = found or type(plain(value)) in _KINDS[each.name]
         else:
@@ -202,8 +200,10 @@ def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
 
 
 def _object_init(machine: Machine, made: Any, *given: Any) -> Any:
-    if made.kind.kind == "error":
-        machine.change(made).values["args"] = given
+    if isinstance(made, BaseException):
+        if machine.kept is not None:
+            raise Undone
+        machine.change(made).args = given
     elif given:
         raise machine.refusal("object.__init__ takes no arguments")
 
@@ -212,79 +212,22 @@ OURS["object.__init__"] = _object_init
 
 
 @ours
-def _copy__copy(machine: Machine, value: Any) -> Any:
-    return value if type(value) is tuple else _again(machine, value, lambda cell: cell, {})
-
-
-@ours
-def _copy__deepcopy(machine: Machine, value: Any) -> Any:
-    seen: dict[int, Any] = {}
-    depth = 0
-
-    def again(each: Any) -> Any:
-        nonlocal depth
-        machine.step()
-        if id(each) in seen:
-            return seen[id(each)]
-        depth += 1
-        if depth > 50:
-            raise machine.limit("this is too deep to be copied")
-        made = seen[id(each)] = _again(machine, each, again, seen)
-        depth -= 1
-        return made
-
-    return again(value)
-
-
-def _again(machine: Machine, value: Any, cell: Callable[[Any], Any], seen: dict[int, Any]) -> Any:
-    """Return a value again, of cells that are made again; what changes is noted before them."""
-    made: Any
-    if type(value) is list:
-        made = seen[id(value)] = []
-        made.extend(cell(each) for each in value)
-    elif type(value) is dict:
-        made = seen[id(value)] = {}
-        made.update((name, cell(each)) for name, each in value.items())
-    elif type(value) is set:
-        made = set(value)
-    elif type(value) is tuple:
-        made = tuple(map(cell, value))
-    elif isinstance(value, Object) and value.kind.kind in ("plain", "data", "named"):
-        made = seen[id(value)] = Object(value.kind, {})
-        made.values.update((name, cell(each)) for name, each in value.values.items())
-    elif (
-        isinstance(value, Symbolic | Class | Function | ImportedName | range)
-        or (isinstance(value, Object) and value.kind.kind == "enum")
-        or type(value) in SCALARS
-    ):
-        made = value
-    else:
-        raise machine.refusal(f"{kind_of(value)} is not copied here")
-    return made
-
-
-@ours
-def _dataclasses__field(machine: Machine, *, default: Any, default_factory: Any) -> Any:
-    if (default is MISSING) == (default_factory is MISSING):
-        raise machine.refusal("a field has one default here, or a factory of it")
-    return default if default_factory is MISSING else Field(default_factory)
+def _dataclasses__field(machine: Machine, **given: Any) -> Any:
+    return dataclasses.field(**{name: v for name, v in given.items() if v is not MISSING})
 
 
 @ours
 def _hidden__replace(machine: Machine, of: Any, changes: dict[str, Any]) -> Any:
-    if not isinstance(of, Object) or of.kind.kind not in ("data", "named"):
+    if not is_object(of) or not hasattr(of, "__match_args__"):
         raise machine.refusal(f"{kind_of(of)} has no fields to replace")
-    fields = dict(zip(of.kind.fields, fields_of(of), strict=True))
-    return machine.call(of.kind, **{**fields, **changes})
+    named = {each: getattr(of, each) for each in of.__match_args__}
+    return machine.call(type(of), **{**named, **changes})
 
 
 @ours
 def _collections__namedtuple(machine: Machine, name: Any, fields: Any) -> Any:
-    given = fields.replace(",", " ").split() if type(fields) is str else listed(machine, fields)
-    names = [each for each in (name, *given) if type(each) is str and each.isidentifier()]
-    if len({*names[1:]}) < len(given) or any(each.startswith("_") for each in names[1:]):
-        raise machine.refusal("a named tuple and its fields have names that are known")
-    return Class(name, "named", (), {}, tuple(given))
+    given = fields if type(fields) is str else listed(machine, fields)
+    return machine.native(collections.namedtuple, name, given, module=HOME)
 
 
 @ours

@@ -14,7 +14,7 @@ from typing import Any
 from dipapprox.data_classes import replace
 from dipapprox.language import ast
 from dipapprox.language.core import Value
-from dipapprox.language.functions.run import PathRun, cell_name, running
+from dipapprox.language.functions.run import PathRun, cell_name
 from dipapprox.language.functions.symbols import (
     Condition,
     Exact,
@@ -26,6 +26,7 @@ from dipapprox.language.functions.symbols import (
     exact,
     is_number,
     number_node,
+    running,
     weight,
 )
 from dipapprox.language.piecewise import rounded as rounded_number
@@ -108,16 +109,14 @@ def choose(
             alone.
         probabilities: Of values alone; by default all are equally likely.
     """
-    run = running()
-    pairs = _with_probabilities(run, options, probabilities)
+    run = _path()
+    pairs = _with_probabilities(options, probabilities)
     if not pairs:
-        raise run.refusal("a choice needs at least one value", kind="value error")
+        raise running().refusal("a choice needs at least one value", kind="value error")
     if any(isinstance(value, Weight) for value, _ in pairs):
-        raise run.refusal("a value depends on eps", _PAIRED)
-    weights = [_weight(run, given, "a probability") for _, given in pairs]
-    _check_probabilities(
-        run, pairs, weights, isinstance(options, Mapping) or probabilities is not None
-    )
+        raise running().refusal("a value depends on eps", _PAIRED)
+    weights = [_weight(given, "a probability") for _, given in pairs]
+    _check_probabilities(pairs, weights, isinstance(options, Mapping) or probabilities is not None)
     for value, _ in pairs:
         run.quantity(value, "a value")
     possible = [(v, w) for (v, _), w in zip(pairs, weights, strict=True) if w.known != 0]
@@ -126,10 +125,10 @@ def choose(
     values, finite = run.alike(value for value, _ in possible)
     options = zip(values, possible, strict=True)
     written = tuple(ast.Option(value.node, w.node) for value, (_, w) in options)
-    call = ast.Choose(written, span=run.here)
+    call = ast.Choose(written, span=running().here)
     place = run.assigned(call, "c", "number" if finite else "truth")
     if None in finite:
-        raise run.refusal("a choice among values that are not finitely many")
+        raise running().refusal("a choice among values that are not finitely many")
     return run.one_of(place, finite)
 
 
@@ -137,33 +136,32 @@ _PAIRED = "pairs are (value, probability): choose([(0, Fraction(1, 3)), (1, Frac
 
 
 def _with_probabilities(
-    run: PathRun, options: Mapping[Any, Any] | Iterable[Any], probabilities: Iterable[Any] | None
+    options: Mapping[Any, Any] | Iterable[Any], probabilities: Iterable[Any] | None
 ) -> list[tuple[Any, Any]]:
     if isinstance(options, Mapping):
         if probabilities is not None:
-            raise run.refusal("the mapping has probabilities already")
+            raise running().refusal("the mapping has probabilities already")
         return list(options.items())
     values = list(options)
     if probabilities is not None:
         given = list(probabilities)
         if len(given) != len(values):
             message = f"{len(values)} values have {len(given)} probabilities"
-            raise run.refusal(message, kind="value error")
+            raise running().refusal(message, kind="value error")
         return list(zip(values, given, strict=True))
     if all(isinstance(each, tuple) and len(each) == 2 for each in values):
         return values
     count = ast.Number(_ONE * len(values))
     share = ast.Product((ast.Number(_ONE), count), ("/",))
-    return [(each, Weight(run, share)) for each in values]
+    return [(each, Weight(share)) for each in values]
 
 
 def _check_probabilities(
-    run: PathRun, pairs: list[tuple[Any, Any]], weights: list[Weight], told_apart: bool
+    pairs: list[tuple[Any, Any]], weights: list[Weight], told_apart: bool
 ) -> None:
     """Refuse numbers that are no probabilities, and pairs that stand the other way round.
 
     Args:
-        run: The run.
         pairs: (value, probability), as they are given.
         weights: The probabilities.
         told_apart: Whether it is clear which is which.
@@ -172,7 +170,7 @@ def _check_probabilities(
     if len(shares) < len(weights):
         return  # they depend on eps or inputs: the program is checked
     values = [value for value, _ in pairs]
-    others = [exact(run, each, "a value") for each in values if is_number(each)]
+    others = [exact(each, "a value") for each in values if is_number(each)]
     mirrored = (
         not told_apart and len(others) == len(values) > 1 and sum(others) == 1 and min(others) >= 0
     )
@@ -180,10 +178,10 @@ def _check_probabilities(
         message = f"the probabilities add up to {sum(shares)}, and not to 1"
         if min(shares) < 0:
             message = f"the probability {min(shares)} is negative"
-        raise run.refusal(message, _PAIRED if mirrored else "", kind="value error")
+        raise running().refusal(message, _PAIRED if mirrored else "", kind="value error")
     if mirrored and set(shares) <= {0, 1} and not set(others) <= {0, 1}:
         message = "the probabilities are 0 and 1, but the values look like probabilities"
-        raise run.refusal(message, _PAIRED, kind="value error")
+        raise running().refusal(message, _PAIRED, kind="value error")
 
 
 def exponential_mechanism(rate: Scale, scores: Iterable[Mean]) -> Quantity:
@@ -213,11 +211,11 @@ def minimum(values: Iterable[Mean]) -> Quantity:
 
 def where(condition: Condition | bool, yes: Any, no: Any) -> Any:
     """Return `yes` if the condition holds, else `no`, without a path for each."""
-    run = running()
+    run = _path()
     if isinstance(condition, Condition):
         return run.where(condition, yes, no)
     if not isinstance(condition, bool):
-        raise run.refusal(f"a condition is needed, got {type(condition).__name__}")
+        raise running().refusal(f"a condition is needed, got {type(condition).__name__}")
     return yes if condition else no
 
 
@@ -226,40 +224,39 @@ def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
 
     Integer noise becomes one of finitely many numbers; real noise stays what it is in between.
     """
-    run = running()
-    held, ends = _number(run, value, "the value"), _ends(run, low, high)
+    run = _path()
+    held, ends = _number(value, "the value"), _ends(low, high)
     values = run.knowledge.possible(held)
     if values is None and run.is_integer(held):
         between = range(floor(ends[0]), ceil(ends[1]) + 1)
-        return _finite(run, held.node, ends, map(Fraction, between))
+        return _finite(held.node, ends, map(Fraction, between))
     if values is None:
-        return run.random(run.assigned(_clamped(run, held.node, ends), "c", "real"))
-    return _finite(run, held.node, ends, _values(values))
+        return run.random(run.assigned(_clamped(held.node, ends), "c", "real"))
+    return _finite(held.node, ends, _values(values))
 
 
 def rounded(value: Mean, low: Exact, high: Exact, step: Exact = 1) -> Quantity:
     """Return the nearest multiple of `step`, between `low` and `high`; halves are rounded up."""
-    run = running()
-    held, ends = _number(run, value, "the value"), _ends(run, low, high)
-    unit = exact(run, step, "a step")
+    run = _path()
+    held, ends = _number(value, "the value"), _ends(low, high)
+    unit = exact(step, "a step")
     if unit <= 0:
-        raise run.refusal(f"a step must be > 0, got {unit}", kind="value error")
+        raise running().refusal(f"a step must be > 0, got {unit}", kind="value error")
     values = run.knowledge.possible(held)
     if values is None:
         multiples = (k * unit for k in step_numbers("round", unit, ends, True))
     else:
         multiples = (rounded_number("round", each, unit) for each in _values(values))
-    call = ast.Call("round", (held.node, number_node(unit)), span=run.here)
-    return _finite(run, call, ends, multiples)
+    call = ast.Call("round", (held.node, number_node(unit)), span=running().here)
+    return _finite(call, ends, multiples)
 
 
 def exp(exponent: Scale | Mean) -> Weight:
     """Return e ** exponent, for the probabilities of `choose`."""
-    run = running()
-    inner = _weight(run, exponent, "an exponent")
+    inner = _weight(exponent, "an exponent")
     if inner.known == 0:
-        return constant(run, _ONE, Weight)  # type: ignore[no-any-return]  # of that kind
-    return Weight(run, ast.Call("exp", (inner.node,), span=run.here), inner.cells)
+        return constant(_ONE, Weight)  # type: ignore[no-any-return]  # of that kind
+    return Weight(ast.Call("exp", (inner.node,), span=running().here), inner.cells)
 
 
 def sqrt(value: Scale) -> Weight:
@@ -275,86 +272,91 @@ def log(value: Scale) -> Weight:
 _ONE = Fraction(1)
 
 
+def _path() -> PathRun:
+    found = running()
+    assert isinstance(found, PathRun)  # nothing else draws
+    return found
+
+
 def _of_scale(word: str, value: Scale) -> Weight:
-    run = running()
-    inner = _weight(run, value, f"what '{word}' is taken of")
-    node = inner.node if inner.node.span else replace(inner.node, span=run.here)
-    return Weight(run, ast.Call(word, (node,), span=run.here), inner.cells)
+    inner = _weight(value, f"what '{word}' is taken of")
+    node = inner.node if inner.node.span else replace(inner.node, span=running().here)
+    return Weight(ast.Call(word, (node,), span=running().here), inner.cells)
 
 
 def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
-    run = running()
-    centre = _number(run, mean, "the mean")
-    width = _known(run, _weight(run, scale, "the scale"))
-    call = ast.Call(family.name, (centre.node, width.node), span=run.here)
+    run = _path()
+    centre = _number(mean, "the mean")
+    width = _known(_weight(scale, "the scale"))
+    call = ast.Call(family.name, (centre.node, width.node), span=running().here)
     return run.random(run.assigned(call, "r", "integer" if family.is_discrete else "real"))
 
 
-def _known(run: PathRun, scale: Weight) -> Weight:
+def _known(scale: Weight) -> Weight:
     """Return a scale with the values that the path gives inputs in it: each is a path."""
 
     def value_of(node: Any) -> ast.Expression | None:
         if not isinstance(node, ast.Name | ast.Index) or cell_name(node) not in scale.cells:
             return None
         key = cell_name(node)
-        value = run.value_of(Quantity(run, node, frozenset((key,)), lambda given: given[key]))
+        value = running().value_of(Quantity(node, frozenset((key,)), lambda given: given[key]))
         if isinstance(value, str):
-            raise run.refusal(f"'{value}' is no number")
-        return number_node(value, run.here)
+            raise running().refusal(f"'{value}' is no number")
+        return number_node(value, running().here)
 
     if not scale.cells:
         return scale
-    return Weight(run, rewrite(scale.node, value_of))
+    return Weight(rewrite(scale.node, value_of))
 
 
 def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Quantity:
-    run = running()
-    numbers = _numbers(run, values)
+    run = _path()
+    numbers = _numbers(values)
     nodes = [each.node for each in numbers]
     if rate is not None:
-        nodes.insert(0, _weight(run, rate, "the rate").node)
-    place = run.assigned(ast.Call(word, tuple(nodes), span=run.here), "i", "number")
+        nodes.insert(0, _weight(rate, "the rate").node)
+    place = run.assigned(ast.Call(word, tuple(nodes), span=running().here), "i", "number")
     domain: tuple[Value, ...] = tuple(_ONE * (i + 1) for i in range(len(numbers)))
-    return arithmetic(run, "-", run.variable(place, domain), 1)  # type: ignore[no-any-return]
+    return arithmetic("-", run.variable(place, domain), 1)  # type: ignore[no-any-return]
 
 
 def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
-    run = running()
-    numbers = _numbers(run, values)
+    run = _path()
+    numbers = _numbers(values)
     if len(numbers) == 1:
         return numbers[0]
-    call = ast.Call(word, tuple(each.node for each in numbers), span=run.here)
+    call = ast.Call(word, tuple(each.node for each in numbers), span=running().here)
     domains = [run.knowledge.possible(each) for each in numbers]
     place = run.assigned(call, "m", "mixed" if None in domains else "number")
     return run.one_of(place, domains)  # type: ignore[no-any-return]  # a quantity
 
 
-def _numbers(run: PathRun, values: Iterable[Mean]) -> list[Quantity]:
-    numbers = [_number(run, each, "a value") for each in values]
+def _numbers(values: Iterable[Mean]) -> list[Quantity]:
+    numbers = [_number(each, "a value") for each in values]
     if not numbers:
-        raise run.refusal("there is nothing to choose from", kind="value error")
+        raise running().refusal("there is nothing to choose from", kind="value error")
     return numbers
 
 
-def _number(run: PathRun, value: Any, what: str) -> Quantity:
+def _number(value: Any, what: str) -> Quantity:
     """Take a number; a condition is 1 or 0."""
-    found = as_number(run.quantity(value, what))
-    if run.is_text(found):
-        raise run.refusal(f"{what} must be a number, got a named value")
+    found = as_number(_path().quantity(value, what))
+    if running().is_text(found):
+        raise running().refusal(f"{what} must be a number, got a named value")
     return found
 
 
-def _weight(run: PathRun, value: Any, what: str) -> Weight:
-    found = weight(run, value)
+def _weight(value: Any, what: str) -> Weight:
+    found = weight(value)
     if found is None:
-        raise run.refusal(f"{what} must be a number or depend on eps")
+        raise running().refusal(f"{what} must be a number or depend on eps")
     return found
 
 
-def _ends(run: PathRun, low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
-    ends = exact(run, low, "an end"), exact(run, high, "an end")
+def _ends(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
+    ends = exact(low, "an end"), exact(high, "an end")
     if ends[1] < ends[0]:
-        raise run.refusal(f"nothing is between {ends[0]} and {ends[1]}", kind="value error")
+        raise running().refusal(f"nothing is between {ends[0]} and {ends[1]}", kind="value error")
     return ends
 
 
@@ -363,13 +365,14 @@ def _values(values: Iterable[Value]) -> Iterable[Fraction]:
 
 
 def _finite(
-    run: PathRun, node: ast.Expression, ends: tuple[Fraction, Fraction], values: Iterable[Fraction]
+    node: ast.Expression, ends: tuple[Fraction, Fraction], values: Iterable[Fraction]
 ) -> Quantity:
     """Clamp what has finitely many values then."""
-    place = run.assigned(_clamped(run, node, ends), "c", "number")
+    run = _path()
+    place = run.assigned(_clamped(node, ends), "c", "number")
     clamped = (min(max(value, ends[0]), ends[1]) for value in values)
     return run.variable(place, tuple(dict.fromkeys(clamped)))
 
 
-def _clamped(run: PathRun, node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:
-    return ast.Call("clamp", (node, *map(number_node, ends)), span=run.here)
+def _clamped(node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:
+    return ast.Call("clamp", (node, *map(number_node, ends)), span=running().here)

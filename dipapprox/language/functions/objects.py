@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
+from enum import Enum, EnumType, IntEnum, StrEnum
 from fractions import Fraction
-from typing import Any
+from inspect import BoundArguments, getattr_static
+from types import MethodType, MethodWrapperType, new_class
+from typing import Any, NamedTuple
 
 from dipapprox.language.functions import library, natives
 from dipapprox.language.functions.machine import (
-    CALLS,
-    CONTAINERS,
+    HOME,
     MOST_CALLS,
-    BoundMethod,
-    Class,
-    Field,
     Function,
     ImportedName,
     Machine,
     Module,
     NameScope,
-    Object,
     Raised,
     Returned,
     Stream,
-    Super,
+    is_object,
     kind_of,
+    member,
+    perform,
+    plain,
     rule,
 )
 from dipapprox.language.functions.operators import items
@@ -51,37 +53,25 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
             raise value.refusal(f"has no attribute '{name}'", "")
         case Module() if name in value.scope.values:
             return value.scope.values[name]
-        case ImportedName():
+        case ImportedName() | Function(standard=True):
             return library.word(f"{value.name}.{name}")
-        case Function() | Class() if name == "__name__":
+        case Function() if name == "__name__":
             return value.name
         case list() | tuple() | dict() if name == "__getitem__":
-            return BoundMethod(library.word("operator.getitem"), value)
-        case Object() if name == "_replace" and value.kind.kind == "named":
-            return BoundMethod(library.word("dataclasses.replace"), value)
-        case Object():
-            found = value.kind.found(name)
-            if name in value.values and not (found and _kind(found[1]) == "property"):
-                return value.values[name]
-            if found is not None:
-                return _bound(machine, found[1], value)
-            raise machine.refusal(f"{kind_of(value)} has no attribute '{name}'")
-        case Class() if (found := value.found(name)) is not None:
-            if _kind(found[1]) == "property":
-                raise machine.refusal(f"'{name}' is a property of objects, not of their class")
-            return BoundMethod(found[1], value) if _kind(found[1]) == "classmethod" else found[1]
-        case Super(kind, receiver):
-            above = next((base.found(name) for base in kind.bases if base.found(name)), None)
-            if above is not None:
-                return _bound(machine, above[1], receiver)
-            if name == "__init__":
-                return BoundMethod(library.word("object.__init__"), receiver)
+            return MethodType(library.word("operator.getitem"), value)
+        case tuple() if is_object(value) and name == "_replace":
+            return MethodType(library.word("dataclasses.replace"), value)
+        case _ if is_object(value) or isinstance(value, type | super):
+            found = getattr(value, name, library.MISSING)
+            if isinstance(value, super) and isinstance(found, MethodWrapperType):
+                return MethodType(library.word("object.__init__"), value.__self__)  # type: ignore[attr-defined]  # it has
+            if _is_followed(found) and not (name.startswith("_") and isinstance(value, EnumType)):
+                return member(found)
         case int() | Fraction() if name in ("numerator", "denominator"):
             return getattr(value, name)
-        case Function(standard=True):
-            return library.word(f"{value.name}.{name}")
-        case int() | Fraction() | str() | Stream() | list() | tuple() | dict() | set():
-            return library.method(machine, value, name)
+    value = plain(value)
+    if isinstance(value, int | Fraction | str | Stream | list | tuple | dict | set):
+        return library.method(machine, value, name)
     raise machine.refusal(f"{kind_of(value)} has no attribute '{name}' here")
 
 
@@ -92,21 +82,13 @@ def _refuse_private(machine: Machine, name: str) -> None:
         raise machine.refusal(message, hint)
 
 
-def _kind(found: Any) -> str:
-    return found.kind if isinstance(found, Function) else ""
-
-
-def _bound(machine: Machine, found: Any, receiver: Any) -> Any:
-    """Return what an object has of its class: a method with it, or what a property says."""
-    match _kind(found):
-        case "property":
-            return machine.call(found, receiver)
-        case "classmethod":
-            return BoundMethod(found, receiver if isinstance(receiver, Class) else receiver.kind)
-        case "" if isinstance(found, Function):
-            return BoundMethod(found, receiver)
-        case _:
-            return found
+def _is_followed(found: Any) -> bool:
+    """Whether what an object has is of the file: nothing that Python does by itself."""
+    if found is library.MISSING:
+        return False
+    inner = getattr(found, "__func__", found)
+    known = isinstance(inner, Function | ImportedName | type) or is_object(found)
+    return known or not callable(found)
 
 
 def set_attribute(machine: Machine, value: Any, name: str, what: Any) -> None:
@@ -114,195 +96,133 @@ def set_attribute(machine: Machine, value: Any, name: str, what: Any) -> None:
     _refuse_private(machine, name)
     if isinstance(value, Symbolic):
         raise value.refusal(f"has no attribute '{name}'", "")
-    if isinstance(value, Class):
+    if isinstance(value, type):
         raise machine.refusal("a class is not changed here: make it what it is where it is defined")
-    if not isinstance(value, Object) or value.kind.kind in ("named", "enum"):
+    if not is_object(value) or isinstance(value, tuple | Enum):
         raise machine.refusal(f"{kind_of(value)} has no attributes to assign")
     machine.change(value)
-    kind = value.kind
-    if any("frozen" in each.options for each in kind.line()):
-        raise machine.refusal(f"{kind_of(value)} does not change")
-    found = kind.found(name)
-    if found is not None and _kind(found[1]) == "property":
+    kind = type(value)
+    slots = vars(kind).get("__slots__", (name,))
+    if name not in slots or getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
+        raise machine.refusal(f"'{name}' of {kind_of(value)} is not assigned")
+    if hasattr(getattr_static(kind, name, None), "__set__"):
         raise machine.refusal(f"'{name}' is a property, which is not assigned")
-    if kind.slots is not None and name not in kind.slots:
-        raise machine.refusal(f"'{name}' is not among the __slots__")
-    value.values[name] = what
+    vars(value)[name] = what
 
 
-# --- the making of classes ------------------------------------------------------------------------
+# --- the making of classes and objects ------------------------------------------------------------
 
 _BASES = {
-    "object": "plain",
-    "abc.ABC": "plain",
-    "typing.NamedTuple": "named",
-    "enum.Enum": "enum",
-    "enum.IntEnum": "enum",
-    "enum.StrEnum": "enum",
+    "object": object,
+    "abc.ABC": object,
+    "typing.NamedTuple": NamedTuple,
+    "enum.Enum": Enum,
+    "enum.IntEnum": IntEnum,
+    "enum.StrEnum": StrEnum,
 }
 
 
-def define(
-    machine: Machine, node: ast.ClassDef, bases: list[Any], options: frozenset[str] | None
-) -> Class:
-    """Return a class without what its body says; `options`: of a data class, None of others."""
+def base_of(machine: Machine, node: ast.ClassDef, bases: list[Any]) -> Any:
+    """Return what a class is derived from."""
     if node.keywords or len(bases) > 1:
         raise machine.refusal("a class is derived from one class here, and has no metaclass")
-    kind = "plain"
-    above: tuple[Class, ...] = ()
-    own = options | {"eq"} if options is not None else frozenset()
-    for base in bases:
-        if isinstance(base, Class) and base.kind in ("plain", "data", "error"):
-            kind, above = base.kind, (base,)
-            own |= base.options & {"eq"}
-            if "order" in base.options:
-                raise machine.refusal("a class is not derived from one with an order here")
-        elif isinstance(base, ImportedName) and base.name in _BASES:
-            kind = _BASES[base.name]
-            own |= {"whole"} if base.name in ("enum.IntEnum", "enum.StrEnum") else frozenset()
-        else:
-            hint = "operators and methods of such a class are not followed"
-            raise machine.refusal(f"a class is not derived from {kind_of(base)} here", hint)
-    if options is not None:
-        if kind not in ("plain", "data"):
-            raise machine.refusal(f"a {kind} is no data class")
-        kind = "data"
-    return Class(node.name, kind, above, {}, above[0].fields if above else (), own)
+    base = bases[0] if bases else object
+    if isinstance(base, type) and not issubclass(base, tuple | Enum):
+        return base
+    if not isinstance(base, ImportedName) or base.name not in _BASES:
+        hint = "operators and methods of such a class are not followed"
+        raise machine.refusal(f"a class is not derived from {kind_of(base)} here", hint)
+    return _BASES[base.name]
 
 
-def complete(machine: Machine, node: ast.ClassDef, kind: Class, decorated: bool) -> None:
-    """Check what the body of a class has made, and fill in what its kind adds."""
-    for name, value in kind.values.items():
+def define(
+    machine: Machine,
+    node: ast.ClassDef,
+    base: Any,
+    values: dict[str, Any],
+    options: dict[str, bool] | None,
+) -> type:
+    """Return a class.
+
+    Args:
+        machine: Evaluates.
+        node: Its definition.
+        base: From `base_of`.
+        values: What its body assigned.
+        options: Of a data class; None of others.
+    """
+    for name in values:
         if name.startswith("__") and name not in (*SPECIAL, "__slots__", "__doc__"):
             ways = "has operators of its own, or other ways of Python's"
             what = ways if name.endswith("__") else "gives attributes other names"
             raise machine.refusal(f"the class {what}: '{name}'", "write a method with a name")
-        if isinstance(value, Function) and value.scope.values is kind.values:
-            value.owner = kind
-    slots = kind.values.pop("__slots__", None)
-    if slots is not None:
-        if type(slots) not in (tuple, list) or kind.bases or kind.kind == "data":
-            raise machine.refusal("'__slots__' is a list of names, in a class derived from none")
-        kind.slots = tuple(slots)
-    if kind.kind in ("named", "data"):
-        for each in node.body:
-            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-                _add_field(machine, kind, each.target.id, each.annotation, decorated)
-    if kind.kind == "enum":
-        _make_members(machine, kind)
-
-
-def _add_field(
-    machine: Machine, kind: Class, name: str, annotation: ast.expr, decorated: bool
-) -> None:
-    written = ast.unparse(annotation)
-    if any(word in written for word in ("ClassVar", "InitVar", "KW_ONLY")):
-        raise machine.refusal(f"'{written}' is not followed in a data class")
-    if (decorated or kind.kind == "named") and name not in kind.fields:
-        kind.fields += (name,)
-    if type(kind.values.get(name)) in CONTAINERS and kind.kind == "data":
-        raise machine.refusal("a default that changes: field(default_factory=list)")
-
-
-def _make_members(machine: Machine, kind: Class) -> None:
-    seen: list[tuple[Any, Object]] = []
-    for name, value in list(kind.values.items()):
-        if isinstance(value, Function) or name.startswith("_"):
-            continue
-        if type(value) not in (int, str, Fraction, bool):
-            raise machine.refusal("a member of an enumeration is a number or a text here")
-        known = next((each for held, each in seen if held == value), None)
-        member = known or Object(kind, {"name": name, "value": value})
-        seen.append((value, member))
-        kind.values[name] = value if kind.options else member
-
-
-# --- the making of objects ------------------------------------------------------------------------
-
-
-def _make(machine: Machine, kind: Class, placed: list[Any], named: dict[str, Any]) -> Any:
-    """Make an object of a class."""
-    if kind.kind == "enum":
-        return _member(machine, kind, placed)
-    made = Object(kind, {"args": tuple(placed)} if kind.kind == "error" else {})
-    found = kind.found("__init__")
-    if found is not None:
-        if kind.kind == "data" and kind.fields and found[0].kind == "data" and found[0] is not kind:
-            raise machine.refusal(f"who makes objects of '{kind.name}' is not followed: __init__")
-        machine.call(found[1], made, *placed, **named)
-        return made
-    if kind.fields:
-        defaults = {n: kind.found(n)[1] for n in kind.fields if kind.found(n)}  # type: ignore[index]  # found
-        values = placed_values(
-            machine, kind.name, _parameters(kind.fields), defaults, placed, named
-        )
+    fields: dict[str, type] = {}
+    for each in node.body if base is NamedTuple or options is not None else ():
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+            written = ast.unparse(each.annotation)
+            if any(word in written for word in ("ClassVar", "InitVar", "KW_ONLY")):
+                raise machine.refusal(f"'{written}' is not followed in a data class")
+            fields[each.target.id] = object
+    if isinstance(base, EnumType):
         for name, value in values.items():
-            made.values[name] = machine.call(value.factory) if isinstance(value, Field) else value
-    elif named or (placed and kind.kind != "error"):
-        raise machine.refusal(f"'{kind.name}' takes no {'such ' if placed else ''}arguments")
-    if kind.kind == "data" and (after := kind.found("__post_init__")):
-        machine.call(after[1], made)
+            member = not name.startswith("_") and not hasattr(value, "__get__")
+            if member and type(value) not in (int, str, Fraction, bool):
+                raise machine.refusal("a member of an enumeration is a number or a text here")
+    slots = values.pop("__slots__", None)
+    if slots is not None and (type(slots) not in (tuple, list) or base is not object or options):
+        raise machine.refusal("'__slots__' is a list of names, in a class derived from none")
+    space = {**values, "__module__": HOME, "__annotations__": fields}
+    try:
+        made = new_class(node.name, (base,), {}, lambda body: _fill(body, space))
+        if options is not None:
+            made = dataclass(**options)(made)
+    except (TypeError, ValueError) as error:
+        raise machine.refusal(str(error)) from None
+    if slots is not None:
+        made.__slots__ = tuple(slots)  # type: ignore[attr-defined]  # asked by `set_attribute`
+    for value in values.values():
+        function = getattr(value, "fget", getattr(value, "__func__", value))
+        if isinstance(function, Function) and function.scope.values is values:
+            function.owner = made
     return made
 
 
-CALLS[Class] = _make
+def _fill(body: dict[str, Any], values: dict[str, Any]) -> None:
+    for name, value in values.items():  # one by one: enumerations note their members
+        body[name] = value
 
 
-def _parameters(names: tuple[str, ...]) -> ast.arguments:
-    args = [ast.arg(name) for name in names]
-    return ast.arguments([], args, None, [], [], None, [])
+@perform.register
+def _make(kind: type, machine: Machine, placed: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Make an object of a class; find a member of an enumeration."""
+    try:
+        if not issubclass(kind, Enum):
+            return kind(*placed, **named)
+        if any(isinstance(each, Symbolic) for each in placed):
+            raise machine.refusal("an enumeration takes the value of a member, which is known")
+        return member(machine.native(kind, *placed, **named))
+    except TypeError as error:
+        raise machine.refusal(str(error)) from None
 
 
-def placed_values(
-    machine: Machine,
-    name: str,
-    given: ast.arguments,
-    defaults: Any,
-    placed: list[Any],
-    named: dict[str, Any],
-) -> dict[str, Any]:
-    """Return the arguments of a call by name, as Python places them."""
-    found: dict[str, Any] = {}
-    rest = dict(named)
-    places = [each.arg for each in (*given.posonlyargs, *given.args)]
-    found.update(zip(places, placed, strict=False))
-    if given.vararg is not None:
-        found[given.vararg.arg] = tuple(placed[len(places) :])
-    elif len(placed) > len(places):
-        raise _called(machine, name, given, f"takes {len(places)} arguments, not {len(placed)}")
-    for each in (*given.args, *given.kwonlyargs):
-        if each.arg in rest:
-            if each.arg in found:
-                raise _called(machine, name, given, f"is given '{each.arg}' twice")
-            found[each.arg] = rest.pop(each.arg)
-    if given.kwarg is not None:
-        found[given.kwarg.arg] = rest
-    elif rest:
-        raise _called(machine, name, given, f"has no argument '{next(iter(rest))}'")
-    for wanted in (*places, *(each.arg for each in given.kwonlyargs)):
-        if wanted not in found:
-            if wanted not in defaults:
-                raise _called(machine, name, given, f"needs '{wanted}'")
-            found[wanted] = defaults[wanted]
+# --- calls ----------------------------------------------------------------------------------------
+
+
+def bound(
+    machine: Machine, function: Function, placed: tuple[Any, ...], named: dict[str, Any]
+) -> BoundArguments:
+    """Return the arguments of a call, as Python places them."""
+    try:
+        found = function.signature.bind(*placed, **named)
+    except TypeError as error:
+        short, written = function.name.rpartition(".")[2], ast.unparse(function.node.args)
+        if function.standard:
+            written = re.sub(r": \w+", "", written)
+        hint = f"it is called {short}({written})"
+        raise machine.refusal(f"'{short}' cannot be called so: {error}", hint) from None
+    if len(found.arguments) < len(function.signature.parameters):
+        found.apply_defaults()
     return found
-
-
-def _called(machine: Machine, name: str, given: ast.arguments, what: str) -> Exception:
-    short, written = name.rpartition(".")[2], ast.unparse(given)
-    if not hasattr(given, "text"):
-        written = re.sub(r": \w+", "", written)  # of the prelude
-    return machine.refusal(f"'{short}' {what}", f"it is called {short}({written})")
-
-
-def _member(machine: Machine, kind: Class, placed: list[Any]) -> Any:
-    if len(placed) != 1 or isinstance(placed[0], Symbolic):
-        raise machine.refusal(f"'{kind.name}' takes the value of a member, which is known")
-    for name, member in kind.values.items():
-        value = member.values["value"] if isinstance(member, Object) else member
-        own = not isinstance(value, Function) and not name.startswith("_")
-        if own and type(placed[0]) in (int, str, bool) and value == placed[0]:
-            return member
-    raise machine.raised("ValueError", f"{placed[0]!r} is not a valid {kind.name}")
 
 
 @rule(ast.Call)
@@ -342,24 +262,18 @@ def _super(machine: Machine, node: ast.Call, scope: NameScope | None) -> Any:
         scope = scope.outer
     if scope is None or scope.method is None or node.args or node.keywords:
         raise machine.refusal("'super()' stands in a method, without arguments")
-    return Super(*scope.method)
+    return super(*scope.method)
 
 
 def function_of(machine: Machine, node: Any, name: str, scope: NameScope) -> Function:
     """Return a function, with its defaults."""
-    given = node.args
-    defaults = [machine.evaluate(each, scope) for each in given.defaults]
-    placed = [*given.posonlyargs, *given.args]
-    first = len(placed) - len(defaults)
-    known = {each.arg: value for each, value in zip(placed[first:], defaults, strict=True)}
-    for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-        if default is not None:
-            known[each.arg] = machine.evaluate(default, scope)
-    return Function(name, node, scope, known, standard=not hasattr(node, "text"))
+    signature = library.signature_of(node.args, lambda each: machine.evaluate(each, scope))
+    return Function(name, node, scope, signature, standard=not hasattr(node, "text"))
 
 
+@perform.register
 def call_function(
-    machine: Machine, function: Function, placed: list[Any], named: dict[str, Any]
+    function: Function, machine: Machine, placed: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Call a function of the file, or of the prelude."""
     node = function.node
@@ -367,12 +281,12 @@ def call_function(
     if facts.yields is not None:
         machine.node = facts.yields
         raise machine.refusal(NO_RULE[ast.Yield])
-    values = placed_values(machine, function.name, node.args, function.defaults, placed, named)
-    scope = NameScope(facts.local, function.scope, values)
+    given = bound(machine, function, placed, named)
+    scope = NameScope(facts.local, function.scope, given.arguments)
     if function.standard:
-        library.take(machine, function, values)
+        library.take(machine, function, given)
         if natives.is_stub(function):
-            return natives.perform(machine, function, values)
+            return natives.perform(machine, function, given)
         return _returned(machine, node, scope)
     if function.owner is not None and placed:
         scope.method = function.owner, placed[0]
@@ -394,9 +308,6 @@ def call_function(
         machine.node = before
 
 
-CALLS[Function] = call_function
-
-
 def _returned(machine: Machine, node: Any, scope: NameScope) -> Any:
     """Evaluate the body of a function; return its value."""
     if isinstance(node, ast.Lambda):
@@ -412,23 +323,8 @@ def _returned(machine: Machine, node: Any, scope: NameScope) -> Any:
     return None
 
 
-def _call_bound(
-    machine: Machine, method: BoundMethod, placed: list[Any], named: dict[str, Any]
+@perform.register
+def _call_method(
+    method: MethodType, machine: Machine, placed: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
-    return machine.call(method.function, method.receiver, *placed, **named)
-
-
-def _call_object(machine: Machine, of: Object, placed: list[Any], named: dict[str, Any]) -> Any:
-    found = of.kind.found("__call__")
-    if found is None:
-        raise machine.refusal(f"{kind_of(of)} is nothing to call")
-    return machine.call(found[1], of, *placed, **named)
-
-
-def _call_other(machine: Machine, value: Any, placed: list[Any], named: dict[str, Any]) -> Any:
-    if isinstance(value, Symbolic):
-        raise value.refusal("is nothing to call")
-    raise machine.refusal(f"{kind_of(value)} is nothing to call")
-
-
-CALLS.update({BoundMethod: _call_bound, Object: _call_object, object: _call_other})
+    return machine.call(method.__func__, method.__self__, *placed, **named)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator
+from enum import Enum
 from fractions import Fraction
+from types import MethodType
 from typing import Any
 
 from dipapprox.language.core import Relation
@@ -20,17 +22,16 @@ from dipapprox.language.functions.machine import (
     MOST_CELLS,
     SCALARS,
     Annotation,
-    BoundMethod,
-    Class,
     Function,
     ImportedName,
     Machine,
     Module,
-    Object,
     Stream,
     Text,
     fields_of,
+    is_object,
     kind_of,
+    member,
     plain,
 )
 from dipapprox.language.functions.symbols import Condition, Quantity, Symbolic, Weight
@@ -53,9 +54,7 @@ def truth(machine: Machine, value: Any) -> bool:
         return symbols.truth(value)
     if type(value) in SCALARS or type(value) in CONTAINERS or type(value) is range:
         return bool(value)
-    if isinstance(value, Function | BoundMethod | Class | Module) or (
-        isinstance(value, Object) and not value.kind.options & {"whole"}
-    ):
+    if isinstance(value, Function | MethodType | type | Module) or is_object(value):
         return True
     raise machine.refusal("this has no truth value here")
 
@@ -74,10 +73,8 @@ def items(machine: Machine, value: Any) -> Iterator[Any]:
     if type(value) is set:
         hint = "sorted(s), len(s) and x in s depend on its elements alone; lists keep order"
         raise machine.refusal("the order of a set is another one in each process", hint)
-    if isinstance(value, Class) and value.kind == "enum":
-        if value.options:
-            raise machine.refusal("members that are numbers or texts are named one by one")
-        return iter(value.members().values())
+    if isinstance(value, type) and issubclass(value, Enum):
+        return map(member, value)
     if isinstance(value, Symbolic):
         raise value.refusal("is nothing to iterate over")
     raise machine.refusal(f"{kind_of(value)} is nothing to iterate over here")
@@ -103,9 +100,9 @@ def listed(machine: Machine, value: Any) -> list[Any]:
 
 def key(machine: Machine, value: Any) -> Any:
     """Return a value that may be a key, or an element of a set."""
-    if type(value) in SCALARS or isinstance(value, Class | Function | ImportedName):
+    if type(value) in SCALARS or isinstance(value, type | Function | ImportedName):
         return value
-    if isinstance(value, Object) and value.kind.kind in ("plain", "enum"):
+    if is_object(value) and not isinstance(value, tuple | BaseException) and not _options(value):
         return value
     if type(value) is tuple:
         return tuple(key(machine, each) for each in value)
@@ -191,14 +188,14 @@ def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, Quantity) and value.run.is_text(value)
+    return isinstance(value, Quantity) and symbols.running().is_text(value)
 
 
 def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
     """Apply an operator of two sides."""
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
         return _combine_symbols(machine, op, left, right)
-    types = (Annotation, Class, Function, ImportedName, type(None))
+    types = (Annotation, type, Function, ImportedName, type(None))
     if op is ast.BitOr and isinstance(left, types) and isinstance(right, types):
         return Annotation("|", (left, right))
     _, operate, allowed = _BINARY[op]
@@ -258,16 +255,10 @@ def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right:
         found = machine.native(operator.pow, Fraction(first), second.numerator)
         return int(found) if found.denominator == 1 else found
     if sign in "+-*/":
-        return symbols.arithmetic(symbols_run(left, right), sign, left, right)
+        return symbols.arithmetic(sign, left, right)
     if sign in "&|^" and all(type(side) in (Condition, bool) for side in (left, right)):
-        return symbols.joined(symbols_run(left, right), sign, left, right)
+        return symbols.joined(sign, left, right)
     raise (left if isinstance(left, Symbolic) else right).refusal("has no such operation")
-
-
-def symbols_run(left: Any, right: Any) -> symbols.SymbolRun:
-    """Return the path of the symbols among two values."""
-    found: symbols.SymbolRun = (left if isinstance(left, Symbolic) else right).run
-    return found
 
 
 # --- comparisons ----------------------------------------------------------------------------------
@@ -280,7 +271,6 @@ _RELATIONS: dict[type[ast.cmpop], tuple[Relation, Callable[[Any, Any], Any]]] = 
 }
 _INFINITE = frozenset(pair for n in {*NUMBERS, float} for pair in ((n, float), (float, n)))
 _ORDERED = _ALL_NUMBERS | {(str, str)} | _SETS | _INFINITE
-_COMPARED = SCALARS | CONTAINERS | {range, Object, Class, Function}
 
 
 def compare(machine: Machine, op: ast.cmpop, left: Any, right: Any) -> Any:
@@ -303,7 +293,7 @@ def ordered(machine: Machine, op: type[ast.cmpop], left: Any, right: Any) -> Any
     left, right = _fields(left, right, "order")
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
         _refuse_others(machine, left, right)
-        return symbols.compared(symbols_run(left, right), relation, left, right)
+        return symbols.compared(relation, left, right)
     if type(left) in (list, tuple) and type(left) is type(right):
         for one, other in zip(left, right, strict=False):
             if one is not other and not truth(machine, equal(machine, one, other)):
@@ -316,10 +306,14 @@ def ordered(machine: Machine, op: type[ast.cmpop], left: Any, right: Any) -> Any
 
 def _fields(left: Any, right: Any, option: str) -> tuple[Any, Any]:
     """Return what is compared in the place of two objects: their fields, if they are of a class."""
-    both = isinstance(left, Object) and isinstance(right, Object) and left.kind is right.kind
-    if both and option in left.kind.options:
+    if type(left) is type(right) and getattr(_options(left), option, False):
         return fields_of(left), fields_of(right)
     return plain(left), plain(right)
+
+
+def _options(value: Any) -> Any:
+    """Return what the decorator of a data class says of its objects; None for others."""
+    return getattr(value, "__dataclass_params__", None) if is_object(value) else None
 
 
 def _refuse_others(machine: Machine, *sides: Any) -> None:
@@ -336,15 +330,13 @@ def equal(machine: Machine, left: Any, right: Any) -> Any:
         A truth value, or a condition.
     """
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
-        if isinstance(left, Object | Class | Function) or isinstance(
-            right, Object | Class | Function
-        ):
+        if any(_is_itself(each) for each in (left, right)):
             symbol = left if isinstance(left, Symbolic) else right
             if isinstance(symbol, Weight):
                 raise symbol.unknown()
             return False  # none has operators of its own, and none is a number or a text
         _refuse_others(machine, left, right)
-        return symbols.compared(symbols_run(left, right), Relation.EQUAL, left, right)
+        return symbols.compared(Relation.EQUAL, left, right)
     machine.step()
     if left is right and type(left) is not float:
         return True  # as Python takes it, in containers, and all our values equal themselves
@@ -358,9 +350,13 @@ def equal(machine: Machine, left: Any, right: Any) -> Any:
     same = SCALARS | {set, range}
     if type(left) in same and type(right) in same:
         return bool(left == right)
-    if type(left) in _COMPARED and type(right) in _COMPARED:
+    if all(type(v) in same | CONTAINERS or _is_itself(v) for v in (left, right)):
         return False  # of different kinds, or equal to themselves alone
     raise machine.refusal("these are not compared")
+
+
+def _is_itself(value: Any) -> bool:
+    return is_object(value) or isinstance(value, type | Function)
 
 
 def _all_equal(machine: Machine, left: Any, right: Any) -> bool:
@@ -381,15 +377,16 @@ def _is_alike(machine: Machine, one: Any, other: Any) -> bool:
 
 def is_same(machine: Machine, left: Any, right: Any) -> bool:
     """Whether two values are one object, where Python says so of all that they may be."""
-    own = (Class, Function, Object, Module, type(None))
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Condition) and type(other) is bool:
             return symbols.truth(one) == other
-        if isinstance(one, own) and not isinstance(other, Symbolic | Text | Stream | BoundMethod):
-            if plain(one) is not one:
+        if (one is None or isinstance(one, Module) or _is_itself(one)) and not isinstance(
+            other, Symbolic | Text | Stream | MethodType
+        ):
+            if isinstance(one, tuple):
                 break
             return one is other
-        if one is None or isinstance(one, Class | Function):
+        if one is None or isinstance(one, type | Function):
             return False  # no input or sample is one of these
     raise machine.refusal("'is' tells what is known of numbers, texts and lists", "write ==")
 

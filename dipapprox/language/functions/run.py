@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions import places
@@ -60,8 +57,6 @@ _RESERVED = (
     | SOFT_WORDS
     | {EPSILON, EXPONENTIAL, *SELECTIONS, CLAMP, ABSOLUTE, *ROUNDINGS, DISCRETISATION}
 )
-
-_RUNNING: ContextVar[PathRun | None] = ContextVar("running", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +222,10 @@ class PathRun(Machine):
         if values is None:
             raise self.limit(f"this may have more than {MOST_VALUATIONS} values")
         for value in values[:-1]:
-            if truth(compared(self, Relation.EQUAL, quantity, value)):
+            if truth(compared(Relation.EQUAL, quantity, value)):
                 return value
         # Asked as well, so that no other value leads here.
-        if values and not truth(compared(self, Relation.EQUAL, quantity, values[-1])):
+        if values and not truth(compared(Relation.EQUAL, quantity, values[-1])):
             raise self.refusal("no input leads here", kind="error")
         return values[-1]
 
@@ -297,17 +292,17 @@ class PathRun(Machine):
             raise self.refusal(message, "choose numbers, or named values")
         key = cell_name(place)
         self.knowledge.domains[key] = domain
-        return Quantity(self, place, frozenset((key,)), lambda given: given[key])
+        return Quantity(place, frozenset((key,)), lambda given: given[key])
 
     def truth(self, place: ast.Target) -> Condition:
         """Return a Boolean variable as a condition."""
         key = cell_name(place)
         self.knowledge.domains[key] = ("false", "true")
-        return Condition(self, place, frozenset((key,)), lambda given: given[key] == "true")
+        return Condition(place, frozenset((key,)), lambda given: given[key] == "true")
 
     def random(self, place: ast.Target) -> Quantity:
         """Return a sample, or an input that may be any number."""
-        return Quantity(self, place)
+        return Quantity(place)
 
     def is_integer(self, quantity: Quantity) -> bool:
         """Whether a random quantity is surely made of integer noise."""
@@ -322,8 +317,8 @@ class PathRun(Machine):
         if type(value) is str and not self.declares(value):
             hint = 'choose a number, and look the text up: ["a", "b"][choose([0, 1])]'
             raise self.refusal(f"'{value}' is no value of an input or output", hint)
-        known: Any = value if type(value) in (bool, str) else exact(self, value, what)
-        found: Quantity | Condition = constant(self, known)
+        known: Any = value if type(value) in (bool, str) else exact(value, what)
+        found: Quantity | Condition = constant(known)
         return found
 
     # --- the record
@@ -356,28 +351,3 @@ def cell_name(place: ast.Target) -> str:
 
 _COPIED = ("knowledge", "_used", "_counts", "_forks")
 _HELD = ("ways", "expected", "_first", "_taken", "_decided", "left", "kept", "node")
-
-
-def running() -> PathRun:
-    """Return the run that is going on.
-
-    Raises:
-        UserError: If none is.
-    """
-    found = _RUNNING.get()
-    if found is None:
-        raise UserError(
-            "noise is drawn in a mechanism that dipapprox executes, not by calling it",
-            "@dipapprox.mechanism makes a function one; dipapprox.verify(function, …) asks",
-        )
-    return found
-
-
-@contextmanager
-def running_as(run: PathRun) -> Iterator[None]:
-    """Make a run the one that is going on."""
-    before = _RUNNING.set(run)
-    try:
-        yield
-    finally:
-        _RUNNING.reset(before)

@@ -37,6 +37,7 @@ from dipapprox.language.functions.symbols import (
     is_number,
     number_node,
     refusal,
+    running_as,
 )
 from dipapprox.language.functions.trees import End
 from dipapprox.language.parser import parse
@@ -75,20 +76,20 @@ class SignatureHead:
         parameters: list[str] = []
         node = function.node
         span = places.span_of(node)
-        several = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-        taken = [each.arg for each in several]
-        self.placed = [each.arg for each in node.args.posonlyargs]
-        for starred in (node.args.vararg, node.args.kwarg):
-            if starred is not None and _domain_text(_hint(machine, function, starred.annotation)):
-                name = starred.arg
+        taken = list(function.signature.parameters)
+        for each in function.signature.parameters.values():
+            name = each.name
+            annotation = _hint(machine, function, each.annotation)
+            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+                if not _domain_text(annotation):
+                    continue
                 hint = f'a list: {name}: Annotated[list[Quantity], "[N] in {{0, 1}}"]'
                 message = f"'*{name}' cannot be an input: how many there are is not known"
                 raise refusal("type error", message, hint, span)
-        for each in several:
-            name = each.arg
-            annotation = _hint(machine, function, each.annotation)
-            empty = name not in function.defaults
-            default: Any = function.defaults.get(name)
+            if each.kind is each.POSITIONAL_ONLY:
+                self.placed.append(name)
+            default: Any = each.default
+            empty = default is each.empty
             domain = _domain_text(annotation)
             if empty and not domain:
                 domain = _domain_of_type(annotation, taken, f"'{name}'", span)
@@ -139,7 +140,7 @@ class SignatureHead:
             value = declarations.parameters[name]
             given[name] = int(value) if value.denominator == 1 else value
         for name in self.weights:
-            given[name] = Weight(run, ast.Name(name))
+            given[name] = Weight(ast.Name(name))
         for variable in declarations.inputs:
             cells = [_input(run, cell) for cell in cells_of((variable,))]
             given[variable.name] = cells[0] if variable.size is None else cells
@@ -157,7 +158,8 @@ def _hint(machine: Machine, function: Function, node: python.expr | None) -> Any
             python.copy_location(each, node)
             each.text = node.text  # type: ignore[attr-defined]  # ours
         node = inner
-    return None if node is None else machine.evaluate(node, function.scope)
+    with running_as(machine):
+        return None if node is None else machine.evaluate(node, function.scope)
 
 
 def _domain_text(hint: Any) -> list[str]:

@@ -13,15 +13,14 @@ from dipapprox.language.functions.machine import (
     RULES,
     SCALARS,
     Broke,
-    Class,
     Continued,
     ImportedName,
     Machine,
     NameScope,
-    Object,
     Raised,
     Returned,
     Stream,
+    is_object,
     kind_of,
     plain,
     rule,
@@ -232,7 +231,7 @@ def _fits_sequence(
     machine: Machine, patterns: list[Any], value: Any, scope: NameScope, found: dict[str, Any]
 ) -> bool:
     if type(value) not in (list, tuple):
-        if isinstance(value, Symbolic | Object) or type(value) in (*SCALARS, dict, set):
+        if isinstance(value, Symbolic) or is_object(value) or type(value) in (*SCALARS, dict, set):
             return False
         raise machine.refusal(f"whether {kind_of(value)} is a sequence is not followed")
     stars = [place for place, each in enumerate(patterns) if isinstance(each, ast.MatchStar)]
@@ -251,12 +250,13 @@ def _fits_class(
     kind = machine.evaluate(pattern.cls, scope)
     if not machine.call(library.word("isinstance"), value, kind):
         return False
-    if not isinstance(kind, Class):  # int(n): the value itself
+    if not isinstance(kind, type):  # int(n): the value itself
         several = len(pattern.patterns) > 1 or pattern.kwd_patterns
         if several or (pattern.patterns and kind.name == "fractions.Fraction"):
             raise machine.refusal("such a case is not followed")
         return all(_fits(machine, each, value, scope, found) for each in pattern.patterns)
-    names = [*kind.fields[: len(pattern.patterns)], *pattern.kwd_attrs]
+    fields = getattr(kind, "__match_args__", ())
+    names = [*fields[: len(pattern.patterns)], *pattern.kwd_attrs]
     patterns = [*pattern.patterns, *pattern.kwd_patterns]
     if len(names) < len(patterns):
         raise machine.refusal("such a case is not followed")
@@ -276,9 +276,9 @@ def _raise(machine: Machine, node: ast.Raise, scope: NameScope) -> None:
             raise machine.refusal("there is no exception to raise again")
         raise machine.handled[-1]
     value = machine.evaluate(node.exc, scope)
-    if isinstance(value, Class) and value.kind == "error":
+    if isinstance(value, type) and issubclass(value, BaseException):
         value = machine.call(value)
-    if not isinstance(value, Object) or value.kind.kind != "error":
+    if not isinstance(value, BaseException):
         raise machine.refusal(f"{kind_of(value)} is no exception")
     raise Raised(value, machine.node)
 
@@ -317,9 +317,9 @@ def _handler(
             return handler
         kinds = machine.evaluate(handler.type, scope)
         for kind in kinds if type(kinds) is tuple else (kinds,):
-            if not isinstance(kind, Class) or kind.kind != "error":
+            if not isinstance(kind, type) or not issubclass(kind, BaseException):
                 raise machine.refusal(f"{kind_of(kind)} is no exception")
-            if error.value.kind.is_a(kind):
+            if isinstance(error.value, kind):
                 return handler
     return None
 
@@ -342,10 +342,13 @@ def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: 
 def _assert(machine: Machine, node: ast.Assert, scope: NameScope) -> None:
     if not machine.evaluate(node.test, scope, truth):
         said = () if node.msg is None else (machine.evaluate(node.msg, scope),)
-        raise machine.raised("AssertionError", *said)
+        raise machine.raised(AssertionError(*said))
 
 
 # --- definitions ----------------------------------------------------------------------------------
+
+
+_METHODS: dict[str, Any] = {each.__name__: each for each in (staticmethod, classmethod, property)}
 
 
 @rule(ast.FunctionDef)
@@ -353,8 +356,8 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
     function: Any = function_of(machine, node, node.name, scope)
     for decorator in reversed(node.decorator_list):
         name = _decorator(machine, decorator, scope)
-        if name in ("staticmethod", "classmethod", "property"):
-            function.kind = name
+        if name in _METHODS:
+            function = _METHODS[name](function)
         elif name == "dipapprox.mechanism":
             function.adjacent = decorator
         else:
@@ -373,25 +376,24 @@ def _decorator(machine: Machine, node: ast.expr, scope: NameScope) -> str:
 @rule(ast.ClassDef)
 def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
     bases = [machine.evaluate(each, scope) for each in node.bases]
-    options: frozenset[str] | None = None
+    options: dict[str, bool] | None = None
     for decorator in node.decorator_list:
         if _decorator(machine, decorator, scope) != "dataclasses.dataclass":
             raise machine.refusal("this decorator of a class is not followed")
-        options = frozenset()
+        options = {}
         for each in decorator.keywords if isinstance(decorator, ast.Call) else ():
             value = machine.evaluate(each.value, scope)
             if each.arg in ("frozen", "order") and type(value) is bool:
-                options |= {each.arg} if value else frozenset()
+                options[each.arg] = value
             elif (each.arg, value) not in (("slots", True), ("slots", False), ("eq", True)):
                 raise machine.refusal(f"a data class with '{each.arg}' is not followed")
-    made = objects.define(machine, node, bases, options)
-    inner = NameScope(places.facts_of(node).local, scope, made.values, kind="class")
+    base = objects.base_of(machine, node, bases)
+    inner = NameScope(places.facts_of(node).local, scope, kind="class")
     for statement in node.body:
         if not isinstance(statement, _IN_CLASSES):
             raise machine.refusal("in a class stand methods, and what its objects share")
         machine.evaluate(statement, inner)
-    objects.complete(machine, node, made, options is not None)
-    bind(machine, node.name, made, scope)
+    bind(machine, node.name, objects.define(machine, node, base, inner.values, options), scope)
 
 
 _IN_CLASSES = (ast.FunctionDef, ast.Assign, ast.AnnAssign, ast.Pass, ast.Expr)

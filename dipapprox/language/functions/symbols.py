@@ -10,14 +10,16 @@ one but the functions of this module; what the language has no words for is refu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
-from functools import partial
 from math import isinf
+from operator import add, and_, mul, or_, sub, truediv
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from dipapprox.errors import SourceError
+from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.traversal import operands_of
@@ -35,7 +37,7 @@ OFFERED = "only + - * / with numbers, comparisons, and what dipapprox offers"
 
 
 class SymbolRun(Protocol):
-    """The path that symbols belong to."""
+    """The path that is followed: all symbols are of it."""
 
     @property
     def here(self) -> Span | None: ...
@@ -45,19 +47,59 @@ class SymbolRun(Protocol):
     def declares(self, text: str) -> bool: ...
     def is_text(self, quantity: Any) -> bool: ...
     def refusal(self, message: str, hint: str = "", kind: str = "type error") -> SourceError: ...
+    def call(self, function: Any, /, *placed: Any, **named: Any) -> Any: ...
 
 
-class Symbolic(Generic[Result]):
+_RUNNING: ContextVar[Any] = ContextVar("running", default=None)
+
+
+def running() -> SymbolRun:
+    """Return what evaluates: on the paths of a mechanism, the path.
+
+    Raises:
+        UserError: If nothing does.
+    """
+    found: SymbolRun | None = _RUNNING.get()
+    if found is None:
+        raise UserError(
+            "noise is drawn in a mechanism that dipapprox executes, not by calling it",
+            "@dipapprox.mechanism makes a function one; dipapprox.verify(function, …) asks",
+        )
+    return found
+
+
+@contextmanager
+def running_as(machine: Any) -> Iterator[None]:
+    """Make a machine the one that evaluates."""
+    before = _RUNNING.set(machine)
+    try:
+        yield
+    finally:
+        _RUNNING.reset(before)
+
+
+class Uncopied:
+    """What is itself, and no other, when it is copied."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+class Symbolic(Uncopied, Generic[Result]):
     """What all of them have: an expression, and no value of their own."""
 
-    __slots__ = ("cells", "compute", "node", "run")
+    __slots__ = ("cells", "compute", "node")
     __hash__ = None  # type: ignore[assignment]  # no key of dictionaries
 
     WHAT = "a quantity"
 
     def __init__(
         self,
-        run: SymbolRun,
         node: ast.Expression,
         cells: frozenset[str] = frozenset(),
         compute: Compute | None = None,
@@ -65,12 +107,11 @@ class Symbolic(Generic[Result]):
         """Hold an expression.
 
         Args:
-            run: The path that it belongs to.
             node: The expression.
             cells: The variables with finitely many values in it.
             compute: Its value, given theirs; None if it is random, any real number, or of eps.
         """
-        self.run, self.node, self.cells, self.compute = run, node, cells, compute
+        self.node, self.cells, self.compute = node, cells, compute
 
     @property
     def known(self) -> Any:
@@ -79,32 +120,20 @@ class Symbolic(Generic[Result]):
 
     def refusal(self, message: str, hint: str = OFFERED) -> SourceError:
         """Return the error for an operation of which nothing is known."""
-        return self.run.refusal(f"{self.WHAT} {message}", hint)
+        return running().refusal(f"{self.WHAT} {message}", hint)
 
     if TYPE_CHECKING:  # what readers may write, and nobody runs
 
         def __add__(self, other: Any) -> Result: ...
-        def __sub__(self, other: Any) -> Result: ...
-        def __mul__(self, other: Any) -> Result: ...
-        def __truediv__(self, other: Any) -> Result: ...
-        def __floordiv__(self, other: Any) -> Result: ...
-        def __mod__(self, other: Any) -> Result: ...
-        def __pow__(self, other: Any) -> Result: ...
-        def __radd__(self, other: Any) -> Result: ...
-        def __rsub__(self, other: Any) -> Result: ...
-        def __rmul__(self, other: Any) -> Result: ...
-        def __rtruediv__(self, other: Any) -> Result: ...
-        def __and__(self, other: Any) -> Condition: ...
-        def __or__(self, other: Any) -> Condition: ...
-        def __xor__(self, other: Any) -> Condition: ...
-        def __neg__(self) -> Result: ...
-        def __abs__(self) -> Result: ...
-        def __invert__(self) -> Condition: ...
         def __lt__(self, other: Any) -> Condition: ...
-        def __le__(self, other: Any) -> Condition: ...
-        def __gt__(self, other: Any) -> Condition: ...
-        def __ge__(self, other: Any) -> Condition: ...
+        def __neg__(self) -> Result: ...
+        def __invert__(self) -> Condition: ...
         def __index__(self) -> int: ...
+
+        __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __add__
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __add__
+        __le__ = __gt__ = __ge__ = __and__ = __or__ = __xor__ = __lt__
+        __abs__ = __neg__
 
 
 class Quantity(Symbolic["Quantity"]):
@@ -133,7 +162,7 @@ class Weight(Symbolic["Weight"]):
             what = "a root, a logarithm or a power of e"
             hint = "it stands in scales and probabilities; ceil(log2(n)) is (n - 1).bit_length()"
         message = "is not known while the function runs, so nothing can depend on its size"
-        return self.run.refusal(f"{what} {message}", hint)
+        return running().refusal(f"{what} {message}", hint)
 
 
 def _has_names(node: ast.Expression) -> bool:
@@ -148,14 +177,14 @@ def is_number(value: object) -> bool:
     return type(value) in (int, bool, Fraction)
 
 
-def exact(run: SymbolRun, value: object, what: str) -> Fraction:
+def exact(value: object, what: str) -> Fraction:
     """Take an exact number."""
     if is_number(value):
         return Fraction(value)  # type: ignore[call-overload, no-any-return]  # a number
     if isinstance(value, Symbolic):
-        raise run.refusal(f"{what} must be known, but this depends on inputs or samples")
+        raise running().refusal(f"{what} must be known, but this depends on inputs or samples")
     shown = repr(value) if isinstance(value, float) else type(value).__name__
-    raise run.refusal(f"{what} must be a number, got {shown}")
+    raise running().refusal(f"{what} must be a number, got {shown}")
 
 
 def refusal(kind: str, message: str, hint: str = "", span: Span | None = None) -> SourceError:
@@ -177,13 +206,13 @@ def number_node(value: Fraction, span: Span | None = None) -> ast.Expression:
     return ast.Product(parts, ("/",), span=span)
 
 
-def constant(run: SymbolRun, value: Fraction | str | bool, kind: type[Any] = Quantity) -> Any:
+def constant(value: Fraction | str | bool, kind: type[Any] = Quantity) -> Any:
     """Return a number, a named value or a truth value as a symbol."""
+    span = running().here
     if type(value) is bool:
-        node: ast.Expression = ast.Truth(value, span=run.here)
-        return Condition(run, node, compute=lambda _: value)
-    node = ast.Name(value, span=run.here) if type(value) is str else number_node(value, run.here)  # type: ignore[arg-type]  # a number
-    return kind(run, node, compute=lambda _: value)
+        return Condition(ast.Truth(value, span=span), compute=lambda _: value)
+    node = ast.Name(value, span=span) if isinstance(value, str) else number_node(value, span)
+    return kind(node, compute=lambda _: value)
 
 
 def negated(node: ast.Expression) -> ast.Expression:
@@ -206,9 +235,9 @@ def truth(symbol: Symbolic[Any]) -> bool:
     if isinstance(symbol, Weight):
         raise symbol.unknown()
     if isinstance(symbol, Condition):
-        return symbol.run.decide(symbol)
-    is_text = symbol.run.is_text(symbol)  # no name is empty
-    return is_text or truth(compared(symbol.run, Relation.NOT_EQUAL, symbol, 0))
+        return running().decide(symbol)
+    is_text = running().is_text(symbol)  # no name is empty
+    return is_text or truth(compared(Relation.NOT_EQUAL, symbol, 0))
 
 
 def value(symbol: Symbolic[Any]) -> Any:
@@ -217,7 +246,7 @@ def value(symbol: Symbolic[Any]) -> Any:
         raise symbol.unknown()
     if isinstance(symbol, Condition):
         return int(truth(symbol))
-    found = symbol.run.value_of(symbol)
+    found = running().value_of(symbol)
     return found if isinstance(found, str) or found.denominator != 1 else int(found)
 
 
@@ -226,28 +255,23 @@ def as_number(symbol: Symbolic[Any]) -> Quantity:
     if not isinstance(symbol, Condition):
         return symbol  # type: ignore[return-value]  # a quantity
     if symbol.known is not None:
-        return constant(symbol.run, Fraction(symbol.known))  # type: ignore[no-any-return]
-    return symbol.run.where(symbol, 1, 0)  # type: ignore[no-any-return]
+        return constant(Fraction(symbol.known))  # type: ignore[no-any-return]
+    return running().where(symbol, 1, 0)  # type: ignore[no-any-return]
 
 
 # --- operators ------------------------------------------------------------------------------------
 
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: left / right,
-}
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 
-def arithmetic(run: SymbolRun, operator: str, left: Any, right: Any) -> Any:
+def arithmetic(operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, one of which is a symbol; the operator is one of + - * /."""
     kind = Weight if Weight in (type(left), type(right)) else Quantity
     take = weight if kind is Weight else _operand
-    taken = [take(run, each) for each in (left, right)]
+    taken = [take(each) for each in (left, right)]
     for side, given in zip(taken, (left, right), strict=True):
         if side is None:
-            raise _unlike(run, operator, given)
+            raise _unlike(operator, given)
         _refuse_text(side, operator)
     first, second = taken[0], taken[1]
     assert first is not None and second is not None
@@ -255,24 +279,24 @@ def arithmetic(run: SymbolRun, operator: str, left: Any, right: Any) -> Any:
         if operator in "*/" and first.compute is None and second.compute is None:
             what = "product" if operator == "*" else "quotient"
             hint = "a sample may be multiplied by what is not random: 2 * r, r / 3"
-            raise run.refusal(f"the {what} of two samples", hint)
+            raise running().refusal(f"the {what} of two samples", hint)
         if operator == "/" and second.known is None:
-            raise run.refusal("a number is divided by what is not known")
+            raise running().refusal("a number is divided by what is not known")
     if operator == "/" and second.known == 0:
-        raise run.refusal("division by zero", kind="value error")
+        raise running().refusal("division by zero", kind="value error")
     known = [first.known, second.known]
     if None not in known:
-        return constant(run, _OPERATIONS[operator](*known), kind)
+        return constant(_OPERATIONS[operator](*known), kind)
     if (operator == "*" and 0 in known) or (operator == "-" and first.node == second.node):
-        return constant(run, Fraction(0), kind)
+        return constant(Fraction(0), kind)
     neutral = 0 if operator in "+-" else 1
     if kind is Quantity and known[1] == neutral:
         return first
     if kind is Quantity and known[0] == neutral and operator in "+*":
         return second
-    node = _chained(first.node, operator, second.node, run.here)
+    node = _chained(first.node, operator, second.node, running().here)
     compute = None if kind is Weight else _operation(_OPERATIONS[operator], first, second)
-    return kind(run, node, first.cells | second.cells, compute)
+    return kind(node, first.cells | second.cells, compute)
 
 
 def negative(symbol: Symbolic[Any]) -> Symbolic[Any]:
@@ -281,14 +305,14 @@ def negative(symbol: Symbolic[Any]) -> Symbolic[Any]:
     _refuse_text(of, "-")
     inner = of.compute
     compute = None if inner is None or isinstance(of, Weight) else lambda given: -inner(given)
-    return type(of)(of.run, ast.Negative(of.node, span=of.run.here), of.cells, compute)
+    return type(of)(ast.Negative(of.node, span=running().here), of.cells, compute)
 
 
 def power(base: Weight, exponent: Any) -> Weight:
     """Return an expression in eps to a known power."""
-    number = exact(base.run, exponent, "an exponent")
-    node = ast.Power(base.node, number_node(number), span=base.run.here)
-    return Weight(base.run, node, base.cells)
+    number = exact(exponent, "an exponent")
+    node = ast.Power(base.node, number_node(number), span=running().here)
+    return Weight(node, base.cells)
 
 
 def _chained(
@@ -302,36 +326,38 @@ def _chained(
     return kind((left, right), (operator,), span=span)
 
 
-def _unlike(run: SymbolRun, operator: str, other: object) -> SourceError:
+def _unlike(operator: str, other: object) -> SourceError:
     """Return the error for an operation with what is no number."""
-    return run.refusal(f"'{operator}' with what is no number: {type(other).__name__}", OFFERED)
+    return running().refusal(
+        f"'{operator}' with what is no number: {type(other).__name__}", OFFERED
+    )
 
 
-def _operand(run: SymbolRun, value: Any) -> Quantity | None:
+def _operand(value: Any) -> Quantity | None:
     if type(value) in (Quantity, Condition):
         return as_number(value)
-    return constant(run, exact(run, value, "an operand")) if is_number(value) else None
+    return constant(exact(value, "an operand")) if is_number(value) else None
 
 
-def weight(run: SymbolRun, value: Any) -> Weight | None:
+def weight(value: Any) -> Weight | None:
     """Return an expression in eps; None if it can be none."""
     if type(value) is Weight:
         return value
     if type(value) in (Quantity, Condition):
         of = as_number(value)
-        if run.is_text(of):
-            raise run.refusal("a scale or a probability is a named value")
+        if running().is_text(of):
+            raise running().refusal("a scale or a probability is a named value")
         if of.compute is None:
-            raise run.refusal("a scale or a probability depends on a sample")
-        return Weight(run, of.node, of.cells, None if of.cells else of.compute)
-    return constant(run, exact(run, value, "a scale"), Weight) if is_number(value) else None
+            raise running().refusal("a scale or a probability depends on a sample")
+        return Weight(of.node, of.cells, None if of.cells else of.compute)
+    return constant(exact(value, "a scale"), Weight) if is_number(value) else None
 
 
 def _refuse_text(symbol: Symbolic[Any], operator: str) -> None:
     """Refuse named values as operands."""
-    if isinstance(symbol, Quantity) and symbol.run.is_text(symbol):
+    if isinstance(symbol, Quantity) and running().is_text(symbol):
         message = f"'{operator}' with a named value: it can only be compared with == and !="
-        raise symbol.run.refusal(message)
+        raise running().refusal(message)
 
 
 def _operation(
@@ -346,15 +372,11 @@ def _operation(
 # --- comparisons ----------------------------------------------------------------------------------
 
 _EQUALITIES = (Relation.EQUAL, Relation.NOT_EQUAL)
-_MIRRORED = {
-    Relation.LESS: Relation.GREATER,
-    Relation.LESS_EQUAL: Relation.GREATER_EQUAL,
-    Relation.GREATER: Relation.LESS,
-    Relation.GREATER_EQUAL: Relation.LESS_EQUAL,
-}
+MIRRORED = str.maketrans("<>", "><")
+"""What a relation is when its sides change places."""
 
 
-def compared(run: SymbolRun, relation: Relation, left: Any, right: Any) -> Any:
+def compared(relation: Relation, left: Any, right: Any) -> Any:
     """Return a comparison, one side of which is a symbol: a condition, or what is known of it.
 
     A condition that is compared is a number: with ==, that of the path.
@@ -363,66 +385,56 @@ def compared(run: SymbolRun, relation: Relation, left: Any, right: Any) -> Any:
         if isinstance(side, Weight):
             raise side.unknown()
     if not isinstance(left, Symbolic):
-        return compared(run, _MIRRORED.get(relation, relation), right, left)
+        return compared(Relation(relation.value.translate(MIRRORED)), right, left)
     if isinstance(left, Condition):
         if relation in _EQUALITIES and isinstance(right, Condition):
             return (truth(left) == truth(right)) == (relation is Relation.EQUAL)
         if relation in _EQUALITIES:
-            left = constant(run, Fraction(truth(left)))
+            left = constant(Fraction(truth(left)))
         left = as_number(left)
     if type(right) is float and isinf(right):
         if relation not in _EQUALITIES:
             _refuse_text(left, relation.value)
-        return constant(run, relation.holds(Fraction(0), Fraction(1 if right > 0 else -1)))
-    named = type(right) is str and run.declares(right)
-    second = constant(run, right) if named else _operand(run, right)
-    never = constant(run, relation is Relation.NOT_EQUAL)
+        return constant(relation.holds(Fraction(0), Fraction(1 if right > 0 else -1)))
+    named = type(right) is str and running().declares(right)
+    second = constant(right) if named else _operand(right)
+    never = constant(relation is Relation.NOT_EQUAL)
     if second is None:
         if relation in _EQUALITIES and type(right) in (str, NoneType, tuple, list, dict):
             return never  # of what Python compares: none of these is a number, or a text declared
-        raise _unlike(run, relation.value, right)
+        raise _unlike(relation.value, right)
     if relation not in _EQUALITIES:
         _refuse_text(left, relation.value)
         _refuse_text(second, relation.value)
-    elif run.is_text(left) != run.is_text(second):
+    elif running().is_text(left) != running().is_text(second):
         return never
-    node = ast.Comparison((left.node, second.node), (relation.value,), span=run.here)
-    found = Condition(
-        run, node, left.cells | second.cells, _operation(relation.holds, left, second)
-    )
-    return found if found.known is None else constant(run, bool(found.known))
+    node = ast.Comparison((left.node, second.node), (relation.value,), span=running().here)
+    found = Condition(node, left.cells | second.cells, _operation(relation.holds, left, second))
+    return found if found.known is None else constant(bool(found.known))
 
 
 def inverted(condition: Condition) -> Condition:
     """Return the opposite condition."""
     if condition.known is not None:
-        return constant(condition.run, not condition.known)  # type: ignore[no-any-return]
+        return constant(not condition.known)  # type: ignore[no-any-return]
     inner = condition.compute
     compute = None if inner is None else lambda given: not inner(given)
-    return Condition(condition.run, negated(condition.node), condition.cells, compute)
+    return Condition(negated(condition.node), condition.cells, compute)
 
 
-def joined(run: SymbolRun, operator: str, left: Any, right: Any) -> Any:
+def joined(operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, which are conditions or truth values: one of & | ^."""
-    first, second = (constant(run, s) if type(s) is bool else s for s in (left, right))
+    first, second = (constant(s) if type(s) is bool else s for s in (left, right))
     if operator == "^":
         if second.known is not None or first.known is not None:
             known, other = (second, first) if second.known is not None else (first, second)
             return inverted(other) if known.known else other
-        one = joined(run, "&", first, inverted(second))
-        return joined(run, "|", one, joined(run, "&", inverted(first), second))
+        one = joined("&", first, inverted(second))
+        return joined("|", one, joined("&", inverted(first), second))
     for side, rest in ((first, second), (second, first)):
         if side.known is not None:
             return rest if side.known == (operator == "&") else side
-    compute = None
-    if first.compute is not None and second.compute is not None:
-        compute = partial(_BOTH[operator], first.compute, second.compute)
+    compute = _operation(and_ if operator == "&" else or_, first, second)
     kind: type[ast.And | ast.Or] = ast.And if operator == "&" else ast.Or
-    node = kind((first.node, second.node), span=run.here)
-    return Condition(run, node, first.cells | second.cells, compute)
-
-
-_BOTH: dict[str, Callable[..., Any]] = {
-    "&": lambda one, other, given: one(given) and other(given),
-    "|": lambda one, other, given: one(given) or other(given),
-}
+    node = kind((first.node, second.node), span=running().here)
+    return Condition(node, first.cells | second.cells, compute)

@@ -161,6 +161,27 @@ NATURAL = [
     "v = list(enumerate(q))\nat = operator.itemgetter(1, 0)\n"
     "return max(v, key=operator.itemgetter(1))[0] + at(q)[0]",
     "v = [3, 1, 2]\nv[1:] += [k]\nv[0], v[1:2] = v[1], [7, 8]\ndel v[-1], v[0]\nreturn sum(v)",
+    # classes
+    "try:\n    raise OSError(2, 'no')\nexcept FileNotFoundError as e:\n    return e.errno + k",
+    "try:\n    raise StopIteration(k)\nexcept Exception as e:\n    return e.value",
+    "class S(enum.IntEnum):\n    A = 1\n    B = 2\n"
+    "return S.A + S(2) + S['B'] + sum(S) + (k == S.A) + max(S.A, k)",
+    "class A(NamedTuple):\n    x: int\n    y: int = 4\na = A(k)\n"
+    "return a.count(4) + a.index(4) + (a == (k, 4)) + isinstance(a, tuple) + (a < (1, 9))",
+    "class A:\n    n = 1\n    def __init__(self, v, *m, w=2): self.v, self.w, self.m = v, w, m\n"
+    "    @property\n    def all(self): return self.v + self.w + self.n + len(self.m)\n"
+    "    @classmethod\n    def make(cls, v): return cls(v)\n"
+    "class C(A):\n    n = 5\n    def __init__(self, v): super().__init__(v, 1, w=7)\n"
+    "    def __call__(self, x): return super().all * x\n"
+    "return C.make(k)(2) + A(1).all + C(q[0]).all",
+    "class A:\n    def __init__(self): raise ValueError(k)\n"
+    "try: A()\nexcept ValueError as e: return e.args[0]",
+    "v = [[k], (1, [2]), {3: [4]}, {5}, Box([6])]\nw = copy.deepcopy(v)\n"
+    "w[0].append(1); w[1][1].append(1); w[2][3].append(0); w[3].add(6); w[4].v.append(7)\n"
+    "return len(v[0]) + len(v[1][1]) + len(v[2][3]) + len(v[3]) + len(v[4].v) + w[0][0]",
+    "class E(Exception):\n    def __init__(self, m): super().__init__(m, m)\nfor x in q:\n"
+    "    if laplace(x, 1) > 0:\n        try: raise E(x)\n"
+    "        except E as e: return e.args[1] + len(e.args)\nreturn k",
 ]
 
 
