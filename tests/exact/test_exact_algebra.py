@@ -24,6 +24,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
+from tests.numerics.one_by_one import integral, power, product, whole
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -84,10 +85,10 @@ def same(left: Piecewise, right: Piecewise) -> bool:
 def test_derivatives_undo_integrals_and_both_directions_add_up(chosen: list[Distribution]) -> None:
     function = ALGEBRA.density(chosen[0])
     for law in chosen[1:]:
-        function = ALGEBRA.product(function, ALGEBRA.cdf(law))
-    left, right = ALGEBRA.from_left(function), ALGEBRA.from_right(function)
+        function = product(ALGEBRA, function, ALGEBRA.cdf(law))
+    left, right = integral(ALGEBRA, function), integral(ALGEBRA, function, False)
     assert tuple(map(derivative, left.pieces)) == function.pieces
-    (total,) = ALGEBRA.totals([function])
+    total = whole(ALGEBRA, function)
     # left + right is the total everywhere, so each is continuous and 0 at its end
     for piece in combined([(1, left), (1, right)]).pieces:
         assert pieces.as_function(piece, ALGEBRA.units.step) == total
@@ -98,10 +99,10 @@ def test_derivatives_undo_integrals_and_both_directions_add_up(chosen: list[Dist
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_law_has_mass_one(law: Distribution) -> None:
-    assert ALGEBRA.totals([ALGEBRA.density(law)]) == [ONE]
+    assert whole(ALGEBRA, ALGEBRA.density(law)) == ONE
     both = combined([(1, ALGEBRA.cdf(law)), (1, ALGEBRA.survival(law))])
     assert all(pieces.as_function(piece, ALGEBRA.units.step) == ONE for piece in both.pieces)
-    squares = [ALGEBRA.power(ALGEBRA.cdf(law), 6), ALGEBRA.density(law)]
+    squares = [power(ALGEBRA, ALGEBRA.cdf(law), 6), ALGEBRA.density(law)]
     assert ALGEBRA.product_totals([squares]) == [ExponentialPolynomial.constant(Q(1, 7))]
 
 
@@ -115,8 +116,8 @@ def test_restrictions_split_and_products_distribute(
     high = ALGEBRA.restrict(density, point, None)
     assert same(combined([(1, low), (1, high)]), density)
     assert not any(ALGEBRA.restrict(low, point, None).pieces)
-    parts = [ALGEBRA.product(low, cdf), ALGEBRA.product(cdf, high)]
-    assert same(combined([(1, part) for part in parts]), ALGEBRA.product(density, cdf))
+    parts = [product(ALGEBRA, low, cdf), product(ALGEBRA, cdf, high)]
+    assert same(combined([(1, part) for part in parts]), product(ALGEBRA, density, cdf))
 
 
 @given(chosen=st.lists(laws, min_size=2, max_size=4), point=st.sampled_from(POINTS))
@@ -130,7 +131,7 @@ def test_integrals_agree_with_balls(chosen: list[Distribution], point: Fraction)
     inside = point if grid.boundaries[0] < point < grid.boundaries[-1] else None
 
     def factors(algebra: FunctionAlgebra[F, V]) -> list[F]:
-        inner = algebra.from_left(algebra.density(chosen[1]))
+        inner = integral(algebra, algebra.density(chosen[1]))
         others = [algebra.survival(law) for law in chosen[2:]]
         return [algebra.restrict(algebra.density(chosen[0]), inside, None), inner, *others]
 
@@ -145,9 +146,9 @@ def test_integrals_agree_with_balls(chosen: list[Distribution], point: Fraction)
 
 def test_what_does_not_converge_is_a_bug() -> None:
     with pytest.raises(BrokenInvariant):
-        ALGEBRA.totals([Piecewise((), ({pieces.monomial(0, 0): fmpq(1)},))])
+        whole(ALGEBRA, Piecewise((), ({pieces.monomial(0, 0): fmpq(1)},)))
     with pytest.raises(BrokenInvariant):
-        ALGEBRA.totals([ALGEBRA.cdf(LAWS[0])])
+        whole(ALGEBRA, ALGEBRA.cdf(LAWS[0]))
     with pytest.raises(BrokenInvariant, match="bounded"):
         pieces.as_function({pieces.monomial(1, 0): fmpq(1)}, 1)
     with pytest.raises(BrokenInvariant, match="bounded"):
@@ -157,7 +158,7 @@ def test_what_does_not_converge_is_a_bug() -> None:
 def test_what_the_units_do_not_fit_is_refused() -> None:
     algebra = ExactAlgebra(Units(2, 3))
     law = Distribution(LAPLACE, Q(1, 3), Q(2))
-    assert algebra.totals([algebra.restrict(algebra.density(law), None, Q(1, 3))]) == [HALF]
+    assert whole(algebra, algebra.restrict(algebra.density(law), None, Q(1, 3))) == HALF
     for other in (
         Distribution(LAPLACE, Q(1, 2), Q(2)),
         Distribution(law.family, Q(0), Q(3)),

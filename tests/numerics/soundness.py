@@ -24,6 +24,7 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from tests.families import REAL_FAMILIES
+from tests.numerics.one_by_one import integral, power, product, whole
 
 _BITS = 160
 
@@ -108,10 +109,10 @@ def _random_program(
         g, c = chance.choice(pool)
         match kind:
             case "product":
-                new = floats.product(f, g), balls.product(b, c)
+                new = product(floats, f, g), product(balls, b, c)
             case "power":
                 k = chance.choice((2, 3, 7, 40))
-                new = floats.power(f, k), balls.power(b, k)
+                new = power(floats, f, k), power(balls, b, k)
             case "running":
                 h, d = chance.choice(pool)
                 to_right = chance.choice((False, True))
@@ -125,7 +126,8 @@ def _random_program(
                 low, high = (chance.choice([None, *points]) for _ in range(2))
                 new = floats.restrict(f, low, high), balls.restrict(b, low, high)
             case _:
-                new = getattr(floats, kind)(f), getattr(balls, kind)(b)
+                from_left = kind == "from_left"
+                new = integral(floats, f, from_left), integral(balls, b, from_left)
         keep(kind, new)
 
 
@@ -167,7 +169,7 @@ def _check(
                 report.add(f"{name}: panel {panel} node {j}: {values[panel, j]!r} vs {ball}")
             if abs(ball).lower() > arb(float(sups[panel])):
                 report.add(f"{name}: panel {panel} node {j}: sup {sups[panel]!r} vs {ball}")
-    (total,), (exact,) = floats.totals([sampled]), balls.totals([ball_function])
+    total, exact = whole(floats, sampled), whole(balls, ball_function)
     if isinstance(total, Enclosure) and isinstance(exact, Enclosure):
         report.checks += 1
         report.sharp += 10 * exact.width <= total.width

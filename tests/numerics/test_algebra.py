@@ -29,6 +29,7 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled_laws import Samples
 from tests.families import REAL_FAMILIES
+from tests.numerics.one_by_one import integral, power, product, whole
 from tests.numerics.soundness import run
 
 Q = Fraction
@@ -58,7 +59,7 @@ laws = st.builds(Distribution, st.sampled_from(REAL_FAMILIES), rationals, scales
 
 
 def total(algebra: Algebra, function: Any) -> Enclosure:
-    (result,) = algebra.totals([function])
+    result = whole(algebra, function)
     assert isinstance(result, Enclosure)
     return result
 
@@ -68,7 +69,7 @@ def chain(algebra: Algebra, law: Distribution, count: int) -> Enclosure:
     density = algebra.density(law)
     function = density
     for _ in range(count - 1):
-        function = algebra.product(algebra.from_left(function), density)
+        function = product(algebra, integral(algebra, function), density)
     return total(algebra, function)
 
 
@@ -132,8 +133,8 @@ def test_one_of_two_samples_is_smaller(
     make: Callable[[Grid], Algebra], x: Distribution, y: Distribution
 ) -> None:
     algebra = make(grid_for(x, y))
-    below = total(algebra, algebra.product(algebra.density(x), algebra.survival(y)))
-    above = total(algebra, algebra.product(algebra.density(y), algebra.survival(x)))
+    below = total(algebra, product(algebra, algebra.density(x), algebra.survival(y)))
+    above = total(algebra, product(algebra, algebra.density(y), algebra.survival(x)))
     assert 1 - Q(1, 10**15) - Q(1, 10**12) <= (below + above).lower
     assert 1 - Q(1, 10**15) <= (below + above).upper and (below + above).lower <= 1
     assert below.width < Q(1, 10**12)
@@ -169,7 +170,7 @@ def test_balls_reach_below_the_doubles() -> None:
     law = Distribution(GAUSSIAN, Q(0), Q(1))
     far = Distribution(GAUSSIAN, Q(53), Q(1))
     algebra = BallAlgebra(grid_for(law, far, bits=2800, fineness=8), 192, 60)
-    value = total(algebra, algebra.product(algebra.density(far), algebra.survival(law)))
+    value = total(algebra, product(algebra, algebra.density(far), algebra.survival(law)))
     root = Q(isqrt(53**2 * 10**40 // 2), 10**20)
     above, below = (
         to_enclosure(tail_mass(GAUSSIAN, root + step, 1, 300)) for step in (Q(1, 10**20), Q(0))
@@ -190,7 +191,8 @@ def test_power_of_a_thousand_equal_samples(
     threshold = Distribution(family, Q(0), scale_ratio)
     algebra = make(grid_for(law, threshold, bits=64, fineness=3))
     value = total(
-        algebra, algebra.product(algebra.power(algebra.cdf(law), 1000), algebra.density(threshold))
+        algebra,
+        product(algebra, power(algebra, algebra.cdf(law), 1000), algebra.density(threshold)),
     )
     if scale_ratio == 1:
         assert value.lower <= Q(1, 1001) <= value.upper + Q(2002, 2**64)
@@ -203,7 +205,7 @@ def test_means_and_scales_far_apart(make: Callable[[Grid], Algebra]) -> None:
     wide = Distribution(GAUSSIAN, Q(10**6), Q(10**6))
     narrow = Distribution(LAPLACE, Q(1, 3), Q(1, 10**6))
     algebra = make(grid_for(wide, narrow))
-    value = total(algebra, algebra.product(algebra.density(narrow), algebra.cdf(wide)))
+    value = total(algebra, product(algebra, algebra.density(narrow), algebra.cdf(wide)))
     # Pr[wide < narrow]: the Gaussian's distribution function at -1 + O(1e-6).
     assert abs(value.lower - Q(158655, 10**6)) < Q(1, 10**5)
     assert value.width < Q(1, 10**12)
@@ -236,9 +238,9 @@ def test_separable_split_gives_the_binomial(make: Callable[[Grid], Algebra]) -> 
     cdf, density = algebra.cdf(law), algebra.density(law)
     low = high = Q(0)
     for k in range(count + 1):
-        below = algebra.product(density, algebra.power(cdf, k)) if k else density
-        above = algebra.product(density, algebra.power(cdf, count - k)) if k < count else density
-        part = total(algebra, algebra.product(algebra.from_left(below), above))
+        below = product(algebra, density, power(algebra, cdf, k)) if k else density
+        above = product(algebra, density, power(algebra, cdf, count - k)) if k < count else density
+        part = total(algebra, product(algebra, integral(algebra, below), above))
         weight = (-1) ** k * comb(count, k)
         low += min(weight * part.lower, weight * part.upper)
         high += max(weight * part.lower, weight * part.upper)
@@ -298,23 +300,6 @@ def test_many_laws_are_what_each_of_them_is_alone(family: Family) -> None:
         assert 1 - grid.spans[law].lost <= mass.upper and mass.lower <= 1 and mass.width < 1e-13
 
 
-def test_a_batch_is_its_members_side_by_side() -> None:
-    law, other = Distribution(GAUSSIAN, Q(0), Q(1)), Distribution(LAPLACE, Q(1), Q(2))
-    algebra = Float64Algebra(grid_for(law, other))
-    members = [algebra.density(law), algebra.cdf(other), algebra.survival(law)]
-    batch = sampled.Sampled(
-        np.stack([member.layers for member in members]),
-        1,
-        min(member.least for member in members),
-    )
-    density = algebra.density(other)
-    lower, upper = algebra.integrals(algebra.from_left(algebra.product(batch, density)))
-    for low, high, member in zip(lower, upper, members, strict=True):
-        alone = total(algebra, algebra.from_left(algebra.product(member, density)))
-        assert low <= alone.upper and alone.lower <= high
-        assert high - low < 1e-11
-
-
 def test_balls_ask_the_limits_at_every_panel() -> None:
     law = Distribution(GAUSSIAN, Q(0), Q(1))
     grid = build_grid([law], [], 60)
@@ -325,8 +310,8 @@ def test_balls_ask_the_limits_at_every_panel() -> None:
     fresh = BallAlgebra(grid, 96)
     fresh.limits = algebra.limits
     for operation in (
-        lambda: algebra.product(density, density),
-        lambda: algebra.from_left(density),
+        lambda: product(algebra, density, density),
+        lambda: integral(algebra, density),
         lambda: fresh.density(law),
     ):
         with pytest.raises(LimitReached, match="time limit"):

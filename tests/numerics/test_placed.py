@@ -18,6 +18,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.placed import Marks, Placed, PlacedAlgebra, TooManyPanels
 from tests.families import REAL_FAMILIES
+from tests.numerics.one_by_one import integral, product
 
 Q = Fraction
 BITS = 160
@@ -100,7 +101,7 @@ def panels_of(function: Placed, marks: Marks) -> int:
 
 def test_panels_have_to_respect_boundaries() -> None:
     algebra, _ = algebra_for(UNIT_LAW)
-    rising = algebra.from_left(algebra.density(UNIT_LAW))
+    rising = integral(algebra, algebra.density(UNIT_LAW))
     first, second, third = rising.marks[:3]
     assert panels_of(rising, (first, second, third)) == 2
     with pytest.raises(BrokenInvariant):
@@ -110,7 +111,7 @@ def test_panels_have_to_respect_boundaries() -> None:
 def test_an_integral_needs_ends() -> None:
     algebra, _ = algebra_for(UNIT_LAW)
     with pytest.raises(BrokenInvariant):
-        algebra.from_left(algebra.cdf(UNIT_LAW))
+        integral(algebra, algebra.cdf(UNIT_LAW))
 
 
 def test_memory_is_bounded() -> None:
@@ -119,4 +120,4 @@ def test_memory_is_bounded() -> None:
     with pytest.raises(TooManyPanels):
         for k in range(20):
             moved = algebra.moved(algebra.cdf(UNIT_LAW), Q(k, 5))
-            function = algebra.product(function, moved)
+            function = product(algebra, function, moved)

@@ -24,6 +24,7 @@ from dipapprox.numerics.elimination.stars import read_star
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import less
 from tests.numerics.alone import alone
+from tests.numerics.one_by_one import power
 
 REAL = tuple(family for family in FAMILIES.values() if not family.is_discrete)
 
@@ -49,7 +50,7 @@ def truths(grid: Grid, laws: list[Distribution], exponents: np.ndarray) -> list[
     products = []
     for row in exponents.tolist():
         factors = [algebra.density(laws[0])]
-        factors += [algebra.power(f, e) for f, e in zip(functions, row, strict=True) if e]
+        factors += [power(algebra, f, e) for f, e in zip(functions, row, strict=True) if e]
         products.append(factors)
     found = [each for each in algebra.product_totals(products) if isinstance(each, Enclosure)]
     assert len(found) == len(products)

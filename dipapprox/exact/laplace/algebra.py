@@ -18,7 +18,7 @@ from dipapprox.exact.laplace.pieces import Piece
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
-from dipapprox.numerics.algebras.algebra import SharedProducts, power
+from dipapprox.numerics.algebras.algebra import SharedProducts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,11 +84,11 @@ class ExactAlgebra:
 
     def cdf(self, law: Distribution) -> Piecewise:
         """t -> mass of the law below t."""
-        return self._cached("cdf", law, lambda: self.from_left(self.density(law)))
+        return self._cached("cdf", law, lambda: self._integrate(self.density(law), True))
 
     def survival(self, law: Distribution) -> Piecewise:
         """t -> mass of the law above t."""
-        return self._cached("survival", law, lambda: self.from_right(self.density(law)))
+        return self._cached("survival", law, lambda: self._integrate(self.density(law), False))
 
     def restrict(
         self, function: Piecewise, lower: Fraction | None, upper: Fraction | None
@@ -115,18 +115,6 @@ class ExactAlgebra:
         if sum(len(f) * len(g) for f, g in both) > _MOST_TERMS:
             raise TooManyTerms
         return self._made(marks, [pieces.product(f, g) for f, g in both])
-
-    def power(self, function: Piecewise, exponent: int) -> Piecewise:
-        """t -> function(t) ** exponent, exponent >= 1."""
-        return power(function, exponent, self.product)
-
-    def from_left(self, function: Piecewise) -> Piecewise:
-        """t -> ∫ function over (-∞, t)."""
-        return self._integrate(function, from_left=True)
-
-    def from_right(self, function: Piecewise) -> Piecewise:
-        """t -> ∫ function over (t, ∞)."""
-        return self._integrate(function, from_left=False)
 
     def moved(self, function: Piecewise, offset: Fraction) -> Piecewise:
         """t -> function(t + offset)."""
@@ -193,10 +181,6 @@ class ExactAlgebra:
             before, here = pieces.at_mark(found[-1], mark), pieces.at_mark(primitive, mark)
             found.append(pieces.combined([(1, primitive), (1, before), (-1, here)]))
         return self._made(marks, found)
-
-    def totals(self, functions: Sequence[Piecewise]) -> list[ExponentialPolynomial]:
-        """∫ function over the line, for each function."""
-        return [self._total(function) for function in functions]
 
     def products(self, products: Sequence[Sequence[Piecewise]]) -> list[Piecewise]:
         """Multiply the factors of each."""

@@ -10,7 +10,7 @@ On a grid every law μ stands for its restriction μ' to its span (see `grid.py`
 is dropped, elsewhere nothing is. With it, exactly and in every algebra, for t inside the grid:
 
     density = dμ'/dt,   cdf(t) = μ'(-∞, t),   survival(t) = μ'(t, ∞),   cdf + survival = mass
-    cdf = from_left(density),   survival = from_right(density),   total(density) = mass >= 1 - lost
+    cdf, survival = ∫ density from the left, from the right,   total(density) = mass >= 1 - lost
 
 Convolutions are restricted to the grid, too: whatever of a sum lies outside is dropped.
 """
@@ -50,12 +50,6 @@ class FunctionAlgebra(Protocol[F, V]):
             ValueError: If the algebra was not made for a bound.
         """
 
-    def product(self, left: F, right: F) -> F:
-        """t -> left(t) right(t)."""
-
-    def power(self, function: F, exponent: int) -> F:
-        """t -> function(t) ** exponent, exponent >= 1."""
-
     def difference(self, upper: F, lower: F) -> F:
         """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
 
@@ -65,12 +59,6 @@ class FunctionAlgebra(Protocol[F, V]):
         Raises:
             ValueError: If the algebra was not made for such offsets.
         """
-
-    def from_left(self, function: F) -> F:
-        """t -> ∫ function over (-∞, t)."""
-
-    def from_right(self, function: F) -> F:
-        """t -> ∫ function over (t, ∞)."""
 
     def convolution(self, left: F, right: F, check: Callable[[], None]) -> F:
         """t -> ∫ left(r) right(t - r) dr; `check` is called now and then, and raises to stop.
@@ -95,9 +83,6 @@ class FunctionAlgebra(Protocol[F, V]):
         One batch is cheaper than many calls, the more so if like beginnings are neighbours.
         """
 
-    def totals(self, functions: Sequence[F]) -> list[V]:
-        """∫ function over the line, for each function."""
-
     def product_totals(self, products: Sequence[Sequence[F]]) -> list[V]:
         """∫ over the line of every product, as for `running`."""
 
@@ -105,25 +90,6 @@ class FunctionAlgebra(Protocol[F, V]):
 # --- long products from short ones, in any algebra ------------------------------------------------
 
 Product = Callable[[F, F], F]
-
-
-def power(function: F, exponent: int, product: Product[F]) -> F:
-    """Return function ** exponent, exponent >= 1, by repeated squaring.
-
-    Raises:
-        ValueError: If the exponent is smaller.
-    """
-    if exponent < 1:
-        raise ValueError(f"exponent must be >= 1, got {exponent}")
-    result: F | None = None
-    while True:
-        if exponent & 1:
-            result = function if result is None else product(result, function)
-        exponent >>= 1
-        if not exponent:
-            assert result is not None
-            return result
-        function = product(function, function)
 
 
 class SharedProducts(Generic[F]):

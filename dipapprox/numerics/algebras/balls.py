@@ -34,7 +34,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.algebra import SharedProducts, power
+from dipapprox.numerics.algebras.algebra import SharedProducts
 from dipapprox.numerics.algebras.ball_convolution import (
     PanelPiece,
     Panels,
@@ -92,11 +92,11 @@ class BallAlgebra:
 
     def cdf(self, law: Distribution) -> BallFunction:
         """t -> mass of the restricted law below t."""
-        return self._cached("cdf", law, lambda: self.from_left(self.density(law)))
+        return self._cached("cdf", law, lambda: self._integrate(self.density(law), True))
 
     def survival(self, law: Distribution) -> BallFunction:
         """t -> mass of the restricted law above t."""
-        return self._cached("survival", law, lambda: self.from_right(self.density(law)))
+        return self._cached("survival", law, lambda: self._integrate(self.density(law), False))
 
     def restrict(
         self, function: BallFunction, lower: Fraction | None, upper: Fraction | None
@@ -124,10 +124,6 @@ class BallAlgebra:
                 for f, g, bound in zip(left, right, bounds, strict=True)
             )
 
-    def power(self, function: BallFunction, exponent: int) -> BallFunction:
-        """t -> function(t) ** exponent, exponent >= 1."""
-        return power(function, exponent, self.product)
-
     def difference(self, upper: BallFunction, lower: BallFunction) -> BallFunction:
         """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
         with precision(self.bits):
@@ -137,14 +133,6 @@ class BallAlgebra:
                     for f, g in zip(upper, lower, strict=True)
                 ]
             )
-
-    def from_left(self, function: BallFunction) -> BallFunction:
-        """t -> ∫ function over (-∞, t)."""
-        return self._integrate(function, from_left=True)
-
-    def from_right(self, function: BallFunction) -> BallFunction:
-        """t -> ∫ function over (t, ∞)."""
-        return self._integrate(function, from_left=False)
 
     def moved(self, function: BallFunction, offset: Fraction) -> BallFunction:
         """t -> function(t + offset) on a lattice, for a function that is 0 beyond the end there."""
@@ -204,11 +192,6 @@ class BallAlgebra:
                     pieces.append(self._cut(piece.polynomial, piece.radius + lost, negligible))
             return tuple(pieces)
 
-    def totals(self, functions: Sequence[BallFunction]) -> list[Enclosure | NotEnclosed]:
-        """Enclose ∫ function over the line, for each function."""
-        with precision(self.bits):
-            return [to_enclosure(sum(self._panel_totals(f), _ZERO)) for f in functions]
-
     def products(self, products: Sequence[Sequence[BallFunction]]) -> list[BallFunction]:
         """Multiply the factors of each."""
         return list(self._products.of(products))
@@ -217,7 +200,9 @@ class BallAlgebra:
         self, products: Sequence[Sequence[BallFunction]]
     ) -> list[Enclosure | NotEnclosed]:
         """Enclose ∫ over the line of every product of functions."""
-        return [total for f in self._products.of(products) for total in self.totals([f])]
+        with precision(self.bits):
+            wholes = self._products.of(products)
+            return [to_enclosure(sum(self._panel_totals(f), _ZERO)) for f in wholes]
 
     def running(
         self, products: Sequence[Sequence[BallFunction]], from_left: bool

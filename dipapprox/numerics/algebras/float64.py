@@ -20,14 +20,12 @@ from dipapprox.arithmetic.legendre import Rule, legendre_rule
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.laws.distribution import Distribution
-from dipapprox.numerics.algebras.algebra import power
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.sampled import (
     Sampled,
     definite,
     difference,
     indefinite,
-    multiply,
     multiply_each,
 )
 from dipapprox.numerics.algebras.sampled_laws import (
@@ -124,25 +122,9 @@ class Float64Algebra:
             layers[..., -1, outside] = 1.0
         return Sampled(layers, function.roundings, function.least)
 
-    def product(self, left: Sampled, right: Sampled) -> Sampled:
-        """t -> left(t) right(t)."""
-        return multiply(left, right, self._nodes)
-
-    def power(self, function: Sampled, exponent: int) -> Sampled:
-        """t -> function(t) ** exponent, exponent >= 1."""
-        return power(function, exponent, self.product)
-
     def difference(self, upper: Sampled, lower: Sampled) -> Sampled:
         """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
         return difference(upper, lower, self._nodes)
-
-    def from_left(self, function: Sampled) -> Sampled:
-        """t -> ∫ function over (-∞, t)."""
-        return indefinite(function, self.rule, self.half, from_left=True)
-
-    def from_right(self, function: Sampled) -> Sampled:
-        """t -> ∫ function over (t, ∞)."""
-        return indefinite(function, self.rule, self.half, from_left=False)
 
     def integrals(self, function: Sampled) -> tuple[Array, Array]:
         """Return certified lower and upper bounds of ∫ function over the line, batch-shaped.
@@ -154,10 +136,6 @@ class Float64Algebra:
         # The last subtraction and addition are rounded: `definite` has accounted for an ulp.
         value, error = np.where(proved, value, 0.0), np.where(proved, error, np.inf)
         return np.maximum(value - error, 0.0), value + error
-
-    def totals(self, functions: Sequence[Sampled]) -> list[Enclosure | NotEnclosed]:
-        """Enclose ∫ function over the line, for each function without batch axes."""
-        return self.product_totals([(function,) for function in functions])
 
     def moved(self, function: Sampled, offset: Fraction) -> Sampled:
         """t -> function(t + offset) on a lattice, for a function that is 0 beyond the end there."""

@@ -174,18 +174,6 @@ class PlacedAlgebra:
         vanishes = left or low is not None, right or high is not None
         return Placed(self._counted({*function.marks, *cuts}), vanishes, make)
 
-    def product(self, left: Placed, right: Placed) -> Placed:
-        """t -> left(t) right(t)."""
-        return self.products(((left, right),))[0]
-
-    def power(self, function: Placed, exponent: int) -> Placed:
-        """t -> function(t) ** exponent, exponent >= 1."""
-        return Placed(
-            function.marks,
-            function.vanishes,
-            lambda there: self._algebra(there).power(function.on(there), exponent),
-        )
-
     def products(self, products: Sequence[Sequence[Placed]]) -> list[Placed]:
         """Multiply the factors of every product, at least one."""
         return [self._product(factors) for factors in products]
@@ -210,14 +198,6 @@ class PlacedAlgebra:
 
     # --- integrals --------------------------------------------------------------------------------
 
-    def from_left(self, function: Placed) -> Placed:
-        """t -> ∫ function over (-∞, t)."""
-        return self._integral(function, from_left=True)
-
-    def from_right(self, function: Placed) -> Placed:
-        """t -> ∫ function over (t, ∞)."""
-        return self._integral(function, from_left=False)
-
     def running(self, products: Sequence[Sequence[Placed]], from_left: bool) -> list[Placed]:
         """t -> ∫ over (-∞, t), else over (t, ∞), of every product."""
         return [self._integral(self._product(factors), from_left) for factors in products]
@@ -225,7 +205,7 @@ class PlacedAlgebra:
     def _integral(self, function: Placed, from_left: bool) -> Placed:
         own = self._ends(function)
         algebra, known = self._algebra(own), function.on(own)
-        integral = algebra.from_left(known) if from_left else algebra.from_right(known)
+        (integral,) = algebra.running([(known,)], from_left)
 
         def make(there: Marks) -> BallFunction:
             with precision(self._bits):
@@ -273,17 +253,13 @@ class PlacedAlgebra:
         """No sums here; see `convolution`."""
         raise ValueError("functions on panels of their own are not convolved")
 
-    def totals(self, functions: Sequence[Placed]) -> list[Value]:
-        """∫ function over the line, for each function."""
-        found: list[Value] = []
-        for function in functions:
-            own = self._ends(function)
-            found += self._algebra(own).totals((function.on(own),))
-        return found
-
     def product_totals(self, products: Sequence[Sequence[Placed]]) -> list[Value]:
         """∫ over the line of every product."""
-        return self.totals(self.products(products))
+        found: list[Value] = []
+        for function in self.products(products):
+            own = self._ends(function)
+            found += self._algebra(own).product_totals([(function.on(own),)])
+        return found
 
     @staticmethod
     def _ends(function: Placed) -> Marks:

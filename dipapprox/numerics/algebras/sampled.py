@@ -87,19 +87,6 @@ class PanelErrors:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def multiply(left: Sampled, right: Sampled, nodes: int) -> Sampled:
-    """left * right, entry by entry (numpy's broadcasting for batches)."""
-    layers = left.layers * right.layers
-    least = left.least * right.least
-    if least < FLOOR:
-        majorants = layers[..., nodes:-1, :]
-        np.maximum(majorants, FLOOR, out=majorants)
-        least = FLOOR
-    roundings = left.roundings + right.roundings + 2
-    return Sampled(layers, roundings, least)
-
-
-@np.errstate(over="ignore", invalid="ignore")
 def multiply_each(
     products: Sequence[Sequence[Sampled]], nodes: int, scratch: Array | None = None
 ) -> Sampled:

@@ -1,0 +1,33 @@
+"""One function after the other, where an algebra takes many at once."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from dipapprox.numerics.algebras.algebra import FunctionAlgebra
+
+F = TypeVar("F")
+V = TypeVar("V")
+
+
+def product(algebra: FunctionAlgebra[F, V], *factors: F) -> F:
+    """t -> Π factor(t)."""
+    (found,) = algebra.products([factors])
+    return found
+
+
+def power(algebra: FunctionAlgebra[F, V], function: F, exponent: int) -> F:
+    """t -> function(t) ** exponent."""
+    return product(algebra, *[function] * exponent)
+
+
+def integral(algebra: FunctionAlgebra[F, V], function: F, from_left: bool = True) -> F:
+    """t -> ∫ function over (-∞, t), else over (t, ∞)."""
+    (found,) = algebra.running([(function,)], from_left)
+    return found
+
+
+def whole(algebra: FunctionAlgebra[F, V], function: F) -> V:
+    """∫ function over the line."""
+    (found,) = algebra.product_totals([(function,)])
+    return found
