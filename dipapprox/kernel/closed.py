@@ -12,7 +12,7 @@ from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, total
 from dipapprox.kernel.expressions import formula_of
-from dipapprox.kernel.forward import outcomes
+from dipapprox.kernel.forward import outcomes, read_cuts, read_inputs
 from dipapprox.kernel.judgements import ExactDistributions, Private, Violated
 from dipapprox.kernel.machine import Tree
 from dipapprox.kernel.proofs import (
@@ -49,7 +49,9 @@ def exact_distributions(proof: Proof, step: Step) -> ExactDistributions:
 
 def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
     """Return the probabilities of all outputs as functions of eps."""
-    graph, outputs, sums, rows = outcomes(proof.machine, signs, step["inputs"], step["cuts"])
+    graph, outputs, sums, rows = outcomes(
+        proof.machine, signs, read_inputs(proof.machine, step["inputs"]), read_cuts(step["cuts"])
+    )
     values, point = exact_values(graph, chain(*sums), signs), signs.epsilons.point
     forms: dict[Ratio, int] = {}
     places = []

@@ -220,22 +220,27 @@ class Run(Walk[State]):
         return Measure(self.graph.one, tuple(components))
 
 
+def read_inputs(machine: Machine, json: object) -> Iterable[Input]:
+    """Read some inputs, or null for all."""
+    if json is None:
+        return all_inputs(machine.domains)
+    return [read_input(each, machine.domains) for each in as_list(json, "inputs")]
+
+
+def read_cuts(json: object) -> Cuts:
+    """Read cuts of each real output."""
+    return tuple(ascending(each) for each in as_list(json, "cuts"))
+
+
 def outcomes(
-    machine: Machine, signs: Signs, listed: object, cuts: object
+    machine: Machine, signs: Signs, inputs: Iterable[Input], cuts: Cuts
 ) -> tuple[Graph, tuple[Output, ...], list[Scalars], dict[Input, list[int]]]:
-    """Run the machine for all inputs (null), or some.
+    """Run the machine for some inputs.
 
     Returns:
         A graph; all outputs; what probabilities are sums of, each once; and for each input the
         places of its sums, in the order of outputs.
     """
-    domains = machine.domains
-    inputs: Iterable[Input] = (
-        all_inputs(domains)
-        if listed is None
-        else [read_input(each, domains) for each in as_list(listed, "inputs")]
-    )
-    parting = tuple(ascending(each) for each in as_list(cuts, "cuts"))
     graph = Graph()
     run = Run(machine, signs, graph)
     # Outputs may be long, and have numbers.
@@ -245,7 +250,7 @@ def outcomes(
         spend(100)
         if input in found:
             raise BadProof("an input twice")
-        ended = run.outcomes(input, parting)
+        ended = run.outcomes(input, cuts)
         found[input] = {
             numbers.setdefault(output, len(numbers)): tuple(own) for output, own in ended.items()
         }

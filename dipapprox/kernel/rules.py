@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from fractions import Fraction
 from itertools import chain
 
+from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
-from dipapprox.kernel.forward import outcomes
+from dipapprox.kernel.forward import Cuts, outcomes, read_cuts, read_inputs
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import Distributions, Private, Violated
 from dipapprox.kernel.proofs import (
@@ -35,10 +38,15 @@ def distributions(proof: Proof, step: Step) -> Distributions:
     Step: "eps", "inputs" (null: all; or a list), "bits": the accuracy that is aimed at;
     for machines with real outputs "cuts" of each (`forward`).
     """
-    eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
-    graph, outputs, sums, rows = outcomes(
-        proof.machine, Signs.at(eps), step["inputs"], step["cuts"]
-    )
+    eps, inputs = positive(step["eps"], "eps"), read_inputs(proof.machine, step["inputs"])
+    return enclosed(proof, eps, inputs, as_integer(step["bits"], "bits"), read_cuts(step["cuts"]))
+
+
+def enclosed(
+    proof: Proof, eps: Fraction, inputs: Iterable[Input], bits: int, cuts: Cuts = ()
+) -> Distributions:
+    """Enclose what comes out for some inputs."""
+    graph, outputs, sums, rows = outcomes(proof.machine, Signs.at(eps), inputs, cuts)
     aim, places = accuracy(bits, most_factors(graph, chain(*sums))), bits + 16
     values, bounds = evaluate(graph, chain(*sums), eps, aim), {}
     with precision(aim.precision):

@@ -4,18 +4,14 @@ Of every input, (u_i, u'_i) is a point of a convex polygon, a `Zone`, told by it
 input has one. A set is a product of zones. For a set S of outputs and a = e^eps_prv let
 f_S(u, u') = P_S(u) - a P_S(u'); delta_{u,u'} is the largest f_S.
 
-    part    null | ["cut", i, side, number, part, part] | ["ends", i, part, part]
-    side    "first" | "second" | "change"
-
-1. `cut`: u_i, u'_i or the change is at most the number, or at least.
-2. `ends`: if P_S moves in one direction with u_i for every S (`motion`), then f_S does not fall as
+1. Ends: if P_S moves in one direction with u_i for every S (`motion`), then f_S does not fall as
    u_i moves that way, or u'_i the other way. So it is largest where neither can: in a zone that is
    where the change is least, or for the other direction largest. (If not, u_i or u'_i could move;
    where both are at their ends, the change is, too.)
-3. null: all vertices of the zones together are pairs (v, v'). A point of a zone is a convex
-   combination of its vertices. Let u_i, u'_i be replaced by vertices, at random with the weights of
-   this combination, one input after the other. A function whose second derivative is at most c_i
-   in modulus is, at the mean of points in an interval of the length l, at most its mean there plus
+2. All vertices of the zones together are pairs (v, v'). A point of a zone is a convex combination
+   of its vertices. Let u_i, u'_i be replaced by vertices, at random with the weights of this
+   combination, one input after the other. A function whose second derivative is at most c_i in
+   modulus is, at the mean of points in an interval of the length l, at most its mean there plus
    c_i l^2 / 8. So
 
        f_S(u, u') <= max f_S(v, v') + sum_i c_i (l_i^2 + a l'_i^2) / 8.
@@ -29,23 +25,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, product, zip_longest
+from itertools import combinations, product
 from math import floor, prod
 from typing import Any
 
 from dipapprox.kernel.adjacency import Input, Number, Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import Distributions, Private, Representatives
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of
-from dipapprox.kernel.reading import as_integer, as_list, as_number, as_word
+from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of, positive
+from dipapprox.kernel.reading import as_integer
+from dipapprox.kernel.rules import enclosed
 
 MOST_VERTICES = 10_000
 """Of one part."""
 
-SIDES = ("first", "second", "change")
+MOST_PARTS = 50_000
 
 Zone = tuple[tuple[Any, Any], ...]
 """Pairs (u_i, u'_i): of a real input numbers, the vertices of a convex polygon; else one pair."""
@@ -94,19 +92,13 @@ class Sets:
         """Return where the change of an input is least, and where it is largest; of l1: no larger,
         and no less, than 0, if it can be: so far a move makes the sum of the changes no larger.
         """
-        low, high = extent(self.zone(place), "change")
+        low, high = extent(self.zones[place], "change")
         if self.radius is not None:
             low, high = max(low, Fraction(0)), min(high, Fraction(0))
         return self._clipped(place, "change", low, 1), self._clipped(place, "change", high, -1)
 
-    def zone(self, place: int) -> Zone:
-        """Return a zone of more than one pair."""
-        if not (0 <= place < len(self.zones) and len(self.zones[place]) > 1):
-            raise BadProof("no real input with more pairs than one is there")
-        return self.zones[place]
-
     def _clipped(self, place: int, side: str, at: Fraction, sign: int) -> Sets | None:
-        zone = clipped(self.zone(place), side, at, sign)
+        zone = clipped(self.zones[place], side, at, sign)
         if not zone:
             return None
         zones = (*self.zones[:place], zone, *self.zones[place + 1 :])
@@ -168,44 +160,35 @@ def _ends(domain: Range, most: Fraction, norm: str, is_shift: bool) -> tuple[Fra
     return low, low + most
 
 
-def undivided(parts: list[object], motion: Motion) -> Iterator[Sets]:
-    """Yield the sets that a proof leaves undivided, of the parts of every set of `all_sets`."""
-    for part, pairs in zip_longest(parts, all_sets(motion.machine, motion.is_shift)):
-        if not isinstance(pairs, Sets):
-            raise BadProof("there are parts of more sets")
-        yield from _undivided(part, pairs, motion)
+def undivided(motion: Motion, is_shift: bool) -> Iterator[Sets]:
+    """Yield sets of pairs in which one has at least the delta of any other: all ends of sets."""
+    waiting = list(all_sets(motion.machine, is_shift))
+    while waiting:
+        spend(20 + 10 * len(motion.machine.inputs))
+        pairs = waiting.pop()
+        for place, zone in enumerate(pairs.zones):
+            halves = pairs.ends(place) if len(zone) > 1 and motion.is_ordered(place) else (pairs,)
+            if pairs not in halves:
+                waiting += [half for half in halves if half is not None]
+                break
+        else:
+            yield pairs
 
 
-def _undivided(part: object, pairs: Sets | None, motion: Motion) -> Iterator[Sets]:
-    spend(20 + 10 * len(motion.machine.inputs))
-    if pairs is None or part is None:
-        if part is not None:
-            raise BadProof("an empty set in parts")
-        yield from [] if pairs is None else [pairs]
-        return
-    match as_list(part, "a part"):
-        case ["cut", place, side, at, *parts] if len(parts) == 2:
-            where = as_integer(place, "an input"), as_word(side, "a side", SIDES)
-            halves = pairs.cut(*where, as_number(at, "where to cut"))
-        case ["ends", place, *parts] if len(parts) == 2:
-            halves = pairs.ends(as_integer(place, "an input"))
-            if not motion.is_ordered(place):
-                raise Refuted("probabilities do not move in one direction with this input")
-        case _:
-            raise BadProof("no part of a set")
-    for each, half in zip(parts, halves, strict=True):
-        yield from _undivided(each, half, motion)
+def errors_of(
+    motion: Motion, pairs: Sets, eps: Fraction, growth: Fraction
+) -> dict[tuple[int, str], Fraction]:
+    """Return what f_S may be above its largest value at the vertices, by sides of inputs.
 
-
-def error_of(motion: Motion, pairs: Sets, eps: Fraction, growth: Fraction) -> Fraction:
-    """Return what f_S may be above its largest value at the vertices; growth >= e^eps_prv."""
-    error = Fraction(0)
+    They add up; growth >= e^eps_prv.
+    """
+    errors = {}
     for place, zone in enumerate(pairs.zones):
         if len(zone) > 1:
-            (a, b), (c, d) = extent(zone, "first"), extent(zone, "second")
-            squares = (b - a) ** 2 + growth * (d - c) ** 2
-            error += motion.curvature(place, eps) * squares / 8
-    return error
+            for side, factor in (("first", Fraction(1)), ("second", growth)):
+                low, high = extent(zone, side)
+                errors[place, side] = motion.curvature(place, eps) * factor * (high - low) ** 2 / 8
+    return errors
 
 
 def representatives(proof: Proof, step: Step) -> Representatives:
@@ -216,10 +199,10 @@ def representatives(proof: Proof, step: Step) -> Representatives:
     pairs may be replaced by these ends. So it may where delta depends on u' - u alone, and is
     largest at ends of each change; then one pair with this change is enough.
 
-    Step: "parts": one for each of `all_sets`.
+    Step: nothing.
     """
     motion, found = _motion(proof), []
-    for pairs in undivided(as_list(step["parts"], "parts"), motion):
+    for pairs in undivided(motion, motion.is_shift):
         for low, high in (extent(zone, "change") for zone in pairs.zones if len(zone) > 1):
             if low < high or not motion.is_shift:
                 raise Refuted("a set of more pairs than one")
@@ -227,28 +210,52 @@ def representatives(proof: Proof, step: Step) -> Representatives:
     return Representatives(tuple(dict.fromkeys(found)))
 
 
-def every_real_pair(proof: Proof, step: Step, found: Distributions) -> Private:
+def every_real_pair(proof: Proof, step: Step) -> Private:
     """delta of all adjacent pairs of real inputs, bounded part by part from vertices (`sets`).
 
-    Step: "eps_prv", "delta", "parts": one for each of `all_sets`; one premise: distributions for
-    all vertices.
+    A part that vertices do not bound is halved, across the side that its error comes from most.
+
+    Step: "eps", "eps_prv", "delta", "bits".
     """
-    motion = _motion(proof)
+    motion, eps = _motion(proof), positive(step["eps"], "eps")
+    bits = as_integer(step["bits"], "bits")
+    accuracy(bits)  # which refuses what is too much
     if proof.machine.reals:
         raise BadProof("intervals of real outputs do not bound delta")
-    eps_prv, delta = claimed(step)
+    (eps_prv, delta), bounds = claimed(step), dict[Input, tuple[list[int], list[int]]]()
+    outputs = tuple(output for (output,) in motion.ends)
+    places = {output: place for place, output in enumerate(outputs)}
     # Of outputs that no vertex can have f_o is 0.
-    others = [] if motion.ends <= {(output,) for output in found.outputs} else [0]
-    largest, count = largest_of(found, eps_prv, others), 0
-    growth = growth_bound(eps_prv, found.places, above=True)
-    for pairs in undivided(as_list(step["parts"], "parts"), motion):
-        count += 1
-        error = error_of(motion, pairs, found.eps, growth)
-        most = floor((delta - error) * 2**found.places)
-        for pair in pairs.vertices():
-            if largest(*pair) > most:
-                raise Refuted(f"the bound of delta around {pair[0]}, {pair[1]} is larger")
-    return Private(found.eps, eps_prv, delta, None, count, in_sets=True)
+    all_known = Distributions(eps, bits + 16, outputs, bounds)
+    unit = 1 << all_known.places
+    largest = largest_of(all_known, eps_prv)
+    growth = growth_bound(eps_prv, all_known.places, above=True)
+    waiting, count = list(undivided(motion, False)), 0
+    while waiting:
+        vertices = (u for pairs in waiting for pair in pairs.vertices() for u in pair)
+        found = enclosed(proof, eps, [u for u in dict.fromkeys(vertices) if u not in bounds], bits)
+        for input, known in found.bounds.items():
+            own = bounds[input] = [0] * len(outputs), [0] * len(outputs)
+            for row, values in zip(own, known, strict=True):
+                for output, value in zip(found.outputs, values, strict=True):
+                    row[places[output]] = value
+        whole, waiting = waiting, []
+        for pairs in whole:
+            spend(20 + 10 * len(pairs.zones))
+            count += 1
+            errors = errors_of(motion, pairs, eps, growth)
+            error = sum(errors.values(), Fraction(0))
+            most = max(largest(u, v) for u, v in pairs.vertices())
+            if most <= floor((delta - error) * unit):
+                continue
+            if not error or most > floor(delta * unit):
+                raise Refuted("the bound of delta at a pair, or a corner that is none, is larger")
+            if count > MOST_PARTS:
+                raise Refused(f"more than {MOST_PARTS} sets of pairs")
+            place, side = max(errors, key=lambda each: errors[each])
+            middle = sum(extent(pairs.zones[place], side), Fraction(0)) / 2
+            waiting += [half for half in pairs.cut(place, side, middle) if half is not None]
+    return Private(eps, eps_prv, delta, None, count, in_sets=True)
 
 
 def _motion(proof: Proof) -> Motion:

@@ -17,15 +17,23 @@ from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.machine import Tree, read_machine, read_weight
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.language.core import Input, Program, Value
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.selections import OrderedPairs, PairSelection
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.serving import served_step
-from dipapprox.proof_steps.sets import has_real_inputs, single_pairs
 from dipapprox.proof_steps.shrinking import steps_by_shrinking
-from dipapprox.proof_steps.verdicts import MANY_PAIRS, WrittenProof
+from dipapprox.proof_steps.verdicts import (
+    IN_CLOSED_FORM,
+    MANY_PAIRS,
+    WrittenProof,
+    kept,
+    listed,
+    run_step,
+    violation,
+)
 
 _BITS = (40, 80, 160, 320)
 """Of the distributions that show a violation without closed forms."""
@@ -73,12 +81,7 @@ def written_throughout(
     machine = machine_json(program)
     if program.real_outputs and goal.broken is not None:
         raise NoCertificate("outputs are real numbers")
-    pairs: Json = None
-    inputs: Json = None
-    if isinstance(selection, OrderedPairs):
-        listed = dict.fromkeys(selection.pairs)
-        pairs = [[input_json(u), input_json(v)] for u, v in listed]
-        inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
+    pairs, inputs = listed(selection)
     stated = {"eps_prv": goal.eps_prv, "delta": goal.delta}
     claim: dict[str, Json] = {
         "verdict": "DP" if goal.broken is None else "Not_DP",
@@ -88,24 +91,22 @@ def written_throughout(
     }
     if goal.broken is None:
         many = (count_selected(program, selection) or 0) > MANY_PAIRS
-        ways: list[Callable[[], Sequence[Json] | None]] = [lambda: _kept(machine, claim, inputs)]
+        ways: list[Callable[[], Sequence[Json] | None]] = [
+            lambda: kept(program, machine, claim, inputs, None, IN_CLOSED_FORM)
+        ]
         served = 0 if many or program.real_outputs else 1
         ways.insert(served, lambda: _served(machine, claim, goal.epsilons))
-        if pairs is None and has_real_inputs(read_machine(machine)):
+        if pairs is None and has_real_inputs(program):
             ways.append(lambda: steps_by_shrinking(program, claim, goal.epsilons, limits))
         yield from _first_written(machine, claim, ways)
         return
-    before = [_run(claim["eps"], inputs)] if needs_meaning(read_machine(machine).body) else []
-    place = len(before)
-    for run, violation in _violations(goal.broken, stated):
-        violation["from"] = [-place - 1]
-        somewhere: dict[str, Json] = {
-            "rule": "violated somewhere",
-            "from": [-3, -1] if before else [-2],
-            "eps": claim["eps"],
-            **stated,
-        }
-        yield WrittenProof(machine, claim, (*before, run, violation, somewhere))
+    before: list[Json] = []
+    if needs_meaning(read_machine(machine).body):
+        before = [run_step(claim, inputs, IN_CLOSED_FORM)]
+    premises: list[Json] = [-2, -3] if before else [-2]
+    last: Json = {"rule": "violated somewhere", "from": premises, "eps": claim["eps"], **stated}
+    for steps in _violations(goal.broken, stated):
+        yield WrittenProof(machine, claim, (*steps, *before, last))
 
 
 def _first_written(
@@ -116,12 +117,12 @@ def _first_written(
     Raises:
         NoCertificate: What the last way says.
     """
-    missing = NoCertificate("there is nothing to try")
+    missing: Exception = NoCertificate("there is nothing to try")
     is_written = False
     for way in ways:
         try:
             steps = way()
-        except NoCertificate as none:
+        except (NoCertificate, NotProved) as none:
             missing = none
         else:
             if steps is not None:
@@ -153,55 +154,20 @@ def _served(
     return [{**step, **{name: claim[name] for name in ("eps", "eps_prv", "delta")}}]
 
 
-def _kept(machine: Json, claim: dict[str, Json], inputs: Json) -> list[dict[str, Json]]:
-    """Steps to a claim by closed forms."""
-    read = read_machine(machine)
-    single: list[dict[str, Json]] = []
-    if claim["pairs"] is None and has_real_inputs(read):
-        reduced = single_pairs(machine)
-        if reduced is None:
-            raise NoCertificate("a set of pairs of real inputs is bounded by none of them")
-        single, inputs = [reduced.step], reduced.inputs
-    last: dict[str, Json] = {
-        "rule": "every exact pair",
-        "from": [-1, -2] if single else [-1],
-        "eps_prv": claim["eps_prv"],
-        "delta": claim["delta"],
-    }
-    return [_run(claim["eps"], inputs), *single, last]
-
-
-def _run(eps: Json, inputs: Json) -> dict[str, Json]:
-    return {"rule": "exact distributions", "from": [], "eps": eps, "inputs": inputs, "cuts": []}
-
-
 def _epsilons_json(on: Epsilons) -> Json:
     upper = None if on.upper is None else number_json(on.upper)
     return {"from": number_json(on.lower), "to": upper}
 
 
-def _violations(
-    broken: Broken, stated: dict[str, Json]
-) -> Iterator[tuple[dict[str, Json], dict[str, Json]]]:
-    eps, pair = broken.eps, [input_json(broken.input), input_json(broken.adjacent)]
-    (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
+def _violations(broken: Broken, stated: dict[str, Json]) -> Iterator[list[Json]]:
+    pair = input_json(broken.input), input_json(broken.adjacent)
+    outputs = [input_json(each) for each in broken.outputs]
+    (eps_prv, *_), deltas = (_bounds(read_weight(each), broken.eps) for each in stated.values())
     for delta in deltas:
-        step: dict[str, Json] = {
-            "eps_prv": number_json(eps_prv),
-            "delta": number_json(delta),
-            "input": pair[0],
-            "adjacent": pair[1],
-            "outputs": [input_json(each) for each in broken.outputs],
-        }
-        run: dict[str, Json] = {
-            "from": [],
-            "eps": number_json(eps),
-            "inputs": list(pair),
-            "cuts": [],
-        }
-        yield {**run, "rule": "exact distributions"}, {**step, "rule": "exact violation"}
-        for bits in _BITS:
-            yield {**run, "rule": "distributions", "bits": bits}, {**step, "rule": "violation"}
+        numbers = {"eps": broken.eps, "eps_prv": eps_prv, "delta": delta}
+        said = {name: number_json(each) for name, each in numbers.items()}
+        for bits in (IN_CLOSED_FORM, *_BITS):
+            yield violation(said, pair, outputs, bits)
 
 
 def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:

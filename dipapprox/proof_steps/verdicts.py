@@ -26,7 +26,7 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.published import cuts_for, intervals
 from dipapprox.proof_steps.serving import served_step
-from dipapprox.proof_steps.sets import parts_for, single_pairs
+from dipapprox.proof_steps.sets import REPRESENTATIVES, single_pairs
 
 LEAST_BITS = 24
 """Distributions are enclosed to 2 ** -LEAST_BITS where nobody knows what is enough."""
@@ -155,12 +155,7 @@ def written(
         "eps_prv": number_json(claim.eps_prv),
         "delta": number_json(claim.delta),
     }
-    pairs: Json = None
-    inputs: Json = None
-    if isinstance(selection, OrderedPairs):
-        listed = dict.fromkeys(selection.pairs)
-        pairs = [[input_json(u), input_json(v)] for u, v in listed]
-        inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
+    pairs, inputs = listed(selection)
     verdict = Answer.DP if witness is None else Answer.NOT_DP
     said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
     steps: Sequence[Json]
@@ -170,43 +165,51 @@ def written(
         broken = None if witness is None else (witness.input, witness.adjacent)
         steps = parts_proof(machine, said, broken)
     elif witness is None:
-        steps = _kept(program, selection, machine, said, inputs, goal.gap, bits)
+        if (count_selected(program, selection) or 0) > MOST_PAIRS:
+            raise Refused(f"more than {MOST_PAIRS} pairs")
+        steps = kept(program, machine, said, inputs, goal.gap, bits)
     else:
         steps = _broken(program, witness, said, bits)
     return WrittenProof(machine, said, tuple(steps))
 
 
-def _kept(
+def listed(selection: PairSelection) -> tuple[Json, Json]:
+    """Return the pairs that are listed, and their inputs; None for all."""
+    if not isinstance(selection, OrderedPairs):
+        return None, None
+    pairs = dict.fromkeys(selection.pairs)
+    inputs = dict.fromkeys(u for pair in pairs for u in pair)
+    return [[input_json(u), input_json(v)] for u, v in pairs], [*map(input_json, inputs)]
+
+
+def kept(
     program: Program,
-    selection: PairSelection,
     machine: Json,
     said: dict[str, Json],
     inputs: Json,
     gap: Fraction | None,
     bits: int,
 ) -> Sequence[Json]:
-    """Steps to a claim that is kept, for all adjacent pairs or those that it lists."""
-    if (count_selected(program, selection) or 0) > MOST_PAIRS:
-        raise Refused(f"more than {MOST_PAIRS} pairs")
+    """Return steps to a claim that is kept, for all adjacent pairs or those that it lists."""
     stated = {name: said[name] for name in ("eps_prv", "delta")}
     before: list[Json] = []
     meant = said
     if said["pairs"] is None and has_real_inputs(program):
         single = single_pairs(machine)
         if single is None and not program.real_outputs and bits:
-            parts, inputs = parts_for(machine, said, bits)
-            bound: dict[str, Json] = {"rule": "every real pair", "from": [-1], "parts": parts}
-            return [_run(said, inputs, bits), {**bound, **stated}]
+            return [
+                {"rule": "every real pair", "from": [], "eps": said["eps"], **stated, "bits": bits}
+            ]
         if single is None:
             raise Refused("a set of pairs of real inputs is bounded by none of them")
-        before, inputs = [single.step], single.inputs
+        before, inputs = [REPRESENTATIVES], single.inputs
         meant = {**said, "pairs": single.listed}
     if program.real_outputs:
         cuts = cuts_for(machine, meant, gap, bits)
         every: dict[str, Json] = {"rule": "every published pair", "from": [-1] * len(before)}
         return [*before, {**every, "eps": said["eps"], "bits": bits, **stated, "cuts": cuts}]
     last = {"rule": "every pair" if bits else "every exact pair", **stated}
-    run = _run(said, inputs, bits)
+    run = run_step(said, inputs, bits)
     return [*before, run, {**last, "from": [-2, -1] if before else [-1]}]
 
 
@@ -215,20 +218,31 @@ def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int
     if witness.at_least is not None:
         raise NoCertificate("the violating outputs are too many to be recorded")
     first, second = input_json(witness.input), input_json(witness.adjacent)
-    run = _run(said, [first, second], bits)
-    outputs: Json
+    cuts: Json = []
     if program.real_outputs:
-        ends, outputs = intervals(witness, len(program.outputs))
-        run["cuts"] = list(ends)
+        found, outputs = intervals(witness, len(program.outputs))
+        cuts = list(found)
     else:
         outputs = [input_json(finite(row.output)) for row in witness.rows]
-    step: dict[str, Json] = {"from": [-1], "input": first, "adjacent": second}
-    stated = {name: said[name] for name in ("eps_prv", "delta")}
+    return violation(said, (first, second), outputs, bits, cuts)
+
+
+def violation(
+    said: dict[str, Json],
+    pair: tuple[Json, Json],
+    outputs: list[Json],
+    bits: int,
+    cuts: Json = None,
+) -> list[Json]:
+    """Return steps to a set of outputs of a pair that breaks a claim at one eps."""
+    step: dict[str, Json] = {"from": [-1], "input": pair[0], "adjacent": pair[1]}
+    step |= {**{name: said[name] for name in ("eps_prv", "delta")}, "outputs": outputs}
     rule = "violation" if bits else "exact violation"
-    return [run, {"rule": rule, **step, **stated, "outputs": outputs}]
+    return [{**run_step(said, [*pair], bits), "cuts": cuts or []}, {"rule": rule, **step}]
 
 
-def _run(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:
+def run_step(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:
+    """Return the step that runs a machine: for some inputs, or all."""
     run: dict[str, Json] = {"from": [], "eps": said["eps"], "inputs": inputs, "cuts": []}
     return run | (
         {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}

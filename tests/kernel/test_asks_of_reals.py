@@ -49,8 +49,8 @@ def budgeted(*body: Json, node: Json = NODE, **published: Json) -> Proof:
     return machine, claim, [{"rule": "potential", "from": [], "nodes": [node], "quiet": []}]
 
 
-def finite(*body: Json, inputs: Json = (), parts: Json = None) -> Proof:
-    """A proof for one eps; with parts, of pairs of real inputs."""
+def finite(*body: Json, inputs: Json = (), real: bool = False) -> Proof:
+    """A proof for one eps; of pairs of real inputs, maybe."""
     machine = {
         "inputs": list(inputs),
         "outputs": [["o", [0, 1]]],
@@ -61,11 +61,10 @@ def finite(*body: Json, inputs: Json = (), parts: Json = None) -> Proof:
     stated = {"eps_prv": 1, "delta": "1/2"}
     claim = {"verdict": "DP", "eps": 1, "pairs": None, **stated}
     run = {"rule": "distributions", "from": [], "eps": 1, "bits": 30, "cuts": []}
-    run["inputs"] = None if parts is None else []
-    step = {"rule": "every pair", "from": [-1], **stated}
-    if parts is not None:
-        step = {"rule": "every real pair", "from": [-1], "parts": parts, **stated}
-    return machine, claim, [run, step]
+    if real:
+        step = {"rule": "every real pair", "from": [], "eps": 1, "bits": 30, **stated}
+        return machine, claim, [step]
+    return machine, claim, [{**run, "inputs": None}, {"rule": "every pair", "from": [-1], **stated}]
 
 
 def summed(mean: Json = 0) -> list[Json]:
@@ -78,7 +77,7 @@ NO_TURNS = repeat(1_000_000)
 ASKS: dict[str, Proof] = {
     "turns of nothing, of paths": budgeted(NO_TURNS),
     "turns of nothing, of states": finite(NO_TURNS),
-    "turns of nothing, of pairs of runs": finite(NO_TURNS, parts=[]),
+    "turns of nothing, of pairs of runs": finite(NO_TURNS, real=True),
     "paths of one condition": budgeted(draw(-1), ["if", ["or", *[["=", X, 0]] * 14], [], []]),
     "atoms": budgeted(repeat(30_000, draw(-1))),
     "publications": budgeted(repeat(30_000, ["set", X, 1]), whenever=["x"]),
@@ -89,7 +88,7 @@ ASKS: dict[str, Proof] = {
     ),
     "comparisons of sums": finite(*summed(), repeat(3000, ["if", ["<", S, S], [], []])),
     "states with sums": finite(*summed(), COIN, repeat(2000, ["forget", ["d"]])),
-    "pairs of values": finite(inputs=[REAL, ["a", {"from": 1, "to": 150}]], parts=[]),
+    "pairs of values": finite(inputs=[REAL, ["a", {"from": 1, "to": 150}]], real=True),
 }
 
 
@@ -103,7 +102,7 @@ def test_what_costs_too_much_is_refused(name: str, monkeypatch: pytest.MonkeyPat
 def test_values_of_finite_inputs_are_counted_before_they_are_made() -> None:
     inputs = [REAL, ["a", {"from": 1, "to": 10_000}], ["b", {"from": 1, "to": 15_000}]]
     with pytest.raises(Refused, match="finite inputs"):
-        replay(*finite(inputs=inputs, parts=[]))
+        replay(*finite(inputs=inputs, real=True))
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -117,12 +116,3 @@ def test_a_region_says_something(strict: bool) -> None:
 def test_what_is_not_seen_is_not_padded() -> None:
     with pytest.raises(BadProof, match="not seen"):
         replay(*budgeted(draw(-1), ends=False, padding=[1]))
-
-
-def test_sets_in_too_many_parts_are_refused() -> None:
-    """How deep parts stand in parts is bounded as of all that is nested."""
-    parts: Json = None
-    for _ in range(3_000):
-        parts = ["cut", 0, "first", "1/2", parts, None]
-    with pytest.raises(Refused, match="too deeply"):
-        replay(*finite(inputs=[REAL], parts=[parts]))

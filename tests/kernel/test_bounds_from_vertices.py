@@ -11,7 +11,6 @@ import pytest
 from dipapprox.kernel import sets
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Distributions
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.proofs import Proof, largest_of
 from dipapprox.kernel.rules import distributions
@@ -49,12 +48,10 @@ def machine(bands: list[Band], high: int, adjacency: Json, named: bool) -> Machi
     )
 
 
-def run(of: Machine, points: list[Fraction]) -> Distributions:
-    """For the ends of all zones."""
-    rest = [{"name": "one"}, {"name": "two"}] if len(of.inputs) > 1 else [None]
-    listed = [[number_json(p), *([] if name is None else [name])] for p in points for name in rest]
-    step = {"eps": "1/2", "inputs": listed, "bits": 40, "cuts": []}
-    return distributions(Proof(of, None), step)
+def private(of: Machine, delta: Fraction, eps_prv: Fraction = EPS_PRV) -> str:
+    """What is concluded."""
+    stated = {"eps_prv": number_json(eps_prv), "delta": number_json(delta)}
+    return str(every_real_pair(Proof(of, None), {"eps": "1/2", "bits": 40, **stated}))
 
 
 def between(low: float, high: float | None, q: float) -> float:
@@ -77,50 +74,15 @@ ALL: Json = {"norm": "all"}
 NEAR: Json = {"norm": "linf", "radius": 1}
 BAND: list[Band] = [(0.25, 0.75)]
 LEVEL: list[Band] = [(1.0, None)]
-CUT = [["cut", 0, "first", "1/2", None, None]]
-THRICE = [["cut", 0, "change", 0, ["cut", 0, "second", "1/2", None, None], None]]
-ENDS = [["ends", 0, None, None]]
 SQUARE = [(u, v) for u in (0.0, 1.0) for v in (0.0, 1.0)]
 
-# (bands, high, adjacency, parts; vertices with the squares of lengths of each part)
-PARTS: dict[str, tuple[Any, int, Json, Json, Any]] = {
-    "a square": (BAND, 1, ALL, [None], [(SQUARE, 1, 1)]),
-    "halves": (
-        BAND,
-        1,
-        ALL,
-        CUT,
-        [
-            ([(u, v) for u in (0.0, 0.5) for v in (0.0, 1.0)], 0.25, 1),
-            ([(u, v) for u in (0.5, 1.0) for v in (0.0, 1.0)], 0.25, 1),
-        ],
-    ),
-    "other halves": (
-        BAND,
-        1,
-        ALL,
-        [["cut", 0, "second", "1/2", None, None]],
-        [
-            ([(u, v) for u in (0.0, 1.0) for v in (0.0, 0.5)], 1, 0.25),
-            ([(u, v) for u in (0.0, 1.0) for v in (0.5, 1.0)], 1, 0.25),
-        ],
-    ),
-    "triangles, of which one is cut": (
-        BAND,
-        1,
-        ALL,
-        THRICE,
-        [
-            ([(0.0, 0.0), (1.0, 0.0), (0.5, 0.5), (1.0, 0.5)], 1, 0.25),
-            ([(0.5, 0.5), (1.0, 0.5), (1.0, 1.0)], 0.25, 0.25),
-            ([(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)], 1, 1),
-        ],
-    ),
+# (bands, high, adjacency; vertices with the squares of lengths of each set)
+PARTS: dict[str, tuple[Any, int, Json, Any]] = {
+    "a square": (BAND, 1, ALL, [(SQUARE, 1, 1)]),
     "ends of changes": (
         LEVEL,
         2,
         NEAR,
-        ENDS,
         [([(1.0, 0.0), (2.0, 1.0)], 1, 1), ([(0.0, 1.0), (1.0, 2.0)], 1, 1)],
     ),
 }
@@ -131,71 +93,73 @@ PARTS: dict[str, tuple[Any, int, Json, Json, Any]] = {
 def test_a_bound_is_the_largest_at_vertices_and_the_share_of_curvature(
     name: str, named: bool
 ) -> None:
-    bands, high, adjacency, parts, expected = PARTS[name]
+    bands, high, adjacency, expected = PARTS[name]
     if named and adjacency != ALL:
         return
     of = machine(bands, high, adjacency, named)
-    found = run(of, [Fraction(k, 2) for k in range(2 * high + 1)])
     bound = max(
         max(largest(bands, *pair) for pair in vertices)
         + CURVATURE * (first + exp(EPS_PRV) * second) / 8
         for vertices, first, second in expected
     )
-    # Finite inputs may change as well: a set of parts for each pair of names.
-    count = 4 if named else 1
-    step: Json = {"eps_prv": "1/10", "parts": parts * count}
-    above, below = (number_json(Fraction(round((bound + d) * 10**8), 10**8)) for d in (1e-7, -1e-7))
-    private = every_real_pair(Proof(of, None), {**step, "delta": above}, found)
-    assert f"bounded on {count * len(expected)} sets of them" in str(private)
+    # Finite inputs may change as well: a set of pairs for each pair of names.
+    count = (4 if named else 1) * len(expected)
+    above, below = (Fraction(round((bound + d) * 10**8), 10**8) for d in (1e-7, -1e-7))
+    assert f"bounded on {count} sets of them" in private(of, above)
+    assert f"bounded on {count} sets of them" not in private(of, below)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_a_pair_exceeds_is_refuted_and_hardly_more_is_shown(name: str) -> None:
+    bands, high, adjacency, _ = PARTS[name]
+    of = machine(bands, high, adjacency, False)
+    grid = [k / 64 for k in range(64 * high + 1)]
+    pairs = [(u, v) for u in grid for v in grid if abs(u - v) <= 1]
+    most = Fraction(round(max(largest(bands, *pair) for pair in pairs) * 10**6), 10**6)
+    assert "sets of them" in private(of, most + Fraction(1, 500))
     with pytest.raises(Refuted, match="is larger"):
-        every_real_pair(Proof(of, None), {**step, "delta": below}, found)
+        private(of, most - Fraction(1, 500))
 
 
 def test_no_unit_of_the_last_place_is_given_away() -> None:
     """A delta that is attained is a bound; a unit less is none, and no error is rounded down."""
-    of = machine(BAND, 1, ALL, False)
-    found = run(of, [Fraction(0), Fraction(1)])
+    of, step = machine(BAND, 1, ALL, False), {"eps": "1/2", "bits": 40, "cuts": []}
+    found = distributions(Proof(of, None), {**step, "inputs": [[0], [1]]})
     unit = Fraction(1, 1 << found.places)
     f_s, curvature = largest_of(found, EPS_PRV), Fraction(484, 1000)
     most = max(f_s((u,), (v,)) for u in (0, 1) for v in (0, 1)) * unit
     with precision(300):
         growth = lower(to_ball(EPS_PRV).exp())
     error = curvature * (1 + growth) / 8
-    step: Json = {"eps_prv": "1/10", "parts": [None]}
     for delta, holds in ((most + error, False), (most + error + unit, True)):
-        asked = {**step, "delta": number_json(delta)}
-        if holds:
-            every_real_pair(Proof(of, None), asked, found)
-        else:
-            with pytest.raises(Refuted, match="is larger"):
-                every_real_pair(Proof(of, None), asked, found)
+        assert ("on 1 sets" in private(of, delta)) == holds
 
 
 def test_of_single_pairs_the_bound_is_attained() -> None:
-    of = machine(BAND, 1, {"norm": "linf", "radius": 0}, False)
     zero = machine(BAND, 0, ALL, False)
-    found = run(zero, [Fraction(0)])
+    step = {"eps": "1/2", "bits": 40, "cuts": [], "inputs": [[0]]}
+    found = distributions(Proof(zero, None), step)
     f_s = largest_of(found, Fraction(0))((0,), (0,))
     assert f_s > 0  # probabilities are enclosed
-    unit, step = Fraction(1, 1 << found.places), {"eps_prv": 0, "parts": [None]}
-    every_real_pair(Proof(zero, None), {**step, "delta": number_json(f_s * unit)}, found)
+    unit = Fraction(1, 1 << found.places)
+    private(zero, f_s * unit, Fraction(0))
     with pytest.raises(Refuted, match="is larger"):
-        delta = number_json((f_s - 1) * unit)
-        every_real_pair(Proof(zero, None), {**step, "delta": delta}, found)
-    with pytest.raises(Refuted, match="no distribution"):
-        every_real_pair(Proof(of, None), {**step, "delta": 1}, found)
+        private(zero, (f_s - 1) * unit, Fraction(0))
 
 
 def test_what_has_no_sets_of_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     of = machine(BAND, 1, ALL, False)
-    found = run(of, [Fraction(0), Fraction(1)])
-    step: Json = {"eps_prv": "1/10", "delta": 1, "parts": [None]}
-    every_real_pair(Proof(of, None), step, found)
+    step: Json = {"eps": "1/2", "bits": 40, "eps_prv": "1/10", "delta": 1}
+    every_real_pair(Proof(of, None), step)
+    with monkeypatch.context() as patch:
+        patch.setattr(sets, "MOST_PARTS", 0)
+        with pytest.raises(Refused, match="more than 0 sets"):
+            every_real_pair(Proof(of, None), {**step, "delta": "1/10"})
     monkeypatch.setattr(sets, "MOST_VERTICES", 3)
     with pytest.raises(Refused, match="more than 3 vertices"):
-        every_real_pair(Proof(of, None), step, found)
+        every_real_pair(Proof(of, None), step)
     with pytest.raises(BadProof, match="listed pairs"):
-        every_real_pair(Proof(of, (((0,), (1,)),)), step, found)
+        every_real_pair(Proof(of, (((0,), (1,)),)), step)
     telling = read_machine(
         {
             "inputs": [["q", {"low": 0, "high": 1}]],
@@ -206,26 +170,14 @@ def test_what_has_no_sets_of_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -
         }
     )
     with pytest.raises(BadProof, match="real outputs"):
-        every_real_pair(Proof(telling, None), step, found)
+        every_real_pair(Proof(telling, None), step)
 
 
 def test_a_line_of_pairs_is_no_single_pair() -> None:
     """Its ends have other changes than what lies between; or the same, which is not enough."""
-    line = ["cut", 0, "second", 0, None, ["cut", 0, "second", 1, None, None]]
     text = "input q in real 0..1\noutput y in real\nadjacent all\ny <- Gauss(q, 1)"
     shifted = read_machine(machine_json(program_of(text)))
-    found = representatives(Proof(shifted, None), {"parts": [["ends", 0, None, None]]})
+    found = representatives(Proof(shifted, None), {})
     assert {v - u for (u,), (v,) in found.pairs} == {-1, 1}  # type: ignore[operator]
-    for of, part in ((shifted, line), (machine(LEVEL, 2, NEAR, False), ENDS[0])):
-        with pytest.raises(Refuted, match="more pairs than one"):
-            representatives(Proof(of, None), {"parts": [part]})
-
-
-def test_an_empty_set_has_no_parts() -> None:
-    of = machine(BAND, 1, ALL, False)
-    found = run(of, [Fraction(0), Fraction(1)])
-    step: Json = {"eps_prv": "1/10", "delta": 1}
-    every_real_pair(Proof(of, None), {**step, "parts": [["cut", 0, "first", 2, None, None]]}, found)
-    beyond = [["cut", 0, "first", 2, None, ["cut", 0, "first", 3, None, None]]]
-    with pytest.raises(BadProof, match="an empty set"):
-        every_real_pair(Proof(of, None), {**step, "parts": beyond}, found)
+    with pytest.raises(Refuted, match="more pairs than one"):
+        representatives(Proof(machine(LEVEL, 2, NEAR, False), None), {})
