@@ -1,11 +1,11 @@
 """Proofs replayed: the part of dipapprox that verdicts rest on, and all that `check` believes.
 
 In: a machine, a claim, and the steps of a proof, as JSON. Out: that the claim is proved, or the
-first step that does not hold. Nothing is searched here. A run of the machine is an unnormalised
-measure on a finite store and the samples still in use; what it comes to is a graph of functions of
-one variable and of numbers, which an evaluator encloses with balls or gives exactly in eps. Rules
-turn such numbers into divergences, and divergences into the claim. To be read in this order, in
-which modules import those before them:
+first step that does not hold. Nothing is searched here; what is bounded in parts is halved until it
+is. A run of the machine is an unnormalised measure on a finite store and the samples still in use;
+what it comes to is a graph of functions of one variable and of numbers, which an evaluator encloses
+with balls or gives exactly in eps. Rules turn such numbers into divergences, and divergences into
+the claim. To be read in this order, in which modules import those before them:
 
     ground              loading, errors, budget, reading, balls, exponentials, taylor, laws
     machines            adjacency, forms, machine, signs
@@ -15,8 +15,8 @@ which modules import those before them:
     runs                measures, integration, states, expressions, walk, loops,
                         forward, published
     conclusions         losses, mechanisms, judgements, proofs
-    real inputs         motion, sets, shrinking
     finite verdicts     excesses, rules, closed
+    real inputs         motion, sets, shrinking
     compositions        parts, compositions
     every eps           likelier, paths, rounds, regions, quiet, potential, runs, rays
     budgets of claims   served
