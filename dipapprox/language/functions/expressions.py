@@ -247,12 +247,6 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: NameScope) -> Any:
 # --- operators ------------------------------------------------------------------------------------
 
 
-@rule(ast.BinOp)
-def _binary(machine: Machine, node: ast.BinOp, scope: NameScope) -> Any:
-    left = machine.evaluate(node.left, scope)
-    return operators.combine(machine, type(node.op), left, machine.evaluate(node.right, scope))
-
-
 @rule(ast.BoolOp)
 def _boolean(machine: Machine, node: ast.BoolOp, scope: NameScope) -> Any:
     ends = isinstance(node.op, ast.Or)
@@ -274,15 +268,6 @@ def _compare(machine: Machine, node: ast.Compare, scope: NameScope) -> Any:
         found = operators.compare(machine, op, left, right)
         left = right
     return found
-
-
-# --- parts ----------------------------------------------------------------------------------------
-
-
-@rule(ast.Subscript)
-def _subscript(machine: Machine, node: ast.Subscript, scope: NameScope) -> Any:
-    value = machine.evaluate(node.value, scope)
-    return item(machine, value, _index(machine, node, scope))
 
 
 @rule(ast.NamedExpr)
@@ -348,6 +333,15 @@ RULES.update(
         ast.List: lambda machine, node, scope: several(machine, node.elts, scope),
         ast.Tuple: lambda machine, node, scope: tuple(several(machine, node.elts, scope)),
         ast.Set: lambda machine, node, scope: keys(machine, several(machine, node.elts, scope)),
+        ast.BinOp: lambda machine, node, scope: operators.combine(
+            machine,
+            type(node.op),
+            machine.evaluate(node.left, scope),
+            machine.evaluate(node.right, scope),
+        ),
+        ast.Subscript: lambda machine, node, scope: item(
+            machine, machine.evaluate(node.value, scope), _index(machine, node, scope)
+        ),
         ast.UnaryOp: lambda machine, node, scope: operators.unary(
             machine, node.op, machine.evaluate(node.operand, scope)
         ),

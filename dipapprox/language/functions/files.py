@@ -21,7 +21,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any, get_args, get_origin
 
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language.functions import expressions, library, noise, objects, places, statements
+from dipapprox.language.functions import expressions, library, objects, places, statements
 from dipapprox.language.functions.expressions import Unread, bind
 from dipapprox.language.functions.machine import (
     HOME,
@@ -38,7 +38,7 @@ from dipapprox.language.functions.machine import (
 )
 from dipapprox.language.functions.places import facts_of
 from dipapprox.language.functions.symbols import refusal, running_as
-from dipapprox.language.functions.words import OWN, of_unknown
+from dipapprox.language.functions.words import of_unknown
 from dipapprox.source import SourceFile
 
 _FILLED = (expressions, statements)
@@ -310,30 +310,26 @@ class LiveScope(NameScope):
     def _other(self, value: Any, name: str) -> Any:
         if get_origin(value) is not None:
             return _annotation(value)
-        own = next((each for each in OWN if getattr(noise, each) is value), None)
-        if own is not None:
-            return library.word(f"dipapprox.{own}")
-        module = str(getattr(value, "__module__", "") or "")
-        top = module.partition(".")[0]
-        called = str(getattr(value, "__qualname__", getattr(value, "__name__", "")))
         if isinstance(value, ModuleType):
-            top = value.__name__.partition(".")[0]
             return ImportedName(value.__name__)
-        if isinstance(value, type) and issubclass(value, BaseException) and module == "builtins":
-            return value
-        if top == "dipapprox" and called and isinstance(value, type | FunctionType):
-            return ImportedName(f"dipapprox.{called}")
+        module = str(getattr(value, "__module__", "") or "").lstrip("_")
+        called = str(getattr(value, "__qualname__", getattr(value, "__name__", "")))
+        top = module.partition(".")[0]
         if module == "builtins" and getattr(builtins, called, None) is value:
-            return library.builtin(called) or ImportedName(f"builtins.{called}")
-        standard = top.lstrip("_") in sys.stdlib_module_names or top == "typing"
-        if standard and isinstance(value, type | FunctionType | BuiltinFunctionType):
-            return library.word(f"{module.lstrip('_')}.{called}")
+            exception = isinstance(value, type) and issubclass(value, BaseException)
+            return (
+                value
+                if exception
+                else library.builtin(called) or library.word(f"builtins.{called}")
+            )
         if module == "typing" and getattr(value, "_name", None):
             return ImportedName(f"typing.{value._name}")
-        inner = getattr(value, "__wrapped__", None)
-        if type(value).__module__ == "dipapprox.language.functions.mechanism" and inner:
-            value = inner
-        if isinstance(value, FunctionType) and top != "dipapprox":
+        known = top == "dipapprox" or top in sys.stdlib_module_names
+        if known and called and isinstance(value, type | FunctionType | BuiltinFunctionType):
+            return library.word(f"{top if top == 'dipapprox' else module}.{called}")
+        if type(value).__module__ == "dipapprox.language.functions.mechanism":
+            value = getattr(value, "__wrapped__", value)
+        if isinstance(value, FunctionType):
             if id(value) in self._seen:
                 return self._seen[id(value)][1]
             try:

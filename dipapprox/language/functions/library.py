@@ -198,6 +198,9 @@ class Ranked:
     def __lt__(self, other: Ranked) -> bool:
         return truth(self.machine, ordered(self.machine, ast.Lt, self.key, other.key))
 
+    def __gt__(self, other: Ranked) -> bool:
+        return truth(self.machine, ordered(self.machine, ast.Gt, self.key, other.key))
+
 
 class Heap(list[Ranked]):
     """What becomes of a list of the function's, to be written back."""

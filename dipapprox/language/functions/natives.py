@@ -251,7 +251,16 @@ def _list__sort(machine: Machine, held: list[Any], *, key: Any, reverse: Any) ->
 
 
 @ours
-def _hidden__elements(machine: Machine, values: Any, key: Any) -> list[Any]:
-    """Return the elements of what is asked for the largest: of a set, in one order."""
-    several = type(values) is set and key is None
-    return _sorted(machine, values) if several else listed(machine, values)
+def _hidden__extreme(
+    machine: Machine, best: Any, first: Any, others: Any, key: Any, default: Any
+) -> Any:
+    """Return what max or min is of several values, or of those of one."""
+    if others and default is not MISSING:
+        raise machine.raised(TypeError("a default with several arguments"))
+    given = [first, *others] if others else first
+    values = list(given) if type(given) is set and key is None else listed(machine, given)
+    if values:
+        return {"max": max, "min": min}[best](Ranked(machine, each, key) for each in values).value
+    if default is MISSING:
+        raise machine.raised(ValueError(f"{best}() iterable argument is empty"))
+    return default

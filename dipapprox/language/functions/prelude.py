@@ -56,16 +56,16 @@ class builtins:
         return start
 
     def max(first, /, *others, key=None, default=missing):
-        return hidden.extreme("max", operator.gt, first, others, key, default)
+        return hidden.extreme("max", first, others, key, default)
 
     def min(first, /, *others, key=None, default=missing):
-        return hidden.extreme("min", operator.lt, first, others, key, default)
+        return hidden.extreme("min", first, others, key, default)
 
 
 class hidden:
     def replace(of, changes, /): ...
     def power(base: whole, exponent: whole, modulus: whole, /): ...
-    def elements(values, key, /): ...
+    def extreme(best, first, others, key, default, /): ...
     def bisect(a, lo, hi, before, /):
         if lo < 0:
             raise ValueError("lo must be non-negative")
@@ -77,22 +77,6 @@ class hidden:
             else:
                 hi = middle
         return lo
-
-    def extreme(name, better, first, others, key, default, /):
-        if others and default is not missing:
-            raise TypeError("a default with several arguments")
-        values = [first, *others] if others else hidden.elements(first, key)
-        if not values:
-            if default is missing:
-                raise ValueError(name + "() iterable argument is empty")
-            return default
-        best = values[0]
-        mark = best if key is None else key(best)
-        for each in values[1:]:
-            other = each if key is None else key(each)
-            if better(other, mark):
-                best, mark = each, other
-        return best
 
 
 class object:

@@ -10,7 +10,6 @@ from typing import Any
 from dipapprox.language.functions import library, objects, places
 from dipapprox.language.functions.expressions import access, assign, bind
 from dipapprox.language.functions.machine import (
-    RULES,
     SCALARS,
     Broke,
     Continued,
@@ -36,33 +35,53 @@ def _block(machine: Machine, body: list[ast.stmt], scope: NameScope) -> None:
         machine.evaluate(statement, scope)
 
 
-@rule(ast.Expr)
-def _expression(machine: Machine, node: ast.Expr, scope: NameScope) -> None:
-    if not isinstance(node.value, ast.Constant):
-        machine.evaluate(node.value, scope)
+# --- what has no statements inside ----------------------------------------------------------------
 
 
-# --- assignments ----------------------------------------------------------------------------------
+@rule(
+    *(ast.Expr, ast.Pass, ast.Nonlocal, ast.Global),
+    *(ast.Break, ast.Continue, ast.Return, ast.Assert),
+)
+def _simple(machine: Machine, node: Any, scope: NameScope) -> None:
+    match node:
+        case ast.Expr(value=value) if not isinstance(value, ast.Constant):
+            machine.evaluate(value, scope)
+        case ast.Global(names=names):
+            hint = "only what a mechanism returns is published; nothing else may leave it"
+            what = f"the mechanism assigns '{', '.join(names)}' outside itself"
+            raise machine.refusal(what, hint, "error")
+        case ast.Break():
+            raise Broke
+        case ast.Continue():
+            raise Continued
+        case ast.Return(value=value):
+            raise Returned(value and machine.evaluate(value, scope), machine.node)
+        case ast.Assert(test=test, msg=message) if not machine.evaluate(test, scope, truth):
+            said = () if message is None else (machine.evaluate(message, scope),)
+            raise machine.raised(AssertionError(*said))
 
 
-@rule(ast.Assign)
-def _assign(machine: Machine, node: ast.Assign, scope: NameScope) -> None:
-    value = machine.evaluate(node.value, scope)
-    for target in node.targets:
-        assign(machine, target, value, scope)
-
-
-@rule(ast.AnnAssign)
-def _annotated(machine: Machine, node: ast.AnnAssign, scope: NameScope) -> None:
-    if node.value is not None:
-        assign(machine, node.target, machine.evaluate(node.value, scope), scope)
-
-
-@rule(ast.AugAssign)
-def _augmented(machine: Machine, node: ast.AugAssign, scope: NameScope) -> None:
-    """Do `a op= b`: what stands before the sign is evaluated once."""
-    read, write, *_ = access(machine, node.target, scope)
-    write(_in_place(machine, node, read(), scope))
+@rule(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete)
+def _assign(machine: Machine, node: Any, scope: NameScope) -> None:
+    match node:
+        case ast.Assign(targets=targets):
+            value = machine.evaluate(node.value, scope)
+            for target in targets:
+                assign(machine, target, value, scope)
+        case ast.AnnAssign(value=ast.expr() as value):
+            assign(machine, node.target, machine.evaluate(value, scope), scope)
+        case ast.AugAssign():  # what stands before the sign is evaluated once
+            read, write, *_ = access(machine, node.target, scope)
+            write(_in_place(machine, node, read(), scope))
+        case ast.Delete(targets=targets):
+            for target in targets:
+                if isinstance(target, ast.Tuple | ast.List):
+                    _assign(machine, ast.Delete(target.elts), scope)
+                    continue
+                _, _, *delete = access(machine, target, scope)
+                if not delete:
+                    raise machine.refusal("this is nothing to delete")
+                delete[0]()
 
 
 def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: NameScope) -> Any:
@@ -80,18 +99,6 @@ def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: NameSco
             before.update(after)
         return before
     return after
-
-
-@rule(ast.Delete)
-def _delete(machine: Machine, node: ast.Delete, scope: NameScope) -> None:
-    for target in node.targets:
-        if isinstance(target, ast.Tuple | ast.List):
-            _delete(machine, ast.Delete(target.elts), scope)
-            continue
-        _, _, *delete = access(machine, target, scope)
-        if not delete:
-            raise machine.refusal("this is nothing to delete")
-        delete[0]()
 
 
 # --- control --------------------------------------------------------------------------------------
@@ -150,30 +157,6 @@ def _loop(machine: Machine, node: Any, scope: NameScope, turn: Callable[[], bool
         except Broke:
             return
     _block(machine, node.orelse, scope)
-
-
-@rule(ast.Break)
-def _break(machine: Machine, node: ast.Break, scope: NameScope) -> None:
-    raise Broke
-
-
-@rule(ast.Continue)
-def _continue(machine: Machine, node: ast.Continue, scope: NameScope) -> None:
-    raise Continued
-
-
-@rule(ast.Return)
-def _return(machine: Machine, node: ast.Return, scope: NameScope) -> None:
-    raise Returned(
-        None if node.value is None else machine.evaluate(node.value, scope), machine.node
-    )
-
-
-@rule(ast.Global)
-def _global(machine: Machine, node: ast.Global, scope: NameScope) -> None:
-    hint = "only what a mechanism returns is published; nothing else may leave it"
-    what = f"the mechanism assigns '{', '.join(node.names)}' outside itself"
-    raise machine.refusal(what, hint, "error")
 
 
 # --- match ----------------------------------------------------------------------------------------
@@ -338,13 +321,6 @@ def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: 
             scope.values.pop(handler.name, None)
 
 
-@rule(ast.Assert)
-def _assert(machine: Machine, node: ast.Assert, scope: NameScope) -> None:
-    if not machine.evaluate(node.test, scope, truth):
-        said = () if node.msg is None else (machine.evaluate(node.msg, scope),)
-        raise machine.raised(AssertionError(*said))
-
-
 # --- definitions ----------------------------------------------------------------------------------
 
 
@@ -397,6 +373,3 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
 
 
 _IN_CLASSES = (ast.FunctionDef, ast.Assign, ast.AnnAssign, ast.Pass, ast.Expr)
-
-
-RULES.update(dict.fromkeys((ast.Pass, ast.Nonlocal), lambda machine, node, scope: None))

@@ -97,7 +97,8 @@ def with_defaults(course: Course, cells: Cells) -> ast.Block:
 
     Where no input leads, no output may be assigned: then there is no such head.
     """
-    ends = list(_ends(course))
+    courses = list(_courses(course))
+    ends = [each.end for each in courses]
     found: list[ast.Statement] = []
     defaults: dict[int, ast.Expression] = {}
     if len(ends) > 1 and None not in ends:
@@ -111,24 +112,18 @@ def with_defaults(course: Course, cells: Cells) -> ast.Block:
             if constant and count > 1 and seen.total() == len(ends):
                 found.append(_assigned(cells[place][0], value))
                 defaults[place] = value
-    _leave_out(course, defaults)
+    for each in courses:
+        if each.end is not None:
+            each.end = {p: value for p, value in each.end.items() if defaults.get(p) != value}
     return (*found, *block_of(course, cells))
 
 
-def _ends(course: Course) -> Iterator[End]:
-    yield course.end
+def _courses(course: Course) -> Iterator[Course]:
+    """Yield a course and those of its sides."""
+    yield course
     for step in course.steps:
         if isinstance(step, BranchSide):
-            yield from _ends(step.course)
-
-
-def _leave_out(course: Course, defaults: Mapping[int, ast.Expression]) -> None:
-    """Leave outputs out of the ends where they have their defaults."""
-    if course.end is not None:
-        course.end = {p: value for p, value in course.end.items() if defaults.get(p) != value}
-    for step in course.steps:
-        if isinstance(step, BranchSide):
-            _leave_out(step.course, defaults)
+            yield from _courses(step.course)
 
 
 def block_of(course: Course, cells: Cells) -> ast.Block:

@@ -325,14 +325,11 @@ WRONG = {
     "held.count = (held.count + 1) % 3\nreturn held.count": "when it runs again",
     "return next(steps) == 1": "the mechanism yields",
     "return int(isinstance(q, int))": "is asked for its type",
-    "return int(isinstance(q, (numbers.Number, str)))": "is asked for its type",
     "match q:\n    case int(): return 1\nreturn 0": "is asked for its type",
-    "try: k = int(isinstance(q, int))\nexcept Exception: k = 0\nreturn k": "asked for its type",
     "return int(q.__class__ is int)": "'.__class__' tells what is known",
     "return int(type(q) is int)": "'type' tells what is known",
     "return int(Fraction(q) > 0)": "is asked for its type",
     "return shown(q)": "the decorator 'functools.singledispatch' is not followed",
-    "kept.append(0)\nreturn len(kept) % 2": "when it runs again",
     "global kept\nkept = []\nreturn 0": "assigns 'kept' outside itself",
     "return random.random() < 0.5": "another source of randomness",
     "return 0 if eps < 1 else 1": "eps is not known",
@@ -347,13 +344,9 @@ WRONG = {
     "try:\n    print(1)\nexcept Exception:\n    pass\nreturn 0": "the function prints",
     "return {laplace(q, 1): 1}[0]": "has no value to compute with",
     "if laplace(0, 1 / eps) > 0: return 0\nif secrets.randbelow(2): return q\nreturn 0": RANDOM,
-    "return random.SystemRandom().random() < 2": RANDOM,
     "import os\nreturn os.urandom(1) == b'0'": RANDOM,
     "return q + 0 * int(numpy.random.default_rng().integers(2))": RANDOM,
-    "return seeded.random() < 2": RANDOM,
-    "kept.append(1)\nreturn q if len(kept) == 2 else 0": "when it runs again",
     "if laplace(0, 1) > 0: return 0\nkept.append(1)\nreturn q * (len(kept) % 2)": "runs again",
-    "return next(turns)": "when it runs again",
     "helper()\nreturn 0": "assigns 'count' outside itself",
     "threading.Thread(target=lambda: q).start()\nreturn 0": (
         "'threading.Thread' is not among the functions"
@@ -370,8 +363,6 @@ WRONG = {
     "with contextlib.suppress(Exception): k = q * 1.0\nreturn 0": "'with' is not followed",
     "try: k = {eps: 0}\nexcept Exception: k = 0\nreturn k": "eps is not known",
     "try: k = q ^ 1\nexcept TypeError: k = 0\nreturn k": "no such operation",
-    "try: k = q + 1j\nexcept TypeError: k = 0\nreturn 0": "complex is nothing to compute with",
-    "return getattr(q, 'numerator', 0)": "'getattr' tells what is known",
     "return 1 if hasattr(q, '__index__') else 0": "'hasattr' tells what is known",
     "try: k = Decimal(q)\nexcept TypeError: k = 0\nreturn k": (
         "'decimal.Decimal' is not among the functions"
@@ -379,29 +370,20 @@ WRONG = {
     "import builtins\nreturn int(builtins.type(q) is int)": "'type' tells what is known",
     "return 1 if q is True else 0": "'is' tells",
     "match q:\n    case True: return 1\nreturn 0": "'is' tells",
-    "return 1 if q is truth else 0": "'is' tells",
-    "a = b = q\nreturn 1 if a is b else 0": "'is' tells",
     "return 1 if q is (None if p else 1) else 0": "'is' tells",
-    "return int(any(v is q for v in (True,)))": "'is' tells",
-    "return 1 if id(q) == id(1) else 0": "'id' tells",
     "import operator\nreturn int(operator.is_(q, 1))": "'operator.is_' is not among the functions",
-    "import operator\nreturn int(getattr(operator, 'is_')(q, 1))": "'getattr' tells what is known",
     "import builtins\nreturn int(getattr(builtins, 'id')(q) == id(1))": (
         "'getattr' tells what is known"
     ),
     "return 0 if int.__add__(1, q) == NotImplemented else q": "'.__add__' tells",
-    "return 0 if getattr(1, '__eq__')(q) == True else q": "'getattr' tells what is known",
     "import sys\nreturn 0 if sys.getsizeof(q) > 40 else q": (
         "'sys.getsizeof' is not among the functions"
     ),
     "import sys\nreturn int(sys._getframe(1).f_lineno == 1)": (
         "'sys._getframe' is not among the functions"
     ),
-    "return int(same(q, 1))": "'operator.is_' is not among the functions",
-    "return 1 if object.__eq__(q, 1) is None else 0": "'.__eq__' tells what is known",
     "return 1 if isinstance(q, Quantity) else 0": "is asked for its type",
     "match q:\n    case Quantity(): return 1\nreturn 0": "is asked for its type",
-    "return 0 if getattr(q, '__len__', None) is None else 1": "'getattr' tells what is known",
     "try: k = q.node\nexcept AttributeError: k = 0\nreturn 0": "no attribute 'node'",
     "return sum(iter(int, 1))": "it is called iter(values, /)",
     "return q + max(*itertools.count())": "a loop without end?",

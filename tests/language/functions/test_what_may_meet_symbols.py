@@ -13,7 +13,6 @@ from dipapprox.language.functions.mechanism import read_mechanism
 HEAD = """
 import collections, contextlib, decimal, enum, fractions, functools, itertools, math, operator
 import statistics, sys, time
-from time import perf_counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal, NamedTuple
@@ -33,8 +32,6 @@ class Colour(enum.Enum):
 
 class Plain(int): pass
 
-class Third(Fraction): pass
-
 class Word(enum.StrEnum):
     LOW = "low"
 
@@ -48,10 +45,6 @@ class Percent(Fraction):
     def __mul__(self, other): return Percent(round(Fraction(self) * Fraction(other), 2))
     __rmul__ = __mul__
 
-class Renamed(Fraction):
-    @property
-    def numerator(self): return 5
-
 class Reaching(int):
     def __getattr__(self, name): return 5
 
@@ -64,22 +57,11 @@ class Point(NamedTuple):
     y: int
     def __eq__(self, other): return True
 
-class Row(list):
-    def __eq__(self, other): return True
-
-class Table(dict):
-    def __eq__(self, other): return True
-
 class Money:
     def __init__(self, amount): self.amount = amount
     def __add__(self, other): return Money(self.amount + other)
     def __radd__(self, other): return Money(other + self.amount)
     def __gt__(self, other): return self.amount > other
-
-class Meta(type):
-    def __eq__(cls, other): return True
-    __hash__ = type.__hash__
-class Strange(metaclass=Meta): pass
 
 NAMES = {"low", "mid", "high"}
 GROUPS = {"a": {"x", "yy"}, "b": {"z"}}
@@ -103,128 +85,41 @@ REFUSED = {
     "isnan": (
         "try:\n    bad = np.isnan(q)\nexcept TypeError:\n    bad = True\nreturn 1 if bad else 0"
     ),
-    "isnan bare": "try:\n    np.isnan(q)\nexcept:\n    return 1\nreturn 0",
-    "isfinite of a sample": (
-        "try:\n    np.isfinite(laplace(q, 1 / eps))\nexcept Exception: pass\nreturn q"
-    ),
-    "array": "return len(np.array([q, 1]))",
-    "array of objects": "return int(np.array([q, 1], dtype=object)[0] == 1)",
-    "array of one": "return np.asarray(q).ndim",
     "asarray caught": "try: a = np.asarray([q, k])\nexcept Exception: return 1\nreturn 0",
-    "diff": "return int(np.diff([q, k])[0] > 0)",
-    "logical_and": "return int(np.logical_and(q > 0, k > 0))",
-    "logical_or": "return int(np.logical_or(q, k))",
-    "logical_not": "return int(np.logical_not(q > 0))",
     "matmul": "return 1 if np.array([1, 2]) @ [q, k] > 0 else 0",
-    "reflected matmul": "return 1 if [q, k] @ np.array([1, 2]) > 0 else 0",
-    "sum of conditions": "return np.sum([q > 0, k > 0, k > 1])",
-    "array of conditions": "return int((np.array([q > 0, k > 0]) + 1).sum())",
-    "argsort": "return int(np.argsort([q, k])[0])",
-    "argmax": "return int(np.argmax([q, k]))",
-    "where": "return int(np.where(q > 0, 1, 0))",
-    "uint8 minus": "return 1 if np.uint8(2) - k > 3 else 0",
-    "minus uint8": "return 1 if k - np.uint8(2) > 3 else 0",
     "int64 times": "return np.int64(2) * q",
-    "compared with uint8": "return 1 if q > np.uint8(0) else 0",
-    "uint8 compared": "return 1 if np.uint8(1) > q else 0",
-    "equal to int64": "return 1 if q == np.int64(1) else 0",
-    "bool_ and": "return 1 if np.bool_(True) & (q > 0) else 0",
-    "bool_ or": "return 1 if (q > 0) | np.bool_(False) else 0",
-    "float64": "return 1 if np.float64(0.5) < q else 0",
-    "equal to an array": "return 1 if (q == np.array([1])).all() else 0",
-    "array plus": "return 1 if (np.array([1, 2]) + q)[0] > 1 else 0",
     "in an array": "return 1 if q in np.array([0, 1]) else 0",
-    "put into an array": "a = np.zeros(2)\na[0] = q\nreturn int(a[0])",
-    "index of an array": "return int(np.array([3, 4])[np.array(q)])",
-    "np.maximum": "return np.maximum(q, k)",
-    "np.clip": "return np.clip(k, 0, 1)",
-    "np.round": "return np.round(k)",
-    "np.abs": "return np.abs(q)",
-    "np.isclose": "return int(np.isclose(q, 1))",
-    "np.array_equal": "return int(np.array_equal([q], [1]))",
-    "np.count_nonzero": "return int(np.count_nonzero([q, k]))",
-    "np.unique": "return len(np.unique([q, k]))",
-    "np.sign": "return np.sign(q)",
-    "np.vectorize": "return int(np.vectorize(lambda v: v + 1)(q))",
-    "not of conditions in an array": (
-        "a = np.empty(1, dtype=object)\na[0] = q > 0\nreturn 1 if (~a)[0] else 0"
-    ),
     "array by import": "from numpy import array\nreturn len(array([q]))",
     "array by another import": "import numpy.linalg as la\nreturn int(la.norm([q]))",
     # operands with operators of their own
     "radd of an int": "return q + Odd(1)",
-    "minus an int of its own": "return q - Odd(1)",
-    "eq of an int": "return 1 if q == Odd(7) else 0",
-    "ne of an int": "return 1 if q != Odd(7) else 0",
-    "order of an int": "return 1 if q < Odd(0) else 0",
     "percent": "return 1 if q * Percent(1, 3) > Fraction(1, 3) else 0",
-    "percent in a mean": "return 1 if laplace(q, Percent(1, 3) / eps) > 0 else 0",
-    "percent as a scale": "return 1 if laplace(q, Percent(1, 3)) > 0 else 0",
-    "percent of eps": "return 1 if laplace(q, 1 / (Percent(1, 3) * eps)) > 0 else 0",
-    "percent as a mean": "return 1 if laplace(Percent(1, 3), 1 / eps) * q > 0 else 0",
-    "percent in where": "return 1 if where(q > 0, Percent(1, 3), 0) * Percent(1, 3) > 0 else 0",
-    "percent as probability": "return choose([0, 1], [Percent(1, 3), Percent(2, 3)])",
-    "numerator": "return int(q + Renamed(1, 1))",
     "attribute": "return q + Reaching(1)",
     "named tuple": "return 1 if q == Point(1, 2) else 0",
-    "list": "return 1 if q == Row([1]) else 0",
-    "dict": "return 1 if q != Table() else 0",
     "text": "return 1 if q == Loud('x') else 0",
-    "class": "return 1 if q == Strange else 0",
     "Decimal": "return 1 if q * Decimal('0.123') > Decimal('0.12') else 0",
-    "Decimal minus": "return 1 if Decimal(1) - q > 0 else 0",
-    "Decimal compared": "return 1 if q > Decimal('0.5') else 0",
-    "Decimal equal": "return 1 if q == Decimal(1) else 0",
     "context": (
         "with decimal.localcontext(prec=2):\n"
         "    return 1 if k * Decimal('0.333') > 1 - Decimal('0.001') else 0"
     ),
-    "Decimal over eps": "return 1 if laplace(q, Decimal(1) / eps) > 0 else 0",
     "floor by float": "return 1 if k // 2.0 == 1 else 0",
-    "mod by numpy": "return int(k % np.int64(2))",
-    "mod of numpy": "return int(np.int64(7) % (k + 1))",
-    "floor by an int of its own": "return k // Odd(2)",
-    "power by numpy": "return int(k ** np.int64(2))",
     "complex": "try:\n    return 1 if q + 1j else 0\nexcept TypeError:\n    return 0",
     "and with int": "return 1 if (q > 0) & 1 else 0",
-    "condition equals text": "return 1 if (q > 0) == Loud('x') else 0",
-    "condition equals int of its own": "return 1 if (q > 0) == Odd(3) else 0",
     # errors of C, whoever catches them
     "len": "try: return len(q)\nexcept TypeError: return 3",
-    "len of two": "try:\n    len((q, k)[0])\nexcept Exception:\n    return 1\nreturn 0",
     "subscript": "try: return q[0]\nexcept TypeError: return 3",
     "call": "try: return q()\nexcept TypeError: return 3",
     "range of a sample": "try: return len(range(laplace(q, 1)))\nexcept TypeError: return 3",
     "not a number at all": "try: return 1 + 'a' + q\nexcept TypeError: return 3",
     "join": "try: return len('-'.join([q]))\nexcept TypeError: return 3",
-    "join suppressed": (
-        "with contextlib.suppress(TypeError):\n    return len(''.join([q]))\nreturn q"
-    ),
     "in a text": "try: return 1 if q in 'abc' else 0\nexcept TypeError: return 3",
-    "fsum": "try: return int(math.fsum([q, k]))\nexcept TypeError: return 3",
-    "gcd of samples": "try: return math.gcd(laplace(q, 1), 2)\nexcept TypeError: return 3",
     "ceil of a sample": "try: return math.ceil(laplace(q, 1))\nexcept TypeError: return 3",
     "memoryview": "try: return len(memoryview(q))\nexcept TypeError: return 3",
     "setattr": "try: q.x = 1\nexcept AttributeError: return 3\nreturn 0",
-    "delattr": "try: del q.node\nexcept AttributeError: return 3\nreturn 0",
     "hint of length": "return operator.length_hint(q, 7)",
-    "index asked for": "return 1 if getattr(laplace(q, 1), '__index__', None) is None else 0",
-    "index of an input asked for": "return 1 if getattr(q, '__index__', None) is None else 0",
-    "add asked for": "return 1 if getattr(q, '__iadd__', None) is None else 0",
     "doc": "return 1 if q.__doc__ is None else 0",
-    "dict asked for": "return 1 if getattr(q, '__dict__', None) is None else 0",
-    "reduce": "import pickle\ntry: return len(pickle.dumps(q))\nexcept Exception: return 3",
     "attrgetter": (
         "try: operator.attrgetter('__index__')(laplace(q, 1))\nexcept Exception: return 3\nreturn q"
-    ),
-    "methodcaller": (
-        "try: operator.methodcaller('__index__')(k)\nexcept Exception: return 3\nreturn q"
-    ),
-    "trace": "sys.settrace(None)\nreturn q",
-    "trace put back": (
-        "old = sys.gettrace()\nsys.settrace(None)\n"
-        "try: x = len(''.join([q]))\nexcept TypeError: x = 1\n"
-        "sys.settrace(old)\nreturn x"
     ),
     "everything caught": "try: return len(''.join([q]))\nexcept BaseException: return 3",
     # the order of sets, and hashes
@@ -238,31 +133,24 @@ REFUSED = {
     "set of a comprehension": "return [len(w) for w in {w for w in ('a', 'bb', 'ccc')}][0]",
     "global set": "return len(next(iter(NAMES)))",
     "frozen set": "return len(sorted(frozenset(['a', 'bc', 'cd']), key=len)[1])",
-    "union": "s = {'a'}\nt = s | {'bb'}\nreturn [len(w) for w in t][0]",
     "views": "d = {'a': 1, 'bb': 2}\nreturn len(list(d.keys() & {'a', 'bb'})[0])",
-    "set in a list": "sets = [{'a', 'bb'}]\nreturn len(next(iter(sets[0])))",
     "set in a tuple": "def words(): return {'a', 'bb'}\nreturn len(next(iter(words())))",
-    "set in a global": "return len(next(iter(GROUPS['a'])))",
     "set of a class": "return len([w for w in Held.names][0])",
     "set of an argument": "def first(s: set[str]): return [*s][0]\nreturn len(first([]))",
     "sorted by key": "return len(sorted({'a', 'b'}, key=len)[0])",
     "in code of a text": 'return eval(\'len(list({"a", "bb"})[0])\')',
     "hash of a text": "return hash('a') % 3",
-    "hash by name": "return 'a'.__hash__() % 3",
     "defaultdict of sets": (
         "d = collections.defaultdict(set)\nd[0].add('a')\nreturn len(next(iter(d[0])))"
     ),
     "map of set": "return len(next(iter(list(map(set, [['a', 'bb']]))[0])))",
     # classes derived from Python's own, and classes with operators
     "derived number": "return q + Plain(1)",
-    "derived fraction": "return 1 if q * Third(1, 3) > 0 else 0",
     "reflected": "return 1 if (q + Money(1)).amount > 1 else 0",
     "number as a text": "return len('%d' % (k * 4))",
-    "numpy of numbers": "return int(np.ceil(np.log2(N))) + q",
     "array of numbers": "return int(LIMITS[N - 1]) + q",
     # the machine
     "time": "return int(time.time()) % 2",
-    "clock": "return int(perf_counter()) % 2",
     # not of Python's own truth values
     "not of a bool": "return 1 if ~(N > 2) else 0",
     "not by operator": "return 1 if operator.invert(N > 2) else 0",
