@@ -62,9 +62,8 @@ if TYPE_CHECKING:
         RenyiProfile,
     )
     from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
-    from dipapprox.proofs.automaton_proof import AutomatonProof
+    from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
     from dipapprox.proofs.real_proof import RealProof
-    from dipapprox.proofs.streams.stream_proof import StreamProof
     from dipapprox.questions.assertions import assert_private
     from dipapprox.questions.certifying import certify
     from dipapprox.questions.interface import (
@@ -161,9 +160,8 @@ _HOMES = {
         "Witness",
         "WitnessRow",
     ),
-    "dipapprox.proofs.automaton_proof": ("AutomatonProof",),
+    "dipapprox.proofs.automaton_proof": ("AutomatonProof", "StreamProof"),
     "dipapprox.proofs.real_proof": ("RealProof",),
-    "dipapprox.proofs.streams.stream_proof": ("StreamProof",),
     "dipapprox.questions.assertions": ("assert_private",),
     "dipapprox.questions.certifying": ("certify",),
     "dipapprox.questions.interface": (

@@ -25,7 +25,9 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Limits, limited
 from dipapprox.proof_steps.budgets import endless
 from dipapprox.proof_steps.verdicts import WrittenProof
-from dipapprox.proofs.automaton_proof import AutomatonProof, Round, Stops
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.endless_proof import Round
+from dipapprox.proofs.evidence import in_own_words
 from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
 
 _ROUNDS = (1, 2, 4, 8)
@@ -89,11 +91,14 @@ def prove_automaton(
         budget=budget,
         stops=stops,
         stopping=stopping,
+        compiled=in_own_words(found.automaton),
         analysis=found,
+        ended="",
         ray=ray,
         rounds=rounds,
         beyond=beyond,
         again=again,
+        quiet=None,
         seconds=time.monotonic() - begun,
     )
 

@@ -22,12 +22,12 @@ from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.automata import INPUT
 from dipapprox.proof_steps.verdicts import WrittenProof
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.proofs.endless_proof import EndlessProof
 from dipapprox.proofs.places import Places
 from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.real_proof import RealProof, family_of, likelier_of, output_of
-from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.vanishing import Vanishing
 from dipapprox.rounds.compiled import SILENT
 from dipapprox.rounds.visible import END
@@ -145,15 +145,16 @@ def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | No
                 for point in (first, second)
             )
             return budgets.DearestInputs(one, other, dict(family.output), None)
-        case AutomatonProof(analysis=Analysis(lower=WordBound() as lost)):
-            return _of_word(_beyond(answer, lost, limits), INPUT)
-        case StreamProof(analysis=Analysis(lower=WordBound() as lost), subject=subject):
-            return _of_word(_beyond(answer, lost, limits), NEXT + subject.inputs[0].name)
+        case EndlessProof(analysis=Analysis(lower=WordBound() as lost)):
+            name = (
+                NEXT + answer.subject.inputs[0].name if isinstance(answer, StreamProof) else INPUT
+            )
+            return _of_word(_beyond(answer, lost, limits), name)
         case _:
             return None
 
 
-def _beyond(answer: AutomatonProof | StreamProof, lost: WordBound, limits: Limits) -> WordBound:
+def _beyond(answer: EndlessProof, lost: WordBound, limits: Limits) -> WordBound:
     """Return a word that loses more than the claimed budget, if its steps come again."""
     known = answer.analysis
     if answer.budget is None or known is None or known.quotient is None:

@@ -11,9 +11,8 @@ from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Verdict
-from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Pairs, known_options, known_program

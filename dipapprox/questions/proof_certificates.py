@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.certificate import Certificate
-from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import with_proof
-from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.replays.budget_files import certify_replayed
 from dipapprox.services.service_proof import ServiceProof
 

@@ -13,10 +13,9 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import file_or_bundled
 from dipapprox.language.services import Service
 from dipapprox.privacy.options import Options
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import NamedAutomaton
 from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Number, known_options, program_made

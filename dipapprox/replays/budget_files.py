@@ -13,10 +13,9 @@ from dipapprox.privacy.certificate import Certificate
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.verdicts import WrittenProof
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.replays.budgets import scope_text, service_of, service_scope, subject_of
 from dipapprox.replays.computed import computed
 from dipapprox.replays.digest import digest, text_hash

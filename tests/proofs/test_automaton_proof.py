@@ -17,7 +17,7 @@ from dipapprox.automata.families import cost_of_rounds
 from dipapprox.automata.structures import holds
 from dipapprox.automata.words import WordBound
 from dipapprox.proofs import prove_automaton
-from dipapprox.proofs.automaton_evidence import costs_of_steps
+from dipapprox.proofs.evidence import costs_of_steps
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton

@@ -16,7 +16,8 @@ from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.budgets import BudgetBounds, replayed
 from dipapprox.proof_steps.serving import quiet_budget
-from dipapprox.proofs.automaton_proof import Round
+from dipapprox.proofs.automaton_proof import FewRounds, StreamProof
+from dipapprox.proofs.endless_proof import Round, is_unbounded
 from dipapprox.proofs.prove_automaton import (
     MOST_SECONDS,
     comes_again,
@@ -24,8 +25,7 @@ from dipapprox.proofs.prove_automaton import (
     rounds_of,
 )
 from dipapprox.proofs.prove_real import prove_real
-from dipapprox.proofs.streams.stream_proof import FewRounds, StreamProof, is_unbounded
-from dipapprox.proofs.streams.told import as_seen
+from dipapprox.proofs.told import as_seen
 from dipapprox.rounds.compiled import Compiled, compile_program
 
 TURNS = (1, 2, 3)

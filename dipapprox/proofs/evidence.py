@@ -1,0 +1,347 @@
+"""What proves a bound for inputs of any length, step by step, for people and as JSON fields.
+
+A program is an automaton whose steps have words of their own; of an automaton they are made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import groupby
+from typing import assert_never
+
+from dipapprox.automata.analysis import RunBound
+from dipapprox.automata.candidates import Candidate
+from dipapprox.automata.families import cycles_of, gain_of_round, repeated
+from dipapprox.automata.model import Automaton, OutputSample
+from dipapprox.automata.rays import RunRay
+from dipapprox.automata.runs import Segment
+from dipapprox.automata.structures import (
+    DisclosingCycle,
+    LeakingCycle,
+    LeakingPair,
+    Structure,
+    ViolatingPath,
+)
+from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol, WordBound
+from dipapprox.digits import exact_text
+from dipapprox.privacy.description import Table
+from dipapprox.rounds.compiled import SILENT, Compiled, Words
+
+Evidence = RunBound | WordBound | Structure
+
+_MOST_ROWS = 20
+_MOST_INPUTS = 12
+
+
+def in_own_words(automaton: Automaton) -> Compiled:
+    """Return an automaton whose words are its states, guards and outputs."""
+    words = []
+    for step in automaton.transitions:
+        source, target = automaton.states[step.source].name, automaton.states[step.target].name
+        line = None if step.span is None else step.span.line
+        guard = automaton.guard_text(step) if step.used else ""
+        shown = step.output.value if isinstance(step.output, OutputSample) else step.output
+        words.append(Words(line, f"{source} → {target}", guard, shown))
+    return Compiled(automaton, tuple(words), (), Fraction(1), (), 0, integers=False, tells=True)
+
+
+def transitions_of(evidence: Evidence) -> frozenset[int]:
+    """Return the transitions that evidence is about: a tight run, or what a structure is made of.
+
+    Empty for two inputs and a word, which may fit several runs.
+    """
+    match evidence:
+        case RunBound(candidate=candidate):
+            return frozenset(candidate.run)
+        case WordBound():
+            return frozenset()
+        case LeakingPair(path=path) | ViolatingPath(path=path):
+            return frozenset(evidence.run[place] for place in (*_in_cycles(evidence), *path))
+        case LeakingCycle() | DisclosingCycle():
+            return frozenset(evidence.run[place] for place in _in_cycles(evidence))
+        case _:
+            assert_never(evidence)
+
+
+def _in_cycles(structure: Structure) -> frozenset[int]:
+    return frozenset(k for cycle in cycles_of(structure) for k in range(cycle.start, cycle.end))
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def evidence_fields(compiled: Compiled, evidence: Evidence) -> dict[str, object]:
+    """Return the fields of evidence in JSON; changes and shifts are multiples of the radius."""
+    skipped = compiled.numbers
+    match evidence:
+        case RunBound(candidate=candidate):
+            costs = costs_of_steps(compiled.automaton, candidate)
+            steps = zip(candidate.run, candidate.changes, candidate.cost.shift, costs, strict=True)
+            fields = [
+                {**_fields(compiled, index), "change": change, "shift": shift,
+                 "cost": exact_text(cost * compiled.factor)}
+                for index, change, shift, cost in steps
+            ]  # fmt: skip
+            budget = exact_text(evidence.value * compiled.factor)
+            return {"kind": "run", "steps": fields[skipped:], "budget": budget}
+        case WordBound(again=again):
+            return {
+                "kind": "word",
+                **_word_fields(evidence),
+                "again": None if again is None else list(again),
+                "budget": exact_text(evidence.value),
+            }
+        case LeakingCycle() | DisclosingCycle() | LeakingPair() | ViolatingPath():
+            _, changes = repeated(compiled.automaton, evidence, 1)
+            once = zip(evidence.run, changes, strict=True)
+            fields = [{**_fields(compiled, index), "change": change} for index, change in once]
+            cycles = cycles_of(evidence)
+            gain = gain_of_round(compiled.automaton, evidence) * compiled.factor
+            return {
+                "kind": evidence.code,
+                "steps": fields[skipped:],
+                "cycles": [[cycle.start - skipped, cycle.end - skipped] for cycle in cycles],
+                "gain_of_round": exact_text(gain),
+            }
+        case _:
+            assert_never(evidence)
+
+
+def _fields(compiled: Compiled, index: int) -> dict[str, object]:
+    automaton, words = compiled.automaton, compiled.words[index]
+    transition = automaton.transitions[index]
+    return {
+        "line": words.line,
+        "from": automaton.states[transition.source].name,
+        "to": automaton.states[transition.target].name,
+        "guard": words.guard or "true",
+        "output": words.shown or SILENT,
+        "stored": list(automaton.names(transition.assigned)),
+        "reads": automaton.reads(transition),
+    }
+
+
+def ray_fields(ray: RunRay | None) -> dict[str, object] | None:
+    """Return the fields of two inputs, and of what is seen, in JSON."""
+    return None if ray is None else _word_fields(ray)
+
+
+def _word_fields(known: WordBound | RunRay) -> dict[str, object]:
+    seen = [seen_text(each) for each in known.word]
+    return {"first": _letters(known.first), "second": _letters(known.second), "word": seen}
+
+
+def _letters(letters: Letters) -> list[str | None]:
+    return [None if letter is None else exact_text(letter) for letter in letters]
+
+
+# --- words and tables ---------------------------------------------------------------------------
+
+
+def costs_of_steps(automaton: Automaton, candidate: Candidate) -> tuple[Fraction, ...]:
+    """Return what each step of a run costs: rate · |shift - change|, and what a fresh sample pays.
+
+    They add up to the cost of the run.
+    """
+    costs = []
+    steps = zip(candidate.run, candidate.changes, candidate.cost.shift, strict=True)
+    for index, change, shift in steps:
+        transition = automaton.transitions[index]
+        moved = automaton.rate(transition) * abs(shift - change)
+        costs.append(moved + automaton.fresh_cost(transition) * abs(change))
+    return tuple(costs)
+
+
+def structure_text(compiled: Compiled, structure: Structure) -> str:
+    """Say in a sentence what a structure is."""
+    first, *others = (_place(compiled, structure, cycle) for cycle in cycles_of(structure))
+    match structure:
+        case LeakingCycle(variable=variable):
+            name = compiled.automaton.variables[variable]
+            return f"leaking cycle (LC): '{name}' is stored and compared, again and again, {first}"
+        case DisclosingCycle():
+            return (
+                f"disclosing cycle (DC): samples of inputs are published again and again, {first}"
+            )
+        case LeakingPair(below=below, above=above):
+            low, high = (first, *others) if below.start < above.start else (*others, first)
+            return (
+                f"leaking pair (LP): all samples {low} are known to be smaller than all samples "
+                f"{high}"
+            )
+        case ViolatingPath(path=path, shown_first=shown_first):
+            shown = path[0] if shown_first else path[-1]
+            side = "below" if shown_first else "above"
+            what = _shown_text(compiled, structure, shown)
+            return f"privacy violating path (PV): {what} bounds all samples {first} from {side}"
+        case _:
+            assert_never(structure)
+
+
+def _place(compiled: Compiled, structure: Structure, part: Segment) -> str:
+    """Say where a cycle is: lines, and how its samples compare."""
+    parts = []
+    for each in dict.fromkeys(compiled.words[k] for k in structure.run[part.start : part.end]):
+        place = each.statement if each.line is None else f"line {each.line}"
+        if place:
+            parts.append(f"{place} ({each.guard})" if each.guard else place)
+    return f"of {', '.join(parts)}" if parts else "of a cycle"
+
+
+def _shown_text(compiled: Compiled, structure: Structure, place: int) -> str:
+    words = compiled.words[structure.run[place]]
+    if place < compiled.numbers:
+        transition = compiled.automaton.transitions[structure.run[place]]
+        (name,) = compiled.automaton.names(transition.assigned)
+        return f"the number {name}"
+    where = words.statement if words.line is None else f"line {words.line}"
+    return f"the sample that {where} publishes"
+
+
+def evidence_table(compiled: Compiled, evidence: Evidence, ray: RunRay | None = None) -> Table:
+    """Lay evidence out: steps, or letters; a run with inputs on its ray, if there is one."""
+    match evidence:
+        case RunBound(candidate=candidate):
+            return _run_table(compiled, candidate, ray)
+        case WordBound():
+            return _word_table(evidence)
+        case LeakingCycle() | DisclosingCycle() | LeakingPair() | ViolatingPath():
+            return _structure_table(compiled, evidence)
+        case _:
+            assert_never(evidence)
+
+
+_STEP = "line", "step, and how it compares", "publishes", "input"
+
+
+def _run_table(compiled: Compiled, candidate: Candidate, ray: RunRay | None) -> Table:
+    costs = costs_of_steps(compiled.automaton, candidate)
+    cells: list[tuple[str | Fraction, ...]] = []
+    for place, index in enumerate(candidate.run):
+        read = _signed(compiled, index, candidate.changes[place])
+        if ray is not None and ray.first[place] is not None:
+            read = f"{ray.first[place]} → {ray.second[place]}"
+        shift = str(candidate.cost.shift[place]) if compiled.words[index].statement else ""
+        cells.append((read, shift, costs[place] * compiled.factor))
+    unit = "" if compiled.factor == 1 else f"; changes and shifts in units of {compiled.factor}"
+    title = "Tight run, and its coupling: the sample of the second run is that of the first + shift"
+    columns = *_STEP, "shift", "cost"
+    return Table(title + unit, columns, _rows(compiled, candidate.run, cells), (0, 3, 4, 5))
+
+
+def _structure_table(compiled: Compiled, structure: Structure) -> Table:
+    _, changes = repeated(compiled.automaton, structure, 1)
+    inside = _in_cycles(structure)
+    cells = [
+        (_signed(compiled, index, change), "again and again" if place in inside else "once")
+        for place, (index, change) in enumerate(zip(structure.run, changes, strict=True))
+    ]
+    return Table("A run with it", (*_STEP, "taken"), _rows(compiled, structure.run, cells), (0, 3))
+
+
+def _rows(
+    compiled: Compiled, run: Sequence[int], cells: Sequence[tuple[str | Fraction, ...]]
+) -> tuple[tuple[str, ...], ...]:
+    """Return rows of steps: each draw once, and below it how its samples compare.
+
+    Equal steps are in one row; costs add up there.
+
+    Args:
+        compiled: The automaton.
+        run: Its steps.
+        cells: What is said of each of them.
+    """
+    rows = list[tuple[str, ...]]()
+    last: tuple[int | None, str] = None, ""
+    steps = list(zip(run, cells, strict=True))[compiled.numbers :]
+    for (index, own), same in groupby(steps):
+        words, times = compiled.words[index], len(list(same))
+        line, what = str(words.line or ""), words.statement
+        if words.guard:
+            if (words.line, words.statement) != last:
+                rows.append((line, what, *[""] * (1 + len(own))))
+            line, what = "", f"  {words.guard}"
+        if times > 1:
+            what += f" ({times} times)"
+        rows.append((line, what, words.shown, *(_cell(each, times) for each in own)))
+        last = words.line, words.statement
+    return _shortened(rows, 3 + len(cells[0]))
+
+
+def _cell(each: str | Fraction, times: int) -> str:
+    if isinstance(each, str):
+        return each
+    return f"{exact_text(times * each)} ε" if each else "free"
+
+
+def ray_table(ray: RunRay, rounds: int) -> Table:
+    """Lay the inputs of some rounds out."""
+    title = f"Inputs of {rounds} rounds, for which as much is lost as ε grows"
+    return Table(title, _SEEN, _shortened(_seen_rows(ray), len(_SEEN)), (0, 1))
+
+
+_SEEN: tuple[str, ...] = "first input", "second input", "seen"
+
+
+def _word_table(bound: WordBound) -> Table:
+    rows, columns = _seen_rows(bound), _SEEN
+    title = "As ε grows, this word becomes less and less likely for the first inputs"
+    if bound.again is not None:
+        start, end = bound.again
+        columns = *columns, "taken"
+        taken = ["again and again" if start <= k < end else "once" for k in range(len(rows))]
+        rows = [(*row, each) for row, each in zip(rows, taken, strict=True)]
+    return Table(title, columns, _shortened(rows, len(columns)), (0, 1))
+
+
+def _seen_rows(known: WordBound | RunRay) -> list[tuple[str, ...]]:
+    return [
+        (*("" if letter is None else exact_text(letter) for letter in pair), seen_text(seen))
+        for *pair, seen in zip(known.first, known.second, known.word, strict=True)
+    ]
+
+
+def _shortened(rows: Sequence[tuple[str, ...]], width: int) -> tuple[tuple[str, ...], ...]:
+    if len(rows) <= _MOST_ROWS:
+        return tuple(rows)
+    more = ("", f"… {len(rows) - _MOST_ROWS} more", *[""] * (width - 2))
+    return (*rows[:_MOST_ROWS], more)
+
+
+def inputs_text(compiled: Compiled, run: Iterable[int], changes: Iterable[int]) -> str | None:
+    """Say on which inputs a run loses what its shifts cost; None if it reads none.
+
+    The first run has the change of inputs the other way round: its word is the less likely one.
+    """
+    automaton = compiled.automaton
+    step = [
+        exact_text(-change * compiled.factor)
+        for index, change in zip(run, changes, strict=True)
+        if automaton.reads(automaton.transitions[index])
+    ]
+    if not step:
+        return None
+    shown = step if len(step) <= _MOST_INPUTS else [*step[: _MOST_INPUTS - 1], "…"]
+    vector = shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+    return f"Tight as t grows: inputs t·{vector} against (t + 1)·{vector}"
+
+
+def _signed(compiled: Compiled, index: int, change: int) -> str:
+    """Write how the input of a step changes; "" where none is read."""
+    if not compiled.automaton.reads(compiled.automaton.transitions[index]):
+        return ""
+    return f"{change:+d}" if change else "0"
+
+
+def seen_text(seen: Seen) -> str:
+    """Write what is seen of an output."""
+    match seen:
+        case SeenSymbol(name=name):
+            return name
+        case NearZero():
+            return "a number close to 0"
+        case HalfLine(end=end, upwards=upwards):
+            return f"a number {'>' if upwards else '<'} {exact_text(end)}"
+        case _:
+            assert_never(seen)
