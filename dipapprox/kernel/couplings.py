@@ -11,9 +11,9 @@ let every path i of the first run, of probability p_i where its samples are as t
 be in one *group* of paths I with some paths J of the second run, in no other group, so that
 
   - sum of p_i over I <= e^(c eps) * (sum of q_j over J) for every eps > 0;
-  - for all i in I and j in J, a shift of the samples takes what meets the guards of i to what meets
-    those of j, shows the same, and costs a: the sum of |shift of a sample - difference of its
-    means| / (its size), in directions in which its family can be shifted (`laws`);
+  - for all i in I and j in J, samples that meet the guards of i meet those of j and show the same,
+    and it costs a to draw them there: the sum of |difference of the means of a sample| / (its
+    size), in directions in which its family can be shifted (`laws`);
   - V >= c + a + V', V' the number of the pair that i and j lead to.
 
 Let the same hold of B and the calls in which the runs differ. Then the service is (B eps, 0)-
@@ -22,13 +22,14 @@ differentially private for every eps > 0.
 Proof. Let m_x be the measure of what is seen of some calls from x, each chosen after what was seen
 before. By induction over their number m_x <= e^(V eps) m_y. What path i shows has, but for p_i, a
 measure M_i, and what follows is independent of it, as cells keep no samples: m_x is the sum of
-p_i M_i m_x(i). The shift has Jacobian 1, so M_i m_x(i) <= e^((a + V') eps) M_j m_y(j), which is at
-most e^((V - c) eps) M_j m_y(j), for all i in I, j in J. Multiplied by p_i q_j and added up, that is
-the claim for one group: the left side has the sum of all q_j as a factor, the right one that of all
-p_i. Groups have no j in common, so they add up. Before the runs differ they are one.
+p_i M_i m_x(i). Samples have densities at most e^(a eps) times those around the other means, so
+M_i m_x(i) <= e^((a + V') eps) M_j m_y(j), which is at most e^((V - c) eps) M_j m_y(j), for all i in
+I, j in J. Multiplied by p_i q_j and added up, that is the claim for one group: the left side has
+the sum of all q_j as a factor, the right one that of all p_i. Groups have no j in common, so they
+add up. Before the runs differ they are one.
 
 What is held. V has several points (s, V) for the same stores, and arguments that are symbols have
-two ends. Shifts, costs and what a path leads to are linear in s and the arguments, but for |.|,
+two ends. Costs and what a path leads to are linear in s and the arguments, but for |.|,
 which is convex. So if the same groups serve all points and ends, they serve what is between, with
 the averages of V: points of the same stores have one list of groups, and what holds of a guard does
 so for one reason. Means of integer noise are integers at integers between, too.
@@ -75,7 +76,7 @@ def couplings(service: Service, step: Mapping[str, Any]) -> Budgets:
     """V(pair) >= cost of a group of paths + V(pair that they lead to): B is enough.
 
     Theorem (`couplings`): paths of two runs that show the same are matched in groups; a group costs
-    how much likelier its choices are in the first run, and what it takes to shift its samples.
+    how much likelier its choices are in the first run, and how far apart its samples are drawn.
 
     Step: "budget", "held": cells; "followed": how every call is, "given" its arguments, "symbols"
     in their place, or "exact", without samples in its paths; "changes": [store, the groups of every
@@ -208,12 +209,12 @@ class _Couplings:
         places: Sequence[Place],
         json: object,
     ) -> None:
-        """Check groups [paths, paths, c, null | shifts]; null: each path with the same one."""
-        groups = [[[k], [k], 0, None] for k in range(len(ours))] if json is None else json
+        """Check groups [paths, paths, c]; null: each path with the same one."""
+        groups = [[[k], [k], 0] for k in range(len(ours))] if json is None else json
         taken: list[int] = []
         matched: list[int] = []
         for each in as_list(groups, "groups"):
-            first, second, factor, shifts = as_list(each, "a group", 4)
+            first, second, factor = as_list(each, "a group", 3)
             for own, paths in ((as_list(first, "paths"), ours), (as_list(second, "paths"), theirs)):
                 if not all(0 <= as_integer(k, "a path") < len(paths) for k in own):
                     raise Refuted("there is no such path")
@@ -228,28 +229,24 @@ class _Couplings:
             for (one, here), (other, there) in product(
                 [ours[k] for k in first], [theirs[k] for k in second]
             ):
-                self._require_loss((one, other), shifts, gain, places, (here, there))
+                self._require_loss((one, other), gain, places, (here, there))
         if sorted(taken) != list(range(len(ours))) or len(set(matched)) < len(matched):
             raise Refuted("a path of the first run in no group, or one in two groups")
 
     def _require_loss(
         self,
         paths: tuple[Path, Path],
-        json: object,
         gain: Fraction,
         places: Sequence[Place],
         after: tuple[_Store, _Store],
     ) -> None:
         """Make sure that paths are alike, and V >= gain + cost + V', at every place."""
         one, other = paths
-        count = sum(isinstance(atom, Sample) for atom in other.atoms)
-        listed = [0] * count if json is None else as_list(json, "shifts", count)
-        shifts = [as_number(each, "a shift") for each in listed]
         there = self.pairs.get(after, {self._same: ZERO} if after[0] == after[1] else {})
         spend(50 + 20 * len(places) * (1 + len(other.guards)))
         for left, point, (mine, theirs) in places:
-            first = _atoms(one, self._same, mine, [ZERO] * len(one.atoms))
-            both = Beside(paths, (first, _atoms(other, point, theirs, shifts)), {})
+            atoms = _atoms(one, self._same, mine), _atoms(other, point, theirs)
+            both = Beside(paths, atoms, {})
             both.require_alike()
             held = [both.ends(one.store[n], other.store[n])[0] for n in self._held]
             lost = there.get(tuple(held))
@@ -260,11 +257,9 @@ class _Couplings:
                 raise Refuted(f"{missing} is missing of what may be lost")
 
 
-def _atoms(
-    path: Path, held: Shifts, arguments: Sequence[Fraction], shifts: Sequence[Fraction]
-) -> list[Form]:
-    """Return atoms: what is held and samples, shifted, and numbers for arguments."""
-    found, values, moved = list[Form](), iter(arguments), enumerate(shifts)
+def _atoms(path: Path, held: Shifts, arguments: Sequence[Fraction]) -> list[Form]:
+    """Return atoms: what is held, shifted; numbers for arguments; samples, behind each other."""
+    found, values = list[Form](), iter(arguments)
     for atom in path.atoms:
         match atom:
             case Held():
@@ -272,8 +267,7 @@ def _atoms(
             case Read():
                 found.append(Form(next(values)))
             case Sample():
-                number, shift = next(moved)
-                found.append(only(-1 - number).plus(Form(shift)))
+                found.append(only(len(found) - len(path.atoms)))
     return found
 
 

@@ -145,8 +145,8 @@ class CouplingWriter:
                     [k for _, own in each for k in own] for each in (ours_alike, theirs_alike)
                 )
                 gain = self._gain([ours[k] for k in one], [theirs[k] for k in other])
-                found.append([[*one], [*other], gain, None])
-        plain: list[Json] = [[[k], [k], 0, None] for k in range(len(ours))]
+                found.append([[*one], [*other], gain])
+        plain: list[Json] = [[[k], [k], 0] for k in range(len(ours))]
         return None if found == plain else found
 
     def _gain(self, ours: Sequence[Path], theirs: Sequence[Path]) -> Json:
