@@ -15,7 +15,7 @@ nothing. The first call brings data, unseen. Two runs are adjacent if one has on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
@@ -28,7 +28,7 @@ from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.forms import Form, Stored, copied
 from dipapprox.kernel.forward import Ended, Run
-from dipapprox.kernel.machine import Block, Machine, Tree, read_block, read_cell, read_value
+from dipapprox.kernel.machine import Block, Machine, read_block, read_cell, read_value
 from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Path, Read, Ways
@@ -83,22 +83,10 @@ def read_service(json: object) -> Service:
         raise BadProof("a reply is any number, or has finitely many values")
     names = [name for name, _ in (*cells, *replies)]
     calls = [_call(each, names) for each in as_list(record["calls"], "calls")]
-    if any(name in names for call in calls for name in _forgotten(call.body)):
-        raise BadProof("what cells and replies hold is looked at: it is not forgotten")
     if not calls or calls[0].seen or len({call.name for call in calls}) < len(calls):
         raise BadProof("the first call brings data, and is not seen; or a name twice")
     inserts = as_word(record["change"], "a change", ("insert", "replace")) == "insert"
     return Service(tuple(cells), tuple(replies), tuple(calls), inserts)
-
-
-def _forgotten(tree: Tree) -> Iterator[str]:
-    """Yield the cells that some statements forget."""
-    if tree[:1] == ("forget",):
-        yield from tree[1]
-        return
-    for part in tree:
-        if isinstance(part, tuple):
-            yield from _forgotten(part)
 
 
 def _call(json: object, names: Sequence[str]) -> Call:
@@ -125,7 +113,7 @@ class Shown(Run):
     Args:
         cells: These cells, and what they may hold.
         kept: Cells that hold values in the end.
-        unknown: Cells that are neither read nor assigned.
+        unknown: Cells that are neither read, assigned nor forgotten.
         signs: Of weights.
         silent: What a cell shows that holds nothing; None: each holds something.
     """
@@ -157,6 +145,11 @@ class Shown(Run):
             sums.setdefault(end.finite, []).append(end.measure.scalar)
         values = exact_values(self.graph, chain(*sums.values()), self._signs)
         return {told: sum((values[n] for n in own), IMPOSSIBLE) for told, own in sums.items()}
+
+    def _forget(self, state: State, names: Sequence[str]) -> None:
+        if any(name in self._unknown for name in names):
+            raise NotProved("a cell that has no value is forgotten")
+        super()._forget(state, names)
 
     def _end(self, state: State) -> None:
         store, kept = state.store, list[Value]()

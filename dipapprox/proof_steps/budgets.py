@@ -27,7 +27,7 @@ from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, PotentialSearch
 from dipapprox.proof_steps.rays import ray_step
-from dipapprox.proof_steps.serving import MOST_ENTRIES, ORDERS, potential_step
+from dipapprox.proof_steps.serving import MOST_ENTRIES, potential_step
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proof_steps.whole_runs import Growth, Part
 
@@ -384,9 +384,9 @@ def _runs(
             if all(said.get(name) == value for name, value in bounds.ray.output.items()):
                 yield [number], grows
         return
-    for joins, facts in reversed(ORDERS):
+    for facts in (True, False):
         try:
-            PotentialSearch(machine, budget, limits, facts, joins, most=MOST_ENTRIES).step()
+            PotentialSearch(machine, budget, limits, facts, most=MOST_ENTRIES).step()
         except NoCertificate as none:
             if not isinstance(none, Dearer):
                 continue

@@ -87,7 +87,6 @@ class Heads:
         machine: The machine.
         limits: Of time and states.
         with_facts: Whether to keep in mind how numbers that are held compare.
-        with_joins: Whether to join paths of rounds.
 
     Attributes:
         ways: The paths from each head.
@@ -95,11 +94,10 @@ class Heads:
         unit: The most that a mean changes; 1 if none does.
     """
 
-    def __init__(self, machine: Rounds, limits: Limits, with_facts: bool, with_joins: bool) -> None:
+    def __init__(self, machine: Rounds, limits: Limits, with_facts: bool) -> None:
         self._machine = machine
         self._limits = limits
         self._with_facts = with_facts
-        self._with_joins = with_joins
         self._follower = Follower(machine)
         self._live = live_at_head(machine.round or (), machine.each)
         self.ways: dict[Head, list[Way]] = {}
@@ -118,10 +116,8 @@ class Heads:
                 paths = self._follower.start()
             else:
                 paths = self._follower.round(dict(head.values), head.held)
-            numbered = [([number], path) for number, path in enumerate(paths)]
-            if self._with_joins or head.is_first:
-                ask = self._limits.check
-                numbered, self.joined[head] = joined(paths, self._live, head.facts, ask)
+            ask = self._limits.check
+            numbered, self.joined[head] = joined(paths, self._live, head.facts, ask)
             ways = self.ways[head] = [self._way(head, own, path) for own, path in numbered]
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:

@@ -77,7 +77,6 @@ class PotentialSearch:
         machine: The machine.
         budget: B.
         with_facts: Whether to keep in mind how numbers that are held compare.
-        with_joins: Whether to join paths of rounds.
         with_quiet: Whether runs that are quiet from a head on are shifted together.
         limits: Of time and states.
         most: Entries that all vectors may have.
@@ -93,14 +92,13 @@ class PotentialSearch:
         budget: Fraction,
         limits: Limits,
         with_facts: bool,
-        with_joins: bool,
         with_quiet: bool = False,
         most: int = MOST_ENTRIES,
     ) -> None:
         self._machine = machine
         self._budget = budget
         self._limits = limits
-        self._heads = Heads(machine, limits, with_facts, with_joins)
+        self._heads = Heads(machine, limits, with_facts)
         self._ways, self._unit = self._heads.ways, self._heads.unit
         self.quiet = QuietRuns(machine, self._heads, limits, with_quiet)
         self._needy = self._needing()
@@ -357,7 +355,7 @@ class PotentialSearch:
             "held": list(head.held),
             "facts": [[form_json(form), strict] for form, strict in head.facts],
             "allowances": allowances,
-            "joined": self._heads.joined.get(head, []),
+            "joined": self._heads.joined[head],
             "cases": cases,
         }
 

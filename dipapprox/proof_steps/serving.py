@@ -17,9 +17,6 @@ from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.potentials import PotentialSearch
 from dipapprox.proof_steps.rounds import rounds_json
 
-ORDERS = tuple(product((True, False), (False, True)))
-"""Whether to join paths of rounds, and whether to keep facts: what is tried in turn."""
-
 MOST_ENTRIES = 20_000
 """Of vectors, where a proof or a walk is looked for that nobody has asked for."""
 
@@ -38,8 +35,8 @@ def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
         LimitReached: If a limit is reached.
     """
     missing = NoCertificate("there is nothing to try")
-    for quiet, (joins, facts) in product((False, True), ORDERS):
-        search = PotentialSearch(machine, budget, limits, facts, joins, quiet)
+    for quiet, facts in product((False, True), repeat=2):
+        search = PotentialSearch(machine, budget, limits, facts, quiet)
         if quiet and not search.quiet:
             break
         try:
@@ -90,8 +87,8 @@ def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fra
         return None
     cap = _MOST_KNOWN if most is None else most
     best = most
-    for joins, facts in reversed(ORDERS):
-        search = PotentialSearch(machine, cap, limits, facts, joins, True, MOST_ENTRIES)
+    for facts in (True, False):
+        search = PotentialSearch(machine, cap, limits, facts, True, MOST_ENTRIES)
         if not search.quiet:
             break
         try:

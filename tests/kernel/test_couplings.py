@@ -142,9 +142,9 @@ def test_cells_keep_no_samples() -> None:
         coupled(small([drawn(), ["set", N, REPLY]]))
     with pytest.raises(NotProved, match="keeps a sample"):
         coupled(small([drawn(), ["set", N, REPLY]]), followed=EXACTLY)
-    with pytest.raises(NotProved, match="not forgotten"):
+    with pytest.raises(NotProved, match="leaves nothing"):
         coupled(small([drawn(), ["forget", ["n"]]]))
-    with pytest.raises(NotProved, match="not forgotten"):
+    with pytest.raises(NotProved, match="leaves nothing"):
         coupled(small([["set", REPLY, 1], ["forget", ["n"]]]), followed=EXACTLY)
     held = {"held": ["n"], "changes": [[[], [None] * 4]], "pairs": []}
     with pytest.raises(Refuted, match="no integer"):
@@ -153,6 +153,19 @@ def test_cells_keep_no_samples() -> None:
         coupled(small([drawn(), ["set", N, ["*", "1/2", N]]]), **held)
     with pytest.raises(Refuted, match="no number"):
         coupled(small([drawn(), ["set", N, {"name": "none"}]]), **held)
+    with pytest.raises(NotProved, match="leaves nothing"):
+        coupled(small([["forget", ["n"]]]), **held)
+    with pytest.raises(NotProved, match="no value is forgotten"):
+        coupled(small([["forget", ["n"]]]), **held, followed=EXACTLY)
+
+
+@pytest.mark.parametrize("followed", [["given", "given"], EXACTLY])
+def test_a_reply_that_is_forgotten_shows_nothing(followed: list[str]) -> None:
+    silent = small([["set", REPLY, N], ["forget", ["reply"]], EMPTY])
+    assert coupled(silent, followed=followed) == Budgets(Fraction(1))
+    told = small([["set", REPLY, N], ["if", ["=", N, 1], [["forget", ["reply"]]], []], EMPTY])
+    with pytest.raises(Refuted, match="different values"):
+        coupled(told, followed=followed)
 
 
 def test_exactly_followed_calls_show_values_of_their_domains() -> None:

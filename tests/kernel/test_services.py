@@ -12,10 +12,9 @@ from hypothesis import given, settings
 
 import dipapprox
 from dipapprox import Answer
-from dipapprox.kernel.errors import BadProof, NotProved
+from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.services import read_service
 from tests.kernel.edits import others_for, places_in, with_at
 from tests.kernel.served import EXAMPLES, found, written
 from tests.services.strategies import counting_services, services
@@ -197,29 +196,3 @@ def test_budgets_are_found_in_python() -> None:
     assert proof.answer is Answer.DP
     assert proof.replayed is not None
     assert "replayed by the kernel" in str(proof)
-
-
-def test_what_is_held_or_shown_is_not_forgotten() -> None:
-    """Who reads what was forgotten would read what it held: it is refused to begin with."""
-
-    def service(data: list[Any], ask: list[Any]) -> dict[str, Any]:
-        def call(name: str, arguments: list[Any], seen: bool, body: list[Any]) -> dict[str, Any]:
-            return {"name": name, "arguments": arguments, "seen": seen, "body": body}
-
-        calls = [call("d", [["x", [0, 1]]], False, data), call("ask", [], True, ask)]
-        return {
-            "cells": [["h", 0]],
-            "replies": [["o", [0, 1]]],
-            "calls": calls,
-            "change": "replace",
-        }
-
-    keeps, shows = ["set", ["cell", "h"], ["cell", "x"]], ["set", ["cell", "o"], ["cell", "h"]]
-    read_service(service([keeps], [shows]))
-    for data, ask in (
-        ([keeps, ["forget", ["h"]]], [shows]),
-        ([keeps], [shows, ["forget", ["o"]]]),
-        ([keeps], [["if", ["=", ["cell", "h"], 1], [["forget", ["o"]]], []], shows]),
-    ):
-        with pytest.raises(BadProof, match="not forgotten"):
-            read_service(service(data, ask))
