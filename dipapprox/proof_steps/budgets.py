@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import chain, islice, product
 from time import perf_counter
 
@@ -180,78 +181,82 @@ def endless(
 
 
 def _written(machine: Json, bounds: BudgetBounds, limits: Limits) -> tuple[Json, list[Json]]:
-    read = read_rounds(machine)
+    read, fails = read_rounds(machine), bounds.fails
     if bounds.serves is None:
-        fails = bounds.fails
+        ways: list[_Search] = []
         if read.round is not None and (fails is None or bounds.again):
-            try:
-                return _claim(bounds), [_cycles(read, bounds, limits)]
-            except (NoCertificate, NotProved):
-                if fails is None:
-                    raise
-        step, lost = _loss(read, Fraction(0) if fails is None else fails, bounds, limits)
+            ways.append(_cycles)
+        if read.round is None or fails is not None:
+            ways.append(_loss)
+        known = fails or Fraction(0)
+        step, lost = _dearest((partial(way, read, known, bounds, limits) for way in ways), fails)
         if lost is not None and (fails is None or lost <= fails):
             raise NoCertificate("a ray was found, which loses no more than the budget")
         return _claim(bounds), [step]
     steps = [potential_step(read, bounds.serves, limits)]
     claim = _claim(replace(bounds, fails=None))
-    if not bounds.fails:
+    if not fails:
         return claim, steps
     try:
-        step, lost = _loss(read, bounds.fails - _LITTLE, bounds, limits)
+        step, lost = _loss(read, fails - _LITTLE, bounds, limits)
     except (NoCertificate, NotProved):
         return claim, steps  # that it serves is proved
-    if lost is None or lost < bounds.fails:
+    if lost is None or lost < fails:
         return claim, steps
     least: Json = {"rule": "least budget", "from": [-1, -2]}
     return {**claim, "at least": number_json(lost)}, [*steps, step, least]
 
 
-def _loss(
-    machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
-) -> tuple[Json, Fraction | None]:
-    """Return a step, and what is lost: more than the budget, or the most that was found."""
-    missing: NoCertificate | NotProved | None = None
-    found: tuple[Json, Fraction | None] | None = None
-    # A ray says more: that it is lost at every eps.
-    for attempt in (_ray, _between) if bounds.ray is not None else (_between, _ray):
+_Lost = tuple[Json, Fraction | None]
+"""A step, and the budget below which it shows that none serves; None for all of them."""
+
+_Search = Callable[[Rounds, Fraction, BudgetBounds, Limits], _Lost]
+"""Finds what loses more than a budget, or as much as possible."""
+
+
+def _dearest(attempts: Iterable[Callable[[], _Lost]], budget: Fraction | None) -> _Lost:
+    """Return what loses more than a budget, None is above all numbers, or the most."""
+    missing: NoCertificate | NotProved = NoCertificate("nothing is known that loses so much")
+    best: tuple[Json, Fraction] | None = None
+    for attempt in attempts:
         try:
-            step, lost = attempt(machine, budget, bounds, limits)
+            step, lost = attempt()
         except (NoCertificate, NotProved) as none:
             missing = none
             continue
-        if lost is None or lost > budget:
+        if lost is None or (budget is not None and lost > budget):
             return step, lost
-        if found is None or (found[1] is not None and lost > found[1]):
-            found = step, lost
-    if found is None:
-        raise missing or NoCertificate("nothing is known that loses so much")
-    return found
+        if best is None or lost > best[1]:
+            best = step, lost
+    if best is None:
+        raise missing
+    return best
 
 
-def _between(
-    machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
-) -> tuple[Json, Fraction | None]:
-    """Return a step of two inputs, as `_loss`."""
+def _loss(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
+    # A ray says more: that it is lost at every eps.
+    ways = (_ray, _between) if bounds.ray is not None else (_between, _ray)
+    return _dearest((partial(way, machine, budget, bounds, limits) for way in ways), budget)
+
+
+def _between(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
+    """Return a step of two inputs."""
     known = bounds.between
     if known is None:
         raise NoCertificate("no inputs are known between which so much is lost")
-
-    places = known.first, known.second
-    if known.word is not None:
-        word = known.word
+    places, word = (known.first, known.second), known.word
+    if word is not None:
 
         def is_part(run: Sequence[Turn]) -> bool:
             names = [v if isinstance(v, str) else None for turn in run for v in turn.path.said]
             return tuple(names) == word[: len(names)]
 
-        found: NoCertificate | None = None
-        for turns in range(1, len(word) + 2):
-            try:
-                return large_step(machine, turns, places, is_part, {}, limits, len(word))
-            except NoCertificate as none:
-                found = none
-        raise found or NoCertificate("nothing is published")
+        size = len(word)
+        ways = (
+            partial(large_step, machine, turns, places, is_part, {}, limits, size)
+            for turns in range(1, size + 2)
+        )
+        return _dearest(ways, budget)
 
     def is_meant(run: Sequence[Turn]) -> bool:
         shown = dict(zip(machine.first, run[0].path.said, strict=True))
@@ -268,42 +273,23 @@ def _between(
     return large_step(machine, 1, places, is_meant, numbers, limits)
 
 
-def _ray(
-    machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
-) -> tuple[Json, Fraction | None]:
-    """Return a step, and what is lost: more than the budget, or the most that was found."""
-    missing: NoCertificate | NotProved = NoCertificate("no ray is known that loses so much")
-    best: tuple[Json, Fraction] | None = None
-    for numbers, grows in _runs(machine, budget, bounds, limits):
-        try:
-            step, lost = ray_step(machine, numbers, grows, limits)
-        except (NoCertificate, NotProved) as none:
-            missing = none
-            continue
-        if lost is None or lost > budget:
-            return step, lost
-        if best is None or lost > best[1]:
-            best = step, lost
-    if best is None:
-        raise missing
-    return best
+def _ray(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
+    """Return a step of a ray."""
+    runs = _runs(machine, budget, bounds, limits)
+    return _dearest((partial(ray_step, machine, *run, limits) for run in runs), budget)
 
 
-def _cycles(machine: Rounds, bounds: BudgetBounds, limits: Limits) -> Json:
+def _cycles(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
     """Return a step that shows that no budget serves."""
-    missing: NoCertificate | NotProved = NoCertificate("no part of a run is known to lose again")
     ways = chain.from_iterable(_along(machine, again) for again in bounds.again)
     known = islice(ways, MOST_RUNS)
     nothing = BudgetBounds(None, None, None)
     budgets = _BUDGETS if bounds.fails is None else ()  # else there are other proofs, too
-    walks = (_runs(machine, budget, nothing, limits) for budget in budgets)
-    for numbers, grows in chain(known, chain.from_iterable(walks)):
-        for run, parts, own in _folded(machine, numbers, grows, limits):
-            try:
-                return ray_step(machine, run, own, limits, parts)[0]
-            except (NoCertificate, NotProved) as none:
-                missing = none
-    raise missing
+    walks = (_runs(machine, each, nothing, limits) for each in budgets)
+    runs = chain(known, chain.from_iterable(walks))
+    folded = (each for run in runs for each in _folded(machine, *run))
+    tried = (partial(ray_step, machine, run, own, limits, parts) for run, own, parts in folded)
+    return _dearest(tried, budget)
 
 
 def _along(machine: Rounds, again: Again) -> Iterator[tuple[list[int], Growth]]:
@@ -327,8 +313,8 @@ def _along(machine: Rounds, again: Again) -> Iterator[tuple[list[int], Growth]]:
 
 
 def _folded(
-    machine: Rounds, numbers: Sequence[int], grows: Growth, limits: Limits
-) -> Iterator[tuple[list[int], list[Part], Growth]]:
+    machine: Rounds, numbers: Sequence[int], grows: Growth
+) -> Iterator[tuple[list[int], Growth, list[Part]]]:
     """Yield a run with what is repeated in it there once, for some lengths of what is repeated."""
     turns = Runs(machine).along(list(numbers))
     left = {name: list(values) for name, values in grows.items()}
@@ -363,7 +349,7 @@ def _folded(
             for _, pairs, _ in kept:
                 for name, value in pairs:
                     own.setdefault(name, []).append(value)
-            yield [number for number, _, _ in kept], parts, own
+            yield [number for number, _, _ in kept], own, parts
 
 
 def _fixed(store: Mapping[str, Stored]) -> dict[str, Stored]:
