@@ -69,6 +69,21 @@ class Path:
     ended: bool = False
     weight: Ratio = CERTAIN
 
+    @property
+    def held(self) -> list[str]:
+        """The cells whose values at the beginning are atoms; these come first."""
+        return [atom.cell for atom in self.atoms if isinstance(atom, Held)]
+
+    @property
+    def reads(self) -> list[str]:
+        """The inputs that are read, in turn."""
+        return [atom.name for atom in self.atoms if isinstance(atom, Read)]
+
+    @property
+    def fixed(self) -> dict[str, Stored | None]:
+        """What cells hold that hold nothing random; None for the others."""
+        return {n: None if isinstance(v, Form) else v for n, v in self.store.items()}
+
     def fresh(self, atom: Atom) -> Form:
         """Add an atom."""
         spend(len(self.atoms) // 16)

@@ -22,7 +22,6 @@ Proof. By induction over the rounds of the first run. What is not drawn alike is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -119,7 +118,7 @@ def _require(
     after = pairs[number]
     if path.ended or other.ended or other.said or after.last != own.last:
         raise Refuted("one of two runs ends, or is not quiet")
-    if reads_of(path) != reads_of(other):
+    if sorted(path.reads) != sorted(other.reads):
         raise Refuted("two runs read other numbers from here on")
     for each, (values, _) in zip(paths, after.cells, strict=True):
         if any(name not in each.store or each.store[name] != value for name, value in values):
@@ -128,11 +127,6 @@ def _require(
         ours, theirs = (number_form(each.store.get(name)) for each in paths)
         if over(theirs, moved) != ours.plus(Form(shift)):
             raise Refuted(f"'{name}' is shifted otherwise")
-
-
-def reads_of(path: Path) -> Counter[str]:
-    """Return how often a path reads each input."""
-    return Counter(atom.name for atom in path.atoms if isinstance(atom, Read))
 
 
 def second_atoms(

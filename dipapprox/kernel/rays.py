@@ -51,7 +51,7 @@ from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.paths import Sample
+from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.reading import as_list, as_word
 from dipapprox.kernel.regions import ZERO, combined
 from dipapprox.kernel.rounds import Rounds
@@ -62,7 +62,6 @@ from dipapprox.kernel.runs import (
     Pair,
     Parts,
     Runs,
-    Turn,
     flat,
     is_whole,
     line,
@@ -162,13 +161,13 @@ class Summed:
 class Alike:
     """Runs that publish the same: `said`, in which None stands for a name."""
 
-    runs: Sequence[Sequence[Turn]]
+    runs: Sequence[Sequence[Path]]
     inputs: Inputs
     integers: bool
     said: Sequence[Fraction | None]
     parts: Parts
 
-    def lost(self, run: Sequence[Turn], rows: Sequence[object]) -> Summed:
+    def lost(self, run: Sequence[Path], rows: Sequence[object]) -> Summed:
         """Add multiples of the guards of a run; with parts, of those that are one of several."""
         if not self.parts:
             return self._summed(run, rows, {}, 0)
@@ -179,9 +178,9 @@ class Alike:
             cells: Mapping[str, Fraction]
             if number in self.parts:
                 own = self._summed(run[:number], own_rows, {}, start)
-                begun = run[start - 1].store
+                begun = run[start - 1].fixed
                 nothing: list[list[object]] = [[]] * len(own_rows)
-                alike = [each[:number] for each in self.runs if each[start - 1].store == begun]
+                alike = [each[:number] for each in self.runs if each[start - 1].fixed == begun]
                 for other, known in product(alike, (own.cells, found.cells)):
                     if self._summed(other, nothing, known, start) != Summed(known):
                         raise Refuted("a part changes what lies behind it")
@@ -197,11 +196,11 @@ class Alike:
         return found
 
     def _summed(
-        self, run: Sequence[Turn], rows: Sequence[object], cells: Mapping[str, Fraction], start: int
+        self, run: Sequence[Path], rows: Sequence[object], cells: Mapping[str, Fraction], start: int
     ) -> Summed:
         """Add multiples of guards from a turn on, and what later ones say of the cells behind."""
         turns = flat(run, self.inputs, self.integers, start)
-        place = sum(len(turn.path.said) for turn in run[:start])
+        place = sum(len(turn.said) for turn in run[:start])
         total, strict, close = Form(ZERO), False, False
         for guards, said, json in zip(turns.guards, turns.said, rows, strict=True):
             known = list(guards)

@@ -36,80 +36,58 @@ Parts = Mapping[int, int]
 """Turns of a run that may be taken again: the one behind the last, to the first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One round of a run, or its body: the path; the held cells are its first atoms."""
-
-    path: Path
-    held: tuple[str, ...]
-
-    @property
-    def names(self) -> list[str]:
-        """The inputs that are read."""
-        return sorted(atom.name for atom in self.path.atoms if isinstance(atom, Read))
-
-    @property
-    def store(self) -> Mapping[str, object]:
-        """What cells hold that hold nothing random, and which others there are."""
-        items = self.path.store.items()
-        return {name: None if isinstance(value, Form) else value for name, value in items}
-
-
-class Runs:
-    """The runs of a machine, turn by turn."""
+class Runs(Follower):
+    """The runs of a machine, turn by turn: the paths of its body, and of every round."""
 
     def __init__(self, machine: Rounds) -> None:
-        self._machine = machine
-        self._follower = Follower(machine)
-        self._known: dict[object, list[Turn]] = {}
+        super().__init__(machine)
+        self._known: dict[object, list[Path]] = {}
 
-    def turns(self, before: Path | None) -> list[Turn]:
+    def turns(self, before: Path | None) -> list[Path]:
         """Return what may follow a path; None is the beginning."""
         machine = self._machine
         if before is not None and machine.round is None:
             raise Refuted("there are no rounds")
         if before is not None and before.ended:
-            return [Turn(Path({}, (), (), machine.padding or (), True), ())]
+            return [Path({}, (), (), machine.padding or (), True)]
         store = {} if before is None else before.store
         held = tuple(sorted(name for name, value in store.items() if isinstance(value, Form)))
         values = {name: value for name, value in store.items() if name not in held}
         key = before is None, frozenset(values.items()), held
         if key not in self._known:
-            follow = self._follower
-            paths = follow.start() if before is None else follow.round(values, held)
-            self._known[key] = [Turn(path, held) for path in paths]
+            self._known[key] = self.start() if before is None else self.round(values, held)
         return self._known[key]
 
-    def along(self, json: object) -> list[Turn]:
+    def along(self, json: object) -> list[Path]:
         """Read the run that takes some paths."""
         numbers = [as_integer(each, "a path") for each in as_list(json, "paths")]
         if not 0 < len(numbers) <= MOST_ROUNDS + 1:
             raise Refused("no round, or too many")
-        run: list[Turn] = []
+        run: list[Path] = []
         for number in numbers:
-            turns = self.turns(run[-1].path if run else None)
+            turns = self.turns(run[-1] if run else None)
             if not 0 <= number < len(turns):
                 raise BadProof("there is no such path")
             run.append(turns[number])
         return run
 
-    def word(self, run: Sequence[Turn]) -> Word:
+    def word(self, run: Sequence[Path]) -> Word:
         """Return what a run publishes."""
-        said = tuple(value for turn in run for value in turn.path.said)
+        said = tuple(value for turn in run for value in turn.said)
         machine = self._machine
-        is_told = run[-1].path.ended and machine.round is not None and machine.padding is None
+        is_told = run[-1].ended and machine.round is not None and machine.padding is None
         return (*said, (END,)) if is_told else said
 
-    def alike(self, run: Sequence[Turn], parts: Parts) -> Iterator[list[Turn]]:
+    def alike(self, run: Sequence[Path], parts: Parts) -> Iterator[list[Path]]:
         """Yield all runs that publish the same in as many turns, up to their random numbers.
 
         Up to the last part that comes again, all of them have to keep step with the run.
         """
         machine, word = self._machine, self.word(run)
-        if run[-1].path.ended and not machine.ends:
+        if run[-1].ended and not machine.ends:
             raise Refuted("runs that end are not seen")
         last = max(parts, default=0)
-        waiting: list[list[Turn]] = [[]]
+        waiting: list[list[Path]] = [[]]
         count = 0
         while waiting:
             known = waiting.pop()
@@ -118,10 +96,10 @@ class Runs:
                 if len(self.word(known)) == len(word):
                     yield known
                 continue
-            found = self.turns(known[-1].path if known else None)
+            found = self.turns(known[-1] if known else None)
             for turn in reversed(found):
                 longer = [*known, turn]
-                if turn.path.ended and not machine.ends:
+                if turn.ended and not machine.ends:
                     continue  # such runs are not seen
                 if len(longer) <= last and not self._keeps_step(longer, run, parts):
                     continue
@@ -132,19 +110,19 @@ class Runs:
             if count > MOST_RUNS:
                 raise Refused(f"more than {MOST_RUNS} runs that publish alike")
 
-    def _keeps_step(self, known: Sequence[Turn], run: Sequence[Turn], parts: Parts) -> bool:
+    def _keeps_step(self, known: Sequence[Path], run: Sequence[Path], parts: Parts) -> bool:
         """Whether a run publishes in its last turn what another one does, and does nothing else."""
         place = len(known)
         last, own = known[-1], run[place - 1]
         said, other = self.word([last]), self.word([own])
-        more = not run[-1].path.ended or any(turn.path.said for turn in run[place:])
+        more = not run[-1].ended or any(turn.said for turn in run[place:])
         if (END,) in said and (END,) not in other and more:
             return False  # what the run publishes then is no end
         if not all(map(may_equal, said, other)):
             return False
-        if len(said) != len(other) or last.names != own.names:
+        if len(said) != len(other) or sorted(last.reads) != sorted(own.reads):
             raise Refuted(f"what turn {place - 1} publishes does not tell enough of it")
-        if place in parts and last.store != known[parts[place] - 1].store:
+        if place in parts and last.fixed != known[parts[place] - 1].fixed:
             raise Refuted("a part does not lead to where it began")
         return True
 
@@ -182,15 +160,15 @@ class Flat:
     cells: list[dict[str, Form]]
 
 
-def flat(run: Sequence[Turn], inputs: Inputs, integers: bool, start: int = 0) -> Flat:
+def flat(run: Sequence[Path], inputs: Inputs, integers: bool, start: int = 0) -> Flat:
     """Return the turns of a run from one on; `integers` says that all numbers are whole."""
-    counts = Counter(name for turn in run[:start] for name in turn.names)
+    counts = Counter(name for turn in run[:start] for name in turn.reads)
     held = {-2 - k: name for k, name in enumerate(run[start].held)}
     found = Flat([], held, [], [], [])
     cells = {name: only(atom) for atom, name in held.items()}
     for turn in run[start:]:
         forms: list[Form] = []
-        for atom in turn.path.atoms:
+        for atom in turn.atoms:
             match atom:
                 case Held(name):
                     forms.append(cells[name])
@@ -202,25 +180,25 @@ def flat(run: Sequence[Turn], inputs: Inputs, integers: bool, start: int = 0) ->
                     forms.append(over(mean, forms).plus(only(len(found.samples))))
                     found.samples.append(atom)
         guards = []
-        for form, strict in known_forms(turn.path):
+        for form, strict in known_forms(turn):
             numbers = [form.constant, *(c for _, c in form.terms)]
             unit = Fraction(1, lcm(*(number.denominator for number in numbers)))
             known = over(form, forms)
             more = strict and integers
             guards.append((known.plus(Form(-unit)) if more else known, strict and not more))
         found.guards.append(guards)
-        said = [None if isinstance(each, str) else form_of(each) for each in turn.path.said]
+        said = [None if isinstance(each, str) else form_of(each) for each in turn.said]
         found.said.append([None if form is None else over(form, forms) for form in said])
-        items = turn.path.store.items()
+        items = turn.store.items()
         cells = {name: over(form, forms) for name, form in items if isinstance(form, Form)}
         found.cells.append(cells)
     return found
 
 
-def is_whole(run: Sequence[Turn]) -> bool:
+def is_whole(run: Sequence[Path]) -> bool:
     """Whether all samples are integers, and all that cells hold, if inputs are."""
-    samples = [atom for turn in run for atom in turn.path.atoms if isinstance(atom, Sample)]
-    stored = [form for turn in run for form in turn.path.store.values() if isinstance(form, Form)]
+    samples = [atom for turn in run for atom in turn.atoms if isinstance(atom, Sample)]
+    stored = [form for turn in run for form in turn.store.values() if isinstance(form, Form)]
     forms = [*(sample.mean for sample in samples), *stored]
     numbers = [number for form in forms for number in (form.constant, *dict(form.terms).values())]
     whole = all(isinstance(FAMILIES[sample.family], IntegerFamily) for sample in samples)
@@ -279,13 +257,13 @@ def read_pair(json: object) -> Pair:
     return as_number(one, "a number"), as_number(other, "a number")
 
 
-def read_parts(json: object, run: Sequence[Turn]) -> Parts:
+def read_parts(json: object, run: Sequence[Path]) -> Parts:
     """Read [first turn, the one behind the last] of every part."""
     found: dict[int, int] = {}
     last = 1
     for each in as_list(json, "parts"):
         start, end = (as_integer(k, "a turn") for k in as_list(each, "a part", 2))
-        if not last <= start < end <= len(run) or run[end - 1].path.ended:
+        if not last <= start < end <= len(run) or run[end - 1].ended:
             raise BadProof("parts follow each other behind the first turn")
         found[end], last = start, end
     return found

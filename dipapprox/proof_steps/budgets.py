@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import chain, islice, product
@@ -13,11 +13,11 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.forms import Form, Stored
-from dipapprox.kernel.paths import Read
+from dipapprox.kernel.forms import Form
+from dipapprox.kernel.paths import Path
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
-from dipapprox.kernel.runs import Runs, Turn
+from dipapprox.kernel.runs import Runs
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
@@ -247,8 +247,8 @@ def _between(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Li
     places, word = (known.first, known.second), known.word
     if word is not None:
 
-        def is_part(run: Sequence[Turn]) -> bool:
-            names = [v if isinstance(v, str) else None for turn in run for v in turn.path.said]
+        def is_part(run: Sequence[Path]) -> bool:
+            names = [v if isinstance(v, str) else None for turn in run for v in turn.said]
             return tuple(names) == word[: len(names)]
 
         size = len(word)
@@ -258,8 +258,8 @@ def _between(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Li
         )
         return _dearest(ways, budget)
 
-    def is_meant(run: Sequence[Turn]) -> bool:
-        shown = dict(zip(machine.first, run[0].path.said, strict=True))
+    def is_meant(run: Sequence[Path]) -> bool:
+        shown = dict(zip(machine.first, run[0].said, strict=True))
         return all(
             isinstance(shown.get(name), Form) or shown.get(name) == value
             for name, value in known.output.items()
@@ -304,10 +304,10 @@ def _along(machine: Rounds, again: Again) -> Iterator[tuple[list[int], Growth]]:
                 yield numbers, {name: [Fraction(sign * change) for change in again.changes]}
             continue
         place, shown, state = again.steps[len(numbers) - 1]
-        turns = runs.turns(runs.along(list(numbers))[-1].path)
+        turns = runs.turns(runs.along(list(numbers))[-1])
         for number, turn in enumerate(turns):
-            said = [value if isinstance(value, str) else None for value in turn.path.said]
-            fits = said == [shown] and turn.path.store.get(STATE) == state
+            said = [value if isinstance(value, str) else None for value in turn.said]
+            fits = said == [shown] and turn.store.get(STATE) == state
             if fits and chosen.get(place, number) == number:
                 waiting.append(([*numbers, number], {**chosen, place: number}))
 
@@ -320,13 +320,9 @@ def _folded(
     left = {name: list(values) for name, values in grows.items()}
     read: list[list[tuple[str, Fraction]]] = []
     for turn in turns:
-        names = [atom.name for atom in turn.path.atoms if isinstance(atom, Read)]
-        read.append([(name, left[name].pop(0)) for name in names])
-    stores = [None, *(turn.path.store for turn in turns)]
-    labels = [
-        (number, pairs, None if store is None else _fixed(store))
-        for number, pairs, store in zip(numbers, read, stores, strict=False)
-    ]
+        read.append([(name, left[name].pop(0)) for name in turn.reads])
+    held = [{n: v for n, v in t.store.items() if not isinstance(v, Form)} for t in turns]
+    labels = list(zip(numbers, read, [{}, *held], strict=False))
     for size in range(1, MOST_REPEATED + 1):
         kept = labels[:1]
         parts: list[Part] = []
@@ -350,10 +346,6 @@ def _folded(
                 for name, value in pairs:
                     own.setdefault(name, []).append(value)
             yield [number for number, _, _ in kept], own, parts
-
-
-def _fixed(store: Mapping[str, Stored]) -> dict[str, Stored]:
-    return {name: value for name, value in store.items() if not isinstance(value, Form)}
 
 
 def _runs(
@@ -395,8 +387,6 @@ def _guessed(machine: Rounds, limits: Limits) -> Iterator[tuple[list[int], Growt
 def _growth(walk: Sequence[tuple[Way, Changes]]) -> Growth:
     found: dict[str, list[Fraction]] = {}
     for way, changes in walk:
-        left = iter(changes)
-        for atom in way.path.atoms:
-            if isinstance(atom, Read):
-                found.setdefault(atom.name, []).append(next(left))
+        for name, change in zip(way.path.reads, changes, strict=True):
+            found.setdefault(name, []).append(change)
     return found

@@ -16,8 +16,9 @@ from dipapprox.kernel.budget import budget as bounded
 from dipapprox.kernel.chances import chances
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.paths import Path
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import Inputs, Runs, Turn, is_whole
+from dipapprox.kernel.runs import Inputs, Runs, is_whole
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
@@ -49,7 +50,7 @@ def large_step(
     machine: Rounds,
     turns: int,
     places: tuple[Numbers, Numbers],
-    is_meant: Callable[[Sequence[Turn]], bool],
+    is_meant: Callable[[Sequence[Path]], bool],
     numbers: Shown,
     limits: Limits,
     said: int = 0,
@@ -71,10 +72,10 @@ def large_step(
     """
     runs = Runs(machine)
     first, second = places
-    known: list[tuple[Fraction, int, list[int], list[Turn], Solved]] = []
+    known: list[tuple[Fraction, int, list[int], list[Path], Solved]] = []
     for paths, run in runs_of(runs, turns, is_meant):
         limits.check()
-        if sum(len(turn.path.said) for turn in run) < said:
+        if sum(len(turn.said) for turn in run) < said:
             continue
         bound = whole_run(run, _at(first), _are_whole(machine, run), numbers)
         found = solved(bound, limits)
@@ -83,14 +84,14 @@ def large_step(
     best: tuple[Json, Fraction] | None = None
     words = set[object]()
     for cost, _, paths, run, found in sorted(known, key=lambda each: each[:2]):
-        word = tuple([v if isinstance(v, str) else None for t in run for v in t.path.said])
-        if (word, run[-1].path.ended) in words or len(words) == MOST_WORDS:
+        word = tuple([v if isinstance(v, str) else None for t in run for v in t.said])
+        if (word, run[-1].ended) in words or len(words) == MOST_WORDS:
             continue
         whole, noise = whole_run(run, _at(first)), known_values(found.noise)
         toward = _inwards(machine, whole, noise, limits)
         if toward is None:
             continue
-        words.add((word, run[-1].path.ended))
+        words.add((word, run[-1].ended))
         rows, least = _needed(runs, machine, run, shown_at(whole, noise), second, limits)
         if least is not None and (least <= cost or (best is not None and best[1] >= least - cost)):
             continue
@@ -151,17 +152,17 @@ def _ray(first: Numbers, second: Numbers) -> Ray:
 
 
 def runs_of(
-    runs: Runs, turns: int, is_meant: Callable[[Sequence[Turn]], bool]
-) -> Iterator[tuple[list[int], list[Turn]]]:
+    runs: Runs, turns: int, is_meant: Callable[[Sequence[Path]], bool]
+) -> Iterator[tuple[list[int], list[Path]]]:
     """Yield runs with the numbers of their paths."""
-    waiting: list[tuple[list[int], list[Turn]]] = [([], [])]
+    waiting: list[tuple[list[int], list[Path]]] = [([], [])]
     count = 0
     while waiting:
         numbers, run = waiting.pop()
         if len(run) == turns:
             yield numbers, run
             continue
-        for number, turn in enumerate(runs.turns(run[-1].path if run else None)):
+        for number, turn in enumerate(runs.turns(run[-1] if run else None)):
             count += 1
             if count > MOST_RUNS:
                 raise NoCertificate("too many runs")
@@ -170,7 +171,7 @@ def runs_of(
 
 
 def _needed(
-    runs: Runs, machine: Rounds, run: list[Turn], shown: Shown, second: Numbers, limits: Limits
+    runs: Runs, machine: Rounds, run: list[Path], shown: Shown, second: Numbers, limits: Limits
 ) -> tuple[Json, Fraction | None]:
     """Return multipliers for all runs that publish the same, and what the cheapest costs."""
     alike = list(runs.alike(run, {}))
@@ -191,7 +192,7 @@ def _needed(
     return listed, None
 
 
-def _are_whole(machine: Rounds, run: Sequence[Turn]) -> bool:
+def _are_whole(machine: Rounds, run: Sequence[Path]) -> bool:
     return machine.whole and is_whole(run)
 
 

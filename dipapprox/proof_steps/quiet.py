@@ -13,7 +13,7 @@ from itertools import product
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, Stored, only, over
 from dipapprox.kernel.paths import Changes, Path, between, number_form
-from dipapprox.kernel.quiet import Cells, Quiet, reads_of, second_atoms
+from dipapprox.kernel.quiet import Cells, Quiet, second_atoms
 from dipapprox.kernel.regions import known_forms, same_atoms
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.limits import Limits
@@ -174,7 +174,7 @@ class QuietRuns:
 
     def _next(self, path: Path, other: Path, moved: Sequence[Form], last: Last) -> Quiet | None:
         """Return the pair that two paths lead to; None if it cannot be quiet."""
-        if path.ended or other.ended or other.said or reads_of(path) != reads_of(other):
+        if path.ended or other.ended or other.said or sorted(path.reads) != sorted(other.reads):
             return None
         first, second = self._after(path), self._after(other)
         shifts = []

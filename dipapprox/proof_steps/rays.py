@@ -14,8 +14,9 @@ from math import ceil, lcm
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, only
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.paths import Path
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import Pair, Runs, Turn, on_ray
+from dipapprox.kernel.runs import Pair, Runs, on_ray
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.least_noise import never, solved
@@ -27,7 +28,6 @@ from dipapprox.proof_steps.whole_runs import (
     Whole,
     known_values,
     ray_of,
-    reads_of,
     shown_at,
     whole_run,
 )
@@ -63,14 +63,14 @@ def ray_step(
     """
     runs = Runs(machine)
     run = runs.along(list(paths))
-    reads = reads_of(run)
+    reads = [name for turn in run for name in turn.reads]
     known: dict[str, list[Form]] = {}
     for number, name in enumerate(reads):
         known.setdefault(name, []).append(only(INPUTS + number))
     whole = whole_run(run, known)
     noise, starts = _possible(whole, reads, machine, _returning(whole, parts), limits)
     shown = shown_at(whole, known_values(noise, starts))
-    alike: list[Sequence[Turn]] = []
+    alike: list[Sequence[Path]] = []
     for other in runs.alike(run, {end: start for start, end in parts}):
         limits.check()
         if len(alike) == MOST_ALIKE:

@@ -10,8 +10,8 @@ from itertools import pairwise, zip_longest
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, only, over
-from dipapprox.kernel.paths import Read, Sample
-from dipapprox.kernel.runs import Inputs, Pair, Turn, flat
+from dipapprox.kernel.paths import Path, Sample
+from dipapprox.kernel.runs import Inputs, Pair, flat
 from dipapprox.kernel.walk import Guard
 
 MOST_SAMPLES = 400
@@ -69,11 +69,6 @@ def shown_at(whole: Whole, known: Mapping[int, Fraction]) -> Shown:
     return {k: value_at(form, known) for k, form in enumerate(whole.said) if form is not None}
 
 
-def reads_of(run: Sequence[Turn]) -> list[str]:
-    """Return the inputs that are read, in turn."""
-    return [atom.name for turn in run for atom in turn.path.atoms if isinstance(atom, Read)]
-
-
 def ray_of(
     reads: Sequence[str], starts: Sequence[Fraction], grows: Growth
 ) -> dict[str, list[Pair]]:
@@ -86,12 +81,12 @@ def ray_of(
 
 
 def whole_run(
-    run: Sequence[Turn],
+    run: Sequence[Path],
     inputs: Inputs,
     integers: bool = False,
     shown: Shown = types.MappingProxyType({}),
     parts: Sequence[Part] = (),
-    alike: Sequence[Sequence[Turn]] = (),
+    alike: Sequence[Sequence[Path]] = (),
 ) -> Whole:
     """Return a run over the same atoms.
 
@@ -153,9 +148,9 @@ def whole_run(
 _UNKNOWN = Sample("Lap", Form(_ZERO), Fraction(1))
 
 
-def _keeps(turn: Turn, name: str) -> bool:
+def _keeps(turn: Path, name: str) -> bool:
     """Whether a cell holds after a turn what it held before."""
-    return name in turn.held and turn.path.store.get(name) == only(turn.held.index(name))
+    return name in turn.held and turn.store.get(name) == only(turn.held.index(name))
 
 
 def value_at(form: Form, values: Mapping[int, Fraction]) -> Fraction:

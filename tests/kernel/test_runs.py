@@ -13,7 +13,7 @@ from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import require_possible
 from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Rounds, read_rounds
-from dipapprox.kernel.runs import Flat, Runs, Turn, flat, may_equal, on_ray, read_inputs, read_parts
+from dipapprox.kernel.runs import Flat, Runs, flat, may_equal, on_ray, read_inputs, read_parts
 from kernel.streams import draw, once, read, say, stream
 
 ONE = Fraction(1)
@@ -81,8 +81,8 @@ def test_inputs_of_rays_are_named_once_and_known() -> None:
     assert read_inputs(positive, [["a", [[1, 1]]]], False)
 
 
-def turns(*ended: bool) -> list[Turn]:
-    return [Turn(Path({}, (), ended=each), ()) for each in ended]
+def turns(*ended: bool) -> list[Path]:
+    return [Path({}, (), ended=each) for each in ended]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_ends_that_are_not_seen_have_no_rays() -> None:
     assert TOLD["published"]["ends"]
     found = runs_of(TOLD)
     run = found.along([0, 1])
-    assert run[-1].path.ended
+    assert run[-1].ended
     assert found.word(run)[-1] == ("the end",)
     assert len(list(found.alike(run, {}))) == 1
     padded = runs_of({**TOLD, "published": {**TOLD["published"], "padding": [0]}})
@@ -211,7 +211,7 @@ def test_ends_that_are_not_seen_have_no_rays() -> None:
     with pytest.raises(Refuted, match="are not seen"):
         list(hidden.alike(hidden.along([0, 1]), {}))
     goes_on = hidden.along([0, 0])
-    assert [turn.path.ended for each in hidden.alike(goes_on, {}) for turn in each] == [False] * 2
+    assert [turn.ended for each in hidden.alike(goes_on, {}) for turn in each] == [False] * 2
 
 
 def test_runs_are_paths_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
