@@ -12,8 +12,8 @@ the claim. To be read in this order, in which modules import those before them:
     graphs              nodes
       in balls          grid, sampled, densities, panels, lattice, evaluate
       in closed form    exact
-    runs                measures, integration, states, expressions, walk, loops,
-                        forward, published
+    runs                measures, integration, expressions, walk, loops, forward,
+                        published
     conclusions         losses, mechanisms, judgements, proofs
     finite verdicts     excesses, rules, closed
     real inputs         motion, sets, shrinking

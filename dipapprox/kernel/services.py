@@ -27,14 +27,13 @@ from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.forms import Form, Stored, copied
-from dipapprox.kernel.forward import Ended, Run
+from dipapprox.kernel.forward import Ended, Run, State
 from dipapprox.kernel.machine import Block, Machine, read_block, read_cell, read_value
 from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Path, Read, Ways
 from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.states import State
 
 MOST_CALLS = 20_000
 """With their arguments."""
