@@ -47,7 +47,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
 from typing import Any
 
 from dipapprox.kernel.budget import spend
@@ -73,7 +72,6 @@ from dipapprox.kernel.walk import Guard
 MOST_NODES = 100_000
 MOST_INTEGERS = 1_000
 """Changes of one integer that are looked at one by one."""
-
 
 Head = tuple[Cells, tuple[Guard, ...]]
 
@@ -193,11 +191,7 @@ class _Step:
         self._quiet = quiet
         self._source = source
         self._path = path
-        self._changes = {
-            number: machine.change(atom.name)
-            for number, atom in enumerate(path.atoms)
-            if isinstance(atom, Read)
-        }
+        self._changes = machine.changes(path)
         self.heads: set[Head] = set()
 
     def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
@@ -218,7 +212,13 @@ class _Step:
             number = as_integer(record["input"], "an input")
             if number not in self._changes or number in fixed:
                 raise BadProof("an input that is not read, or twice")
-            for value, each in self._values(number, record["cases"]):
+            low, high = self._changes[number]
+            if self._machine.whole and high - low > MOST_INTEGERS:
+                raise Refused(f"more than {MOST_INTEGERS} changes of an input")
+            values = self._machine.extremes((low, high))
+            spend(10 * len(values))
+            cases = as_list(record["cases"], "cases", len(values))
+            for value, each in zip(values, cases, strict=True):
                 self.case(each, {**fixed, number: value})
             return
         known = [*self._source.facts, *known_forms(self._path)]
@@ -254,18 +254,6 @@ class _Step:
             raise Refuted("a move for every allowance of the next node is wanted")
         for move, (allowance, shifts) in zip(moves, wanted, strict=True):
             self._move(move, fixed, allowance, held, shifts)
-
-    def _values(self, number: int, json: object) -> list[tuple[Fraction, object]]:
-        """The changes of an input that have cases of their own."""
-        low, high = self._changes[number]
-        values = [low, high]
-        if self._machine.whole:
-            if high - low > MOST_INTEGERS:
-                raise Refused(f"more than {MOST_INTEGERS} changes of an input")
-            values = [Fraction(k) for k in range(ceil(low), floor(high) + 1)]
-        cases = as_list(json, "cases", len(values))
-        spend(10 * len(values))
-        return list(zip(values, cases, strict=True))
 
     def _move(
         self,

@@ -139,8 +139,7 @@ def second_atoms(
     """
     size = len(path.atoms)
     same = same_atoms(path.atoms, other.atoms)
-    moved: list[Form] = []
-    changes: dict[int, tuple[Fraction, Fraction]] = {}
+    moved, changes = list[Form](), dict[int, tuple[Fraction, Fraction]]()
     for number, atom in enumerate(other.atoms):
         spend(len(moved))
         if number >= same:

@@ -29,7 +29,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree, read_adjacency, read_block, read_cell, read_value
-from dipapprox.kernel.paths import Path, Read, Ways
+from dipapprox.kernel.paths import Changes, Path, Read, Ways
 from dipapprox.kernel.reading import as_list, as_name, as_record
 from dipapprox.kernel.walk import Noise, Where
 
@@ -65,6 +65,15 @@ class Rounds:
         if self.whole:
             least, most = ceil(least), floor(most)
         return Fraction(least), Fraction(most)
+
+    def changes(self, path: Path) -> Changes:
+        """Return between what the changes of the inputs lie that a path reads, by atom."""
+        return {k: self.change(a.name) for k, a in enumerate(path.atoms) if isinstance(a, Read)}
+
+    def extremes(self, change: tuple[Fraction, Fraction]) -> list[Fraction]:
+        """Return the changes of an input that all others are averages of; of integers, all."""
+        low, high = change
+        return [low + k for k in range(int(high - low) + 1)] if self.whole else [low, high]
 
     @property
     def is_alone(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
-from math import ceil, floor
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.kernel.forms import Form, Stored
@@ -127,7 +126,8 @@ class Heads:
         self.unit = self.unit or Fraction(1)
 
     def _way(self, head: Head, own: list[int], path: Path) -> Way:
-        ends = tuple(self._ends(path))
+        changes = self._machine.changes(path).items()
+        ends = tuple([(k, tuple(self._machine.extremes(change))) for k, change in changes])
         known = (
             closure([*head.facts, *known_forms(path)]) if self._with_facts or head.is_first else {}
         )
@@ -169,10 +169,3 @@ class Heads:
         held = tuple(name for name in live if isinstance(path.store[name], Form))
         values = [(name, path.store[name]) for name in live if name not in held]
         return Head(tuple(values), held)
-
-    def _ends(self, path: Path) -> Iterator[tuple[int, tuple[Fraction, ...]]]:
-        for number, atom in enumerate(path.atoms):
-            if isinstance(atom, Read):
-                low, high = self._machine.change(atom.name)
-                whole = tuple(map(Fraction, range(ceil(low), floor(high) + 1)))
-                yield number, whole if self._machine.whole else (low, high)

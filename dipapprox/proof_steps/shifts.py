@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import ceil, floor
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.paths import Path, Read, Sample, between
+from dipapprox.kernel.paths import Path, Sample, between
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.orders import form_json
@@ -45,12 +44,8 @@ class Shifts:
         self._path = path
         self._budget = budget
         self._ask = ask
-        self._inputs = [k for k, atom in enumerate(path.atoms) if isinstance(atom, Read)]
-        self._ranges = {
-            k: machine.change(atom.name)
-            for k, atom in enumerate(path.atoms)
-            if isinstance(atom, Read)
-        }
+        self._ranges = machine.changes(path)
+        self._inputs = [*self._ranges]
         self._demands: dict[int, list[tuple[Form, bool]]] = {}
         for form, _ in path.guards:
             self._demands.setdefault(form.terms[-1][0], []).append((form, False))
@@ -70,19 +65,15 @@ class Shifts:
             NoCertificate: If no shifts are found.
         """
         if self._machine.is_alone and self._inputs:
-            found: list[Json] = []
-            for k in self._inputs:
-                others = {other: Fraction(0) for other in self._inputs if other != k}
-                cases = [self._between({**others, k: value}) for value in self._ends(k)]
-                found.append({"input": k, "cases": cases})
-            return found
+            alone = dict.fromkeys(self._inputs, Fraction(0))
+            return [self._parted(k, {o: alone[o] for o in alone if o != k}) for k in alone]
         return self._between({})
 
-    def _ends(self, number: int) -> list[Fraction]:
-        low, high = self._ranges[number]
-        if self._machine.whole:
-            return [Fraction(k) for k in range(ceil(low), floor(high) + 1)]
-        return [low, high]
+    def _parted(self, number: int, others: Mapping[int, Fraction]) -> Json:
+        """Return cases of an input, where some others change by known amounts."""
+        values = self._machine.extremes(self._ranges[number])
+        cases = [self._between({**others, number: value}) for value in values]
+        return {"input": number, "cases": cases}
 
     def _between(self, fixed: Mapping[int, Fraction]) -> Json:
         """Return a case for changes of which some are fixed."""
@@ -99,8 +90,7 @@ class Shifts:
             return {"to": None, "facts": [], "moves": [[0, moved]]}
         for number in self._inputs:
             if number not in fixed:
-                cases = [self._between({**fixed, number: value}) for value in self._ends(number)]
-                return {"input": number, "cases": cases}
+                return self._parted(number, fixed)
         raise NoCertificate("no shifts were found for the budget")
 
     def _found(self, fixed: Mapping[int, Fraction], shifts: list[Form], spent: Fraction) -> bool:
