@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
 from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
-from dipapprox.language.traversal import operands_of, statements_of
+from dipapprox.language.traversal import operands_of, reachable, statements_of
 from dipapprox.source import Span
 
 _HINT = "additive cells are only added to, reset, and used in the means of published samples; "
@@ -67,16 +67,13 @@ def _names(program: ast.Program, kind: type, unbounded: bool) -> set[str]:
 
 def _reached(cells: set[str], assigned: list[ast.Assign], through_draws: bool) -> set[str]:
     """Return the names that get what the cells hold; or samples around it, too."""
-    reached = set(cells)
-    grown = True
-    while grown:
-        grown = False
+
+    def targets(name: str) -> Iterator[str]:
         for statement in assigned:
-            if _mentions(statement.value, reached, through_draws):
-                new = {target.name for target in statement.targets} - reached
-                grown = grown or bool(new)
-                reached |= new
-    return reached
+            if _mentions(statement.value, {name}, through_draws):
+                yield from (target.name for target in statement.targets)
+
+    return reachable(cells, targets)
 
 
 def _mentions(node: ast.Expression, names: set[str], through_draws: bool = False) -> bool:

@@ -19,7 +19,7 @@ from dipapprox.errors import Diagnosis
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.folding import terms_of
-from dipapprox.language.traversal import nodes_in
+from dipapprox.language.traversal import nodes_in, reachable
 from dipapprox.source import Span
 
 
@@ -41,44 +41,22 @@ def check_whole_numbers(
     draws = [s for s in statements if isinstance(s, core.Draw)]
     if not any(draw.family.is_discrete for draw in draws):
         return
-    integers = _Spread(statements)
-    fractions = _Spread(statements)
-    for draw in draws:
-        whole = draw.family.is_discrete
-        (integers if whole else fractions).mark(_stem(draw.target))
+    integers = {_stem(draw.target) for draw in draws if draw.family.is_discrete}
+    fractions = {_stem(draw.target) for draw in draws if not draw.family.is_discrete}
     domains = {cell.name: cell.domain for cell in inputs}
     for cell in (*inputs, *outputs):
         if not all(value.denominator == 1 for value in cell.domain if isinstance(value, Fraction)):
-            fractions.mark(cell.variable)
+            fractions.add(cell.variable)
+    flows: dict[str, list[str]] = defaultdict(list)
     for target, value in _assignments(statements):
         if not _is_whole_but(value):
-            fractions.mark(target)
-    checks = _Checks(integers.closure(), fractions.closure(), domains, diagnosis)
+            fractions.add(target)
+        for name in _names(value):
+            flows[name].append(target)
+    integers, fractions = (reachable(each, flows.__getitem__) for each in (integers, fractions))
+    checks = _Checks(integers, fractions, domains, diagnosis)
     for statement in statements:
         checks.statement(statement)
-
-
-class _Spread:
-    """Which variables a property reaches through assignments."""
-
-    def __init__(self, statements: Iterable[core.Statement]) -> None:
-        self._flows: dict[str, list[str]] = defaultdict(list)
-        self._marked: set[str] = set()
-        for target, value in _assignments(statements):
-            for name in _names(value):
-                self._flows[name].append(target)
-
-    def mark(self, name: str) -> None:
-        self._marked.add(name)
-
-    def closure(self) -> set[str]:
-        reached, pending = set(self._marked), list(self._marked)
-        while pending:
-            for target in self._flows[pending.pop()]:
-                if target not in reached:
-                    reached.add(target)
-                    pending.append(target)
-        return reached
 
 
 class _Checks:

@@ -30,8 +30,10 @@ from dipapprox.language.functions.machine import (
     Text,
     kind_of,
     perform,
+    plain,
 )
 from dipapprox.language.functions.operators import (
+    VIEWS,
     combine,
     items,
     key,
@@ -291,15 +293,31 @@ def _symbols(machine: Machine, value: Any) -> Any:
 _Taker = Callable[[Machine, Any], Any]
 
 
-def _unless(refused: Callable[[Any], bool], message: str) -> _Taker:
-    """Return what takes a value as it is, unless it is refused."""
+def _where(holds: Callable[[Any], bool], message: str, hint: str = "") -> _Taker:
+    """Return what takes a value as it is, if something holds of it."""
 
     def taken(machine: Machine, value: Any) -> Any:
-        if refused(value):
-            raise machine.refusal(message)
+        value = plain(value)
+        if not holds(value):
+            raise machine.refusal(f"{kind_of(value)} {message}", hint)
         return value
 
     return taken
+
+
+def _rational(machine: Machine, value: Any) -> Any:
+    if isinstance(value, Symbolic):
+        message = "is asked for its type: a Fraction is made of numbers that are known"
+        raise value.refusal(message, INSTEAD["Fraction"])
+    return value if value is None else _numeral(machine, value)
+
+
+def _numeral(machine: Machine, value: Any) -> Any:
+    return value if type(value) is str else number(machine, value)
+
+
+_SEQUENCES = (list, tuple, range, str, dict)
+_INFINITE = ("inf", "infinity")
 
 
 TAKEN: dict[str, _Taker] = {
@@ -307,7 +325,7 @@ TAKEN: dict[str, _Taker] = {
         each.__name__.strip("_"): each
         for each in (
             *(whole, number, truth, key, items, listed, _small, _end, _bound, keys, _text, _some),
-            *(called, _test, _joining, _symbols),
+            *(called, _test, _joining, _symbols, _rational, _numeral),
         )
     },
     "changed": Machine.change,
@@ -315,9 +333,16 @@ TAKEN: dict[str, _Taker] = {
     "heap": Heap,
     "streams": lambda machine, values: (items(machine, v) for v in items(machine, values)),
     "truths": lambda machine, values: (truth(machine, v) for v in items(machine, values)),
-    "summand": _unless(lambda v: type(v) is str, "texts are not added up: ''.join(…) does"),
-    "sequence": _unless(
-        lambda v: type(v) not in (list, tuple, range, str, dict), "this is not read from its end"
+    "summand": _where(lambda v: type(v) is not str, "is not added up: ''.join(…) does"),
+    "sequence": _where(lambda v: type(v) in _SEQUENCES, "is not read from its end"),
+    "sized": _where(lambda v: type(v) in (*_SEQUENCES, set, *VIEWS), "has no length here"),
+    "stream": _where(lambda v: isinstance(v, Stream), "is no iterator: iter(…) makes one"),
+    "infinity": _where(
+        lambda v: (
+            type(v) is float or (type(v) is str and v.strip().lower().lstrip("+-") in _INFINITE)
+        ),
+        "is no float: numbers are exact",
+        INSTEAD["float"],
     ),
 }
 """What an annotation of the prelude makes of an argument: (machine, value)."""

@@ -7,19 +7,19 @@ import builtins
 import collections
 import copy
 import dataclasses
+import fractions
 import heapq
 import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from inspect import BoundArguments
 from typing import Any
 
 from dipapprox.language.functions import noise
 from dipapprox.language.functions.library import MISSING, Heap, Ranked
 from dipapprox.language.functions.machine import (
-    CONTAINERS,
     HOME,
     SCALARS,
     Function,
@@ -33,14 +33,10 @@ from dipapprox.language.functions.machine import (
 )
 from dipapprox.language.functions.operators import (
     MOST_BITS,
-    VIEWS,
-    items,
     listed,
-    number,
     truth,
 )
 from dipapprox.language.functions.symbols import Symbolic
-from dipapprox.language.functions.words import INSTEAD
 
 OURS: dict[str, Callable[..., Any]] = {}
 """What the prelude cannot say: functions that know what a value is, or whether it is known."""
@@ -53,8 +49,9 @@ def ours(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _HOMES: dict[str, Any] = {
-    each.__name__: each
-    for each in (list, tuple, dict, set, str, int, Fraction, copy, math, itertools, heapq)
+    "hidden": builtins,
+    **{each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)},
+    **{each.__name__: each for each in (copy, fractions, heapq, itertools, math)},
 }
 
 
@@ -100,47 +97,6 @@ def _guarded(machine: Machine, values: Iterator[Any]) -> Iterator[Any]:
 
 
 @ours
-def _int(machine: Machine, value: Any) -> Any:
-    return machine.native(int, value if type(value) is str else number(machine, value))
-
-
-@ours
-def _float(machine: Machine, value: Any) -> Any:
-    if type(value) is str and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
-        return float(value)
-    if type(value) is float:
-        return value
-    raise machine.refusal("this is no float: numbers are exact", INSTEAD["float"])
-
-
-@ours
-def _fractions__Fraction(machine: Machine, above: Any, below: Any) -> Any:
-    for each in (above, below):
-        if isinstance(each, Symbolic):
-            message = "is asked for its type: a Fraction is made of numbers that are known"
-            raise each.refusal(message, INSTEAD["Fraction"])
-    if type(above) is str and below is None:
-        return machine.native(Fraction, above)
-    parts = (above,) if below is None else (above, below)
-    return machine.native(Fraction, *(number(machine, each) for each in parts))
-
-
-@ours
-def _hidden__power(machine: Machine, base: int, exponent: int, modulus: int) -> Any:
-    return machine.native(pow, base, exponent, modulus)
-
-
-@ours
-def _len(machine: Machine, value: Any) -> Any:
-    value = plain(value)
-    if type(value) in CONTAINERS or type(value) in (str, range, *VIEWS):
-        return len(value)
-    if isinstance(value, Symbolic):
-        raise value.refusal("has no length")
-    raise machine.refusal(f"{kind_of(value)} has no length here")
-
-
-@ours
 def _str(machine: Machine, value: Any) -> Any:
     return str(value) if type(value) in SCALARS else Text()
 
@@ -163,17 +119,6 @@ def _str__replace(machine: Machine, held: str, old: Any, new: Any, most: int) ->
     if (len(held) + 1) * len(new) > MOST_BITS:
         raise machine.limit("the result is too large")
     return held.replace(old, new, most)
-
-
-@ours
-def _next(machine: Machine, values: Any, *default: Any) -> Any:
-    if not isinstance(values, Stream):
-        raise machine.refusal(f"{kind_of(values)} is no iterator: iter(…) makes one")
-    for found in items(machine, values):
-        return found
-    if not default:
-        raise machine.raised(StopIteration())
-    return default[0]
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -217,7 +162,7 @@ def _dataclasses__field(machine: Machine, **given: Any) -> Any:
 
 
 @ours
-def _hidden__replace(machine: Machine, of: Any, changes: dict[str, Any]) -> Any:
+def _dataclasses__replace(machine: Machine, of: Any, **changes: Any) -> Any:
     if not is_object(of) or not hasattr(of, "__match_args__"):
         raise machine.refusal(f"{kind_of(of)} has no fields to replace")
     named = {each: getattr(of, each) for each in of.__match_args__}
@@ -250,17 +195,17 @@ def _list__sort(machine: Machine, held: list[Any], *, key: Any, reverse: Any) ->
         held[:] = given
 
 
-@ours
-def _hidden__extreme(
-    machine: Machine, best: Any, first: Any, others: Any, key: Any, default: Any
-) -> Any:
+def _extreme(best: Any, machine: Machine, first: Any, *others: Any, key: Any, default: Any) -> Any:
     """Return what max or min is of several values, or of those of one."""
     if others and default is not MISSING:
         raise machine.raised(TypeError("a default with several arguments"))
     given = [first, *others] if others else first
     values = list(given) if type(given) is set and key is None else listed(machine, given)
     if values:
-        return {"max": max, "min": min}[best](Ranked(machine, each, key) for each in values).value
+        return best(Ranked(machine, each, key) for each in values).value
     if default is MISSING:
-        raise machine.raised(ValueError(f"{best}() iterable argument is empty"))
+        raise machine.raised(ValueError(f"{best.__name__}() iterable argument is empty"))
     return default
+
+
+OURS |= {each.__name__: partial(_extreme, each) for each in (max, min)}
