@@ -99,6 +99,7 @@ def elaborate_declarations(
     inputs: list[DeclaredVariable] = []
     outputs: list[DeclaredVariable] = []
     states: list[DeclaredVariable] = []
+    kinds = {ast.Input: inputs, ast.Output: outputs, ast.State: states}
     published: Domain = ()
     room = MOST_CELLS
     for declaration in program.declarations:
@@ -107,31 +108,19 @@ def elaborate_declarations(
                 case ast.Stream(name):
                     domain = _domain(declaration.domain, declaration.span, parameters)
                     inputs.append(DeclaredVariable(name, None, domain, span=declaration.span))
-                    continue
                 case ast.Publishes():
                     domain = _domain(declaration.domain, declaration.span, parameters)
                     published = () if isinstance(domain, AllReals) else domain
-                    continue
-                case ast.Input():
-                    known = inputs
-                case ast.Output():
-                    known = outputs
-                case ast.State():
-                    known = states
+                case ast.Input() | ast.Output() | ast.State():
+                    known = kinds[type(declaration)]
+                    listed = not (in_service and isinstance(declaration, ast.Output))
+                    domain = _domain(declaration.domain, declaration.span, parameters, listed)
+                    for each in declaration.variables:
+                        size = None if each.size is None else _size(each.size, parameters, room)
+                        room -= size or 1
+                        known.append(DeclaredVariable(each.name, size, domain, span=each.span))
                 case _:
-                    continue
-        except Wrong as wrong:
-            wrong.report(diagnosis)
-            continue
-        try:
-            listed = not (in_service and isinstance(declaration, ast.Output))
-            domain = _domain(declaration.domain, declaration.span, parameters, listed)
-            for declared in declaration.variables:
-                size = None
-                if declared.size is not None:
-                    size = _size(declared.size, parameters, room)
-                room -= size or 1
-                known.append(DeclaredVariable(declared.name, size, domain, span=declared.span))
+                    pass
         except Wrong as wrong:
             wrong.report(diagnosis)
     adjacency: Adjacency = Everyone()

@@ -17,6 +17,7 @@ from typing import Any
 from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.domains import MOST_CELLS
+from dipapprox.language.expression_grammar import collect
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import check_name, read_number
 from dipapprox.language.tokens import PlainTokens
@@ -204,8 +205,7 @@ def p_outputs(p: Any) -> None:
 def p_numbers(p: Any) -> None:
     """numbers : number
     | numbers COMMA number"""
-    p[0] = p[1] if len(p) == 4 else []
-    p[0].append(p[len(p) - 1])
+    collect(p)
 
 
 def p_set_output(p: Any) -> None:

@@ -32,6 +32,7 @@ from dipapprox.language.automata import (
     StatedTransition,
     ThresholdTest,
 )
+from dipapprox.language.expression_grammar import collect
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile
@@ -128,8 +129,7 @@ def p_state(p: Any) -> None:
 def p_numbers(p: Any) -> None:
     """numbers : parameter
     | numbers COMMA parameter"""
-    p[0] = p[1] if len(p) == 4 else []
-    p[0].append(p[len(p) - 1])
+    collect(p)
 
 
 def p_parameter(p: Any) -> None:
@@ -190,8 +190,7 @@ def _step(p: Any, guard: tuple[ThresholdTest, ...], action: Any, index: int) -> 
 def p_guard(p: Any) -> None:
     """guard : atom
     | guard AND atom"""
-    p[0] = p[1] if len(p) == 4 else []
-    p[0].append(p[len(p) - 1])
+    collect(p)
 
 
 def p_atom(p: Any) -> None:
@@ -223,8 +222,7 @@ def p_action(p: Any) -> None:
 def p_assignments(p: Any) -> None:
     """assignments : assignment
     | assignments COMMA assignment"""
-    p[0] = p[1] if len(p) == 4 else []
-    p[0].append(p[len(p) - 1])
+    collect(p)
 
 
 def p_assignment(p: Any) -> None:
