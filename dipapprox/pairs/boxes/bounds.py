@@ -8,7 +8,8 @@ With h_o(u, u') = P_o(u) - E P_o(u'), E = e^eps_prv, delta = Σ_o max(0, h_o). O
   If the distances of real inputs have a budget, then max Σ L_i <= λ budget + Σ max (L_i - λ |d_i|)
   for every λ >= 0 (Lagrange); a λ is chosen, nothing about it has to be true.
 * What is off by known coefficients of second degree is summed before absolute values are taken:
-  in Σ h_o over the outputs that are taken, and over those that are not, much of it cancels.
+  in Σ h_o over the outputs that are taken, and over those that are not, much of it cancels; on
+  segments, where one number says where u_i and u'_i are, so does what u and u' have in common.
 * If few signs are unknown, each of those outputs is taken or left: delta is at most the largest of
   the bounds of the sums.
 * As Σ h_o = 1 - E, delta is 1 - E + Σ max(0, -h_o), too: what holds for sums over the outputs with
@@ -18,8 +19,6 @@ With h_o(u, u') = P_o(u) - E P_o(u'), E = e^eps_prv, delta = Σ_o max(0, h_o). O
   all others may be taken or left. Where that is never negative along some directions, the maximum
   lies on certain edges or corners (`polygons`). Where distances have a budget that may bind, only
   moves that keep all distances are considered: u_i and u'_i together.
-* If one output alone may have h_o > 0, or h_o < 0, and its probability is log-concave, the maximum
-  lies where inputs of u', or of u, are at an end of what they may be (`lemmas`).
 
 **Rounding.** Everything here is sums of products in doubles, for n outputs and k real inputs of at
 most m = n + 2 (k + 1)² terms with at most 16 roundings each: what is computed is off by at most
@@ -42,7 +41,6 @@ from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import dataclass
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet
-from dipapprox.pairs.boxes.lemmas import at_ends
 from dipapprox.pairs.boxes.models import Models
 from dipapprox.pairs.boxes.polygons import (
     Direction,
@@ -97,18 +95,14 @@ class Bound:
         upper: At least the largest delta.
         best: Corners of the polygons at which the upper bound is about attained.
         parts: Polygons for each real input: a maximum of delta lies in a product of some.
-        concave: Whether log-concavity tells so.
         sharp: Whether bounds of smaller sets would hardly be better: probabilities at nodes are
             not known well enough.
-        value: About delta at `best`; None if that was not asked.
     """
 
     upper: float
     best: tuple[Point, ...]
     parts: tuple[tuple[Polygon, ...], ...]
-    concave: bool = False
     sharp: bool = False
-    value: float | None = None
 
 
 OF_NO_USE = Bound(-1.0, (), ())
@@ -144,7 +138,6 @@ def bound(
     second: Models,
     factor: FactorBounds,
     choice: SetChoice,
-    concave: Taken | None = None,
 ) -> Bound:
     """Bound the largest delta on a set of pairs, or what is asked instead of it.
 
@@ -154,7 +147,6 @@ def bound(
         second: Of the outputs on the box of u'.
         factor: e^eps_prv.
         choice: Which outputs are taken, or left, in any case.
-        concave: Which outputs are log-concave, if that shall be used.
     """
     e, axes = factor.taken, range(len(pairs.polygons))
     offsets = [_offsets(polygon) for polygon in pairs.polygons]
@@ -181,12 +173,7 @@ def bound(
     sharp = float(off.sum()) <= _SHARP * noise
     signs = _signs(pairs, first, second, factor, positive, negative)
     parts = tuple(map(faces, pairs.polygons, signs))
-    ends = parts
-    if concave is not None and not pairs.is_bound:
-        for coordinate, settled in ((Y, negative), (X, positive)):
-            if np.count_nonzero(~settled) == 1 and concave[~settled].all():
-                ends = tuple(at_ends(each, coordinate) for each in ends)
-    return Bound(max(upper, 0.0), best, ends, ends != parts, sharp)
+    return Bound(max(upper, 0.0), best, parts, sharp)
 
 
 class _Sums:
@@ -216,6 +203,7 @@ class _Sums:
         self._values, self._off, self._rounding = values, off, rounding
         self._shapes = [_corners(polygon, pairs.is_bound) for polygon in pairs.polygons]
         self._offsets = [_offsets(shape) for shape in self._shapes]
+        self._turns = _turns(pairs.polygons)
 
     def largest(
         self, least: Array, most: Array, choice: SetChoice
@@ -254,8 +242,12 @@ class _Sums:
             gy = -sign * self._e * (own @ self._second.gradients)
             best, form = self._form(gx, gy)
             total = constant + rise + float(own @ (sign * self._values + self._off)) + form
-            for models, factor in ((self._first, 1.0), (self._second, self._e)):
-                total += factor * float(np.abs(np.tensordot(own, models.bends, 1)).sum())
+            x = np.tensordot(own, self._first.bends, 1)
+            y = self._e * np.tensordot(own, self._second.bends, 1)
+            if self._turns is None:
+                total += float(np.abs(x).sum() + np.abs(y).sum())
+            else:
+                total += float(np.abs(x - self._turns * y).sum())
             # Twice: once for these sums, once for the shares.
             total += 4 * float(own @ self._rounding) + 64 * _UNIT * (abs(constant) + rise)
             total += float(own @ self._off) * (len(own) + 16) * _UNIT
@@ -282,6 +274,18 @@ class _Sums:
                 if found < total:
                     total, places = found, [int(np.argmax(each)) for each in priced]
         return tuple(s[k] for s, k in zip(self._shapes, places, strict=True)), total
+
+
+def _turns(polygons: Sequence[Polygon]) -> Array | None:
+    """Say what T_2(z_i) and z_i z_j of u' are for those of u; None if some polygon has an inside.
+
+    On segments z_i of u' is z_i of u, or its negative; what does not move has no bends.
+    """
+    if any(len(polygon) > 2 for polygon in polygons):
+        return None
+    falls = [(p[-1][X] < p[0][X]) != (p[-1][Y] < p[0][Y]) for p in polygons]
+    signs = np.where(falls, -1.0, 1.0)
+    return np.outer(signs, signs)
 
 
 def _corners(polygon: Polygon, is_bound: bool) -> Polygon:

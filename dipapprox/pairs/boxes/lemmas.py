@@ -12,24 +12,13 @@ much, and that is not done.
 are cut into products of the same parts for every one of some exchangeable inputs; of sets that are
 permutations of each other one is enough.
 
-**Log-concavity.** If an output has one final state, its probability is the integral over z of
-1_G(z, u) f(z), G being the convex set of the guards, which are linear in noise z and inputs u
-together; the densities f of all families here are log-concave. So it is log-concave in u (Prékopa
-1973, theorem 6), and on a segment least at an end. Let h_o = P_o(u) - E P_o(u').
-* If h_o <= 0 on a set for all outputs but one of this kind, k, then delta = max(0, P_k(u) - E
-  P_k(u')): for fixed u it is largest where all u'_i are at an end of what they may be.
-* If h_o >= 0 for all but k: as Σ h_o = 1 - E, delta = 1 - E + max(0, E P_k(u') - P_k(u)), and for
-  fixed u' it is largest where all u_i are at an end.
-That needs a set in which inputs do not limit each other. So a polygon becomes its edges where one
-coordinate is at an end for a fixed other one.
-
 **Monotone guards**: see `movement`. **Sets of outputs**: see `regions`. **Limits at infinity**: see
 `infinity`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, combinations_with_replacement, product
 from math import comb, prod
 
@@ -39,13 +28,12 @@ from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, cut, extent, 
 
 TRANSLATIONS = "translations"
 SYMMETRY = "symmetric inputs"
-CONCAVE = "log-concavity"
 MONOTONE = "monotone guards"
 OUTPUTS = "sets of outputs"
 LIMITS = "limits at infinity"
 """The words in reports."""
 
-LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, CONCAVE, OUTPUTS})
+LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, OUTPUTS})
 """Those that are used where they are asked for."""
 
 _MOST_ROOTS = 200
@@ -171,21 +159,3 @@ def _quarters(polygon: Polygon) -> list[Polygon]:
             middle = (low + high) / 2
             parts = [half for part in parts for half in cut(part, coordinate, middle)]
     return list(dict.fromkeys(parts))
-
-
-def at_ends(parts: Iterable[Polygon], coordinate: int) -> tuple[Polygon, ...]:
-    """Return the edges and corners where a coordinate is at an end, for the other one fixed."""
-    other = Y if coordinate == X else X
-    found: dict[Polygon, None] = {}
-    for polygon in parts:
-        low, high = extent(polygon, other)
-        if low == high:
-            found.update(((corner,), None) for corner in polygon)
-        elif len(polygon) == 2:
-            found[polygon] = None
-        else:
-            for k, corner in enumerate(polygon):
-                after = polygon[(k + 1) % len(polygon)]
-                if corner[other] != after[other]:
-                    found[corner, after] = None
-    return tuple(found)

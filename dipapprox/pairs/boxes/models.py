@@ -82,21 +82,6 @@ class Models:
     noises: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxPolynomials:
-    """Polynomials of all outputs on one box.
-
-    Attributes:
-        forms: By output.
-        axes: The real inputs that it depends on, by output.
-        growth: Known signs of derivatives, else 0, by output and real input.
-    """
-
-    forms: tuple[RestrictedPolynomial, ...]
-    axes: tuple[tuple[int, ...], ...]
-    growth: Array
-
-
 class OutputModels:
     """Near forms of the output probabilities of one program at one eps.
 
@@ -108,7 +93,6 @@ class OutputModels:
 
     Attributes:
         outputs: How many outputs there are.
-        concave: Which are log-concave (`lemmas`).
         still: Whether all stay as they are when all real inputs move by the same number.
         monotone: Whether some have derivatives whose sign is known from guards.
 
@@ -138,7 +122,6 @@ class OutputModels:
         self._outputs = movements(states, eps, names)
         self._require_doubles()
         self.outputs = len(self._outputs)
-        self.concave = np.array([output.concave for output in self._outputs])
         self.still = all(output.still for output in self._outputs)
         self.monotone = any(any(output.growth) for output in self._outputs)
         self._with_polynomials = {k for k, o in enumerate(self._outputs) if o.entire is not None}
@@ -234,18 +217,6 @@ class OutputModels:
             lowest[k, axes] = np.maximum(least, model.gradient - off)
             highest[k, axes] = np.minimum(most, model.gradient + off)
         return Models(values, gradients, spreads, lowest, highest, bends, rests, noises)
-
-    def tables(self, box: Box, fixed: Fixed, level: int) -> BoxPolynomials | None:
-        """Return polynomials near all outputs on a box inside one patch; None if some have none.
-
-        Raises:
-            OutOfReach: If too many probabilities would be needed.
-            LimitReached: If a limit is reached.
-        """
-        self._limits.check()
-        found = self._require(box, fixed, level)
-        forms = tuple(each for each in found if isinstance(each, RestrictedPolynomial))
-        return BoxPolynomials(forms, self._axes, self._growth) if len(forms) == len(found) else None
 
     def _require(self, box: Box, fixed: Fixed, level: int) -> list[_Near]:
         """Return the near forms on a box; those that are not known are found in one go."""

@@ -50,7 +50,6 @@ class Movement:
         smooth: How steep it is, and how curved, in `axes`.
         growth: For each axis the sign of its derivative, 0 if it is not known from the guards.
         still: Whether it stays as it is when all inputs move by the same number.
-        concave: Whether it is log-concave (`lemmas`).
     """
 
     axes: tuple[int, ...]
@@ -58,7 +57,6 @@ class Movement:
     smooth: Smoothness
     growth: tuple[int, ...]
     still: bool
-    concave: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +219,6 @@ def _joined(states: Sequence[_State], inputs: int) -> Movement:
         smooth,
         tuple(growth),
         all(each.still for each in states),
-        len(states) == 1,
     )
 
 

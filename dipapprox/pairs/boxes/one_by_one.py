@@ -39,8 +39,8 @@ from dipapprox.language.core import Value
 from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet
-from dipapprox.pairs.boxes.lemmas import at_ends, without_permutations
-from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped
+from dipapprox.pairs.boxes.lemmas import without_permutations
+from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
 from dipapprox.semantics.state import FinalStates
 
@@ -227,11 +227,23 @@ def _extremes(roots: Sequence[PairSet]) -> list[PairSet]:
 
 def _at_ends(polygon: Polygon, coordinate: int, bound: bool) -> tuple[Polygon, ...]:
     """Return where a coordinate is at an end for a fixed other one, or equal to it if bound."""
-    ends = at_ends((polygon,), coordinate)
+    ends = at_ends(polygon, coordinate)
     if not bound:
         return ends
     equal = clipped(clipped(polygon, 1, -1, FREE), -1, 1, FREE)
     return (*((equal,) if equal else ()), *ends)
+
+
+def at_ends(polygon: Polygon, coordinate: int) -> tuple[Polygon, ...]:
+    """Return the edges and corners where a coordinate is at an end, for the other one fixed."""
+    other = Y if coordinate == X else X
+    low, high = extent(polygon, other)
+    if low == high:
+        return tuple((corner,) for corner in polygon)
+    if len(polygon) == 2:
+        return (polygon,)
+    edges = zip(polygon, (*polygon[1:], polygon[0]), strict=True)
+    return tuple(edge for edge in edges if edge[0][other] != edge[1][other])
 
 
 def _slanted(polygon: Polygon) -> list[Polygon]:

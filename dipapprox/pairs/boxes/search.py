@@ -31,7 +31,6 @@ from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.polygons import cut, extent, middle
 from dipapprox.pairs.boxes.regions import PairRegion
-from dipapprox.pairs.boxes.segments import are_segments, bound_on_segments
 from dipapprox.pairs.boxes.some_pairs import BoxSearchResult, Enough, Exact, corners, spread
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import simplest_pair
@@ -89,7 +88,6 @@ class SetSearch(ABC):
         self._known: dict[Pair, Enclosure] = {}
         self._best = self._most = Fraction(0)
         self._sets = 0
-        self._concave = False
 
     def run(self, enough: Enough) -> BoxSearchResult:
         """Search until the enclosure of the largest delta is good enough, or gets no better.
@@ -111,7 +109,7 @@ class SetSearch(ABC):
         if best is not None:
             delta = Enclosure(best[1].lower, delta.upper)
         pair = None if best is None else best[0]
-        return BoxSearchResult(delta, pair, self._left(), self._sets, self._concave)
+        return BoxSearchResult(delta, pair, self._left(), self._sets)
 
     def _enclosure(self) -> Enclosure:
         """Enclose the largest delta by what is known."""
@@ -156,7 +154,6 @@ class BoxSearch(SetSearch):
         exact: Encloses the deltas of single pairs.
         factor: Bounds of e^eps_prv.
         limits: Asked throughout.
-        concave: Whether log-concavity is used.
         likely: Pairs to be tried first.
     """
 
@@ -168,12 +165,10 @@ class BoxSearch(SetSearch):
         factor: Factor,
         limits: Limits,
         *,
-        concave: bool = False,
         likely: Sequence[Pair] = (),
     ) -> None:
         super().__init__(exact, factor, limits)
         self._likely = likely
-        self._log_concave = models.concave if concave else None
         self._models = models
         self._order = count()
         self._waiting: list[_Open] = []
@@ -259,12 +254,10 @@ class BoxSearch(SetSearch):
             self._replace(part, wall, part.upper)
             return
         found = self._bound(pairs, part.choice, part.level)
-        self._concave |= found.concave
         upper = min(part.upper, found.upper)
         if upper <= self._least():
             return
-        least = self._least() * (1 + 2.0**-40)
-        if upper > least and (found.value is None or found.value > least):
+        if upper > self._least() * (1 + 2.0**-40):
             self._try(pairs.pair(found.best))
         parts = found.parts
         if parts == tuple((polygon,) for polygon in pairs.polygons):
@@ -281,16 +274,12 @@ class BoxSearch(SetSearch):
             self._put(own, part.choice, part.level, upper, found if same else None)
 
     def _bound(self, pairs: PairSet, choice: SetChoice, level: int) -> Bound:
-        """Bound a set, by the sharpest means that there are."""
-        places = list(zip(boxes(pairs), (pairs.first, pairs.second), strict=True))
-        if are_segments(pairs, self._factor):
-            x, y = (self._models.tables(box, fixed, level) for box, fixed in places)
-            if x is not None and y is not None:
-                return bound_on_segments(
-                    pairs, x, y, self._factor, choice, self._least(), self._log_concave
-                )
-        first, second = (self._models.on(box, fixed, level) for box, fixed in places)
-        return bound(pairs, first, second, self._factor, choice, self._log_concave)
+        """Bound a set by near forms."""
+        first, second = (
+            self._models.on(box, fixed, level)
+            for box, fixed in zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
+        )
+        return bound(pairs, first, second, self._factor, choice)
 
     def _wall(self, pairs: PairSet, level: int) -> tuple[int, int, Fraction] | None:
         """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""

@@ -39,14 +39,12 @@ class BoxSearchResult:
         pair: Whose delta is at least `delta.lower`; None if none was looked at.
         left: A set of pairs with the largest upper bound; None if that is of one pair.
         sets: How many sets were looked at.
-        concave: Whether log-concavity was used.
     """
 
     delta: Enclosure
     pair: Pair | None
     left: PairSet | None
     sets: int
-    concave: bool = False
 
 
 def better(first: BoxSearchResult, second: BoxSearchResult) -> BoxSearchResult:
@@ -54,7 +52,7 @@ def better(first: BoxSearchResult, second: BoxSearchResult) -> BoxSearchResult:
     pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
     delta = first.delta.intersect(second.delta)
     sets = first.sets + second.sets
-    return BoxSearchResult(delta, pair or second.pair, first.left, sets, first.concave)
+    return BoxSearchResult(delta, pair or second.pair, first.left, sets)
 
 
 def some_pairs(

@@ -124,8 +124,9 @@ class Thresholds:
     def concave(self) -> NDArray[np.bool_]:
         """Which sets S of outputs, as binary numbers, have a log-concave P_S.
 
-        P_S is so if S is a product of intervals of cells: then each factor is, by Prékopa's theorem
-        (`lemmas`), as the density is, and cuts are linear in u. Of many outputs nothing is said.
+        P_S is so if S is a product of intervals of cells: then each factor is the integral over z
+        of 1_G(z, u) f(z). G is convex, as cuts are linear in u, and f, the density, is log-concave,
+        as all those here are (Prékopa 1973, theorem 6). Of many outputs nothing is said.
         """
         return np.array([_is_box(inside) for inside in self._sets()], dtype=np.bool_)
 

@@ -25,7 +25,6 @@ from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
 from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.lemmas import (
-    CONCAVE,
     LEMMAS,
     LIMITS,
     MONOTONE,
@@ -266,13 +265,10 @@ class RealPairs(Together):
                 exact,
                 factor,
                 self._limits,
-                concave=CONCAVE in self._lemmas,
                 likely=list(_inside(self._roots, self._program.inputs)) if self._free else (),
             )
         try:
             found = search.run(enough)
-            if found.concave:
-                self._used[CONCAVE] = None
             if refutable and self._claimed is not None and found.delta.lower <= self._claimed:
                 farther = self._farther(found, lambda pair: exact(pair, _FAR_BITS), self._claimed)
                 return KnownDelta(farther, _FAR_BITS, None)

@@ -20,7 +20,6 @@ from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.polygons import Polygon, cut, middle
-from dipapprox.pairs.boxes.segments import _largest, are_segments, bound_on_segments
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.privacy.options import Options
@@ -166,9 +165,8 @@ def test_bounds_on_segments_hold_for_pairs(text: str, data: st.DataObject) -> No
     bounds = FactorBounds(below(factor.lower), above(factor.upper))
 
     def on(each: PairSet) -> Bound:
-        first, second = (models.tables(box, (None, None), models.finest) for box in boxes(each))
-        assert first is not None and second is not None and are_segments(each, bounds)
-        return bound_on_segments(each, first, second, bounds, choice, -1.0)
+        first, second = (models.on(box, (None, None), models.finest) for box in boxes(each))
+        return bound(each, first, second, bounds, choice)
 
     found = on(pairs)
     if not found.parts:
@@ -186,19 +184,6 @@ def test_bounds_on_segments_hold_for_pairs(text: str, data: st.DataObject) -> No
         )
         assert own <= Fraction(found.upper)
         assert own <= Fraction(max(faces, 0.0))
-
-
-def test_a_concave_bound_is_sharp_at_the_peak() -> None:
-    """At (1/2, 1/2); with mixed terms in full it would be far above."""
-    q = np.array([[-2.0, 1.9], [1.9, -2.0]])
-    upper, place = _largest(0.0, np.array([0.05, 0.05]), q)
-    exact = 0.05 - 0.5 + 1.9 / 4
-    assert np.allclose(place, [0.5, 0.5])
-    assert exact <= upper <= exact + 1e-9
-    # Not concave: at most half the positive eigenvalue too large, for each coordinate.
-    q = np.array([[1.0, 0.0], [0.0, -3.0]])
-    upper, _ = _largest(0.0, np.array([0.0, 0.3]), q)
-    assert 0.5 + 0.3**2 / 6 <= upper <= 1.6
 
 
 def test_slopes_that_cancel_are_known_to_rounding_only() -> None:

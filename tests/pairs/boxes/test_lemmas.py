@@ -17,15 +17,14 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import all_pairs
 from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.lemmas import (
-    CONCAVE,
     LEMMAS,
     OUTPUTS,
     SYMMETRY,
     TRANSLATIONS,
-    at_ends,
     lowest,
     without_permutations,
 )
+from dipapprox.pairs.boxes.one_by_one import at_ends
 from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent, rectangle
 from dipapprox.pairs.boxes.together import KnownDelta, RealPairs
 from dipapprox.pairs.growth import eps_prv_factor
@@ -78,12 +77,10 @@ def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[KnownD
 @pytest.mark.parametrize(
     ("text", "eps_prv", "lemma"),
     [
-        (_SVT, Fraction(1, 4), CONCAVE),
         (_SVT.replace("0..1", "-1/2..1"), Fraction(1, 10), OUTPUTS),
         (_SVT.replace("Gauss", "Lap"), Fraction(1, 10), OUTPUTS),
         (_MIXED, Fraction(1, 4), OUTPUTS),
         (_MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"), Fraction(1, 10), SYMMETRY),
-        (_MAX.format(n=3, width=1, noise="Lap", rule="linf 1"), Fraction(1, 10), CONCAVE),
         (_MAX.format(n=2, width=4, noise="Gauss", rule="linf 1"), Fraction(1, 10), TRANSLATIONS),
         (_MAX.format(n=2, width=4, noise="Lap", rule="l1 1"), Fraction(1, 10), TRANSLATIONS),
         (_MAX.format(n=2, width=2, noise="Gauss", rule="l0 1"), Fraction(1, 10), SYMMETRY),
@@ -122,7 +119,7 @@ def test_ends_are_those_of_all_lines(polygon: Polygon, coordinate: int, share: F
         line = clipped(clipped(part, a, b, place), -a, -b, -place)
         return [corner[coordinate] for corner in line]
 
-    found = [value for part in at_ends((polygon,), coordinate) for value in on_line(part)]
+    found = [value for part in at_ends(polygon, coordinate) for value in on_line(part)]
     assert {min(on_line(polygon)), max(on_line(polygon))} <= set(found)
 
 
