@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, SourceError
@@ -54,6 +53,9 @@ if TYPE_CHECKING:
     from dipapprox.semantics import chains
 else:
     chains = Deferred("dipapprox.semantics.chains")
+
+
+L = TypeVar("L", core.Assign, core.Draw, core.Choose)
 
 
 def execute(
@@ -142,12 +144,18 @@ def _execute(
         run.places = {cell.name: place for place, cell in enumerate(program.inputs)}
     start = first_states(run, inputs if run.places and chooses else None)
     try:
-        finish(run, _block(run, program.body, start), None)
+        ends_of(run, start)
     except LimitReached as reached:
         raise LimitReached(f"{reached.reason}, before all final states were found") from reached
     if run.diagnostics:
         raise SourceError(sorted(run.diagnostics.values(), key=_place))
     return final_states(run)
+
+
+def ends_of(run: Execution, states: list[State]) -> list[State]:
+    """Run the program of an execution from some states; return the states that it ends in."""
+    finish(run, _block(run, run.program.body, states), None)
+    return run.ended
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:
@@ -179,12 +187,12 @@ def _statement(
     """Run a statement from every state; return the states that go on."""
     match statement:
         case core.Assign():
-            return _each(run, states, partial(assign, run, statement))
+            return _each(run, states, assign, statement)
         case core.Draw():
-            return _each(run, states, partial(draw, run, statement))
+            return _each(run, states, draw, statement)
         case core.Choose():
             states = _join(run, run.live.before[id(statement)], states)
-            return _each(run, states, partial(_choose, run, statement))
+            return _each(run, states, _choose, statement)
         case core.If():
             return _branch(run, statement, states)
         case core.While():
@@ -210,14 +218,17 @@ def _repeat(run: Execution, loop: core.Repeat, states: list[State]) -> list[Stat
     return states
 
 
-def _each(run: Execution, states: list[State], step: Callable[[State], list[State]]) -> list[State]:
+_Step = Callable[[Execution, L, State], list[State]]
+
+
+def _each(run: Execution, states: list[State], step: _Step[L], statement: L) -> list[State]:
     """Apply a step to every state, splitting those where an input has to be known."""
     result: list[State] = []
     waiting = states[::-1]
     while waiting:
         state = waiting.pop()
         try:
-            result += step(state)
+            result += step(run, statement, state)
         except NeedsValue as need:
             waiting += split_on_input(state, need.cell)[::-1]
             check_states(run, len(waiting) + len(result))
@@ -367,10 +378,9 @@ def _decide(run: Execution, statement: core.If | core.While, state: State) -> Sp
         (single,) = held or failed
         if single.path is path and single.knowledge is knowledge:
             return held, failed  # constant on this path: no decision
-    for part in held:
-        part.trail = Trail(trail, statement, number, True, run.cells)
-    for part in failed:
-        part.trail = Trail(trail, statement, number, False, run.cells)
+    for outcome, parts in ((True, held), (False, failed)):
+        for part in parts:
+            part.trail = Trail(trail, statement, number, outcome, run.cells)
     return held, failed
 
 
@@ -390,12 +400,10 @@ def _loop(run: Execution, statement: core.While, states: list[State]) -> list[St
         for state in states:
             refuse(run, state, fault)
         return []
+    chooses = next(choices_in((statement,)), None) is not None
     result = []
     for state in states:
-        if next(choices_in((statement,)), None) is not None:
-            result += _chain(run, statement, state)
-        else:
-            result += _unroll(run, statement, state)
+        result += (_chain if chooses else _unroll)(run, statement, state)
         check_states(run, len(result))
     return _join(run, run.live.after[id(statement)], result)
 

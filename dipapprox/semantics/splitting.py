@@ -93,6 +93,9 @@ def _compared(run: Execution, state: State, comparison: core.Comparison) -> Spli
     relation = comparison.relation
     if isinstance(left, str) or isinstance(right, str):
         return ([state], []) if names_compare(comparison, left, right) else ([], [state])
+    if not left.terms and not right.terms:
+        holds = relation.holds(left.constant, right.constant)
+        return ([state], []) if holds else ([], [state])
     first, second = left.sole_sample, right.sole_sample
     if first is not None and second is not None and first != second:
         neither = first not in run.integers and second not in run.integers

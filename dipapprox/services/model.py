@@ -143,3 +143,15 @@ class Untracked(Exception):
 
 class Inexpressible(Exception):
     """A call has no outcomes in closed form; the reason is for the verdict."""
+
+
+class NotPlain(Exception):
+    """A handler does something that only all of its guards together tell.
+
+    Args:
+        cells: Whose values are needed, as far as known.
+    """
+
+    def __init__(self, cells: Collection[str] = ()) -> None:
+        super().__init__()
+        self.cells = frozenset(cells)

@@ -20,7 +20,7 @@ from x as from y.
 measure, so it suffices to bound the density f_x(r) of single courses r: that bounds the probability
 of any set of them, and of courses in which later calls depend on replies. By induction over the
 calls. Without calls both densities are 1. For a call first seen as r1, let f_x'(r') be the density
-of the rest of r from x'. A published sample is seen by nothing else (`course`), so the next state
+of the rest of r from x'. A published sample is seen by nothing else (`handlers`), so the next state
 does not depend on the number shown, and f_x(r) is the sum of p h(r1) f_x'(r') over the outcomes,
 h the density of their samples at r1. Labels that may show the same add up on both sides, so one
 label suffices. There h(r1) <= e^(cost eps) h'(r1) for every r1, h' of the second run's outcome: the

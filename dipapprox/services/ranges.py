@@ -1,9 +1,9 @@
 """Whole numbers of which only ranges are known, and what comparisons say of them.
 
 In a state by differences a cell is a symbol, and a handler that compares it is followed once for
-each range of values for which the comparisons come out alike. Two runs whose cells differ by known
-numbers then answer by one of few *cases*: ranges of the first run's values, moved by the
-differences, and of the second run's.
+each range of values for which the comparisons come out alike (`KeptCells`). Two runs whose cells
+differ by known numbers then answer by one of few *cases*: ranges of the first run's values, moved
+by the differences, and of the second run's.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from fractions import Fraction
 from itertools import pairwise, product
 from math import ceil, floor, prod
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import LinearForm
-from dipapprox.services.model import CallOutcome, Range, Step, Untracked
+from dipapprox.semantics.inputs import Knowledge
+from dipapprox.services.model import CallOutcome, NotPlain, Range, Step, Untracked
 
 _MOST_CASES = 500
 
@@ -32,26 +34,35 @@ def range_of(cell: Cell) -> Range | None:
     return (low, high) if high - low + 1 == len(set(numbers)) else None
 
 
-def regions(form: LinearForm, values: Range) -> list[tuple[Range, int]]:
-    """Split the values of a symbol by the sign of a form in it alone.
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptCells(Knowledge):
+    """What a path knows of cells that are symbols: of some, between which numbers they lie.
 
-    Args:
-        form: Of one symbol.
-        values: Of the symbol.
-
-    Returns:
-        Ranges that make up `values`, none empty, each with the sign of the form there.
+    Attributes:
+        ranges: Of these.
     """
-    ((_, factor),) = form.terms
-    root = -form.constant / factor
-    rising = 1 if factor > 0 else -1
-    low, high = values
-    below = (low, min(high, ceil(root) - 1)), -rising
-    above = (max(low, floor(root) + 1), high), rising
-    found = [below, above]
-    if root.denominator == 1 and low <= root <= high:
-        found.insert(1, ((int(root), int(root)), 0))
-    return [(each, sign) for each, sign in found if each[0] <= each[1]]
+
+    ranges: Mapping[str, Range]
+
+    def assume(self, form: LinearForm, strict: bool) -> KeptCells | None:
+        """Add form <= 0 (< 0 if `strict`); None if that is never so.
+
+        Raises:
+            NotPlain: If it is not about one cell with a range.
+        """
+        (name, factor), *others = form.terms
+        if others or name not in self.ranges:
+            raise NotPlain(form.inputs())
+        root = -form.constant / factor
+        low, high = self.ranges[str(name)]
+        if factor > 0:
+            high = min(high, ceil(root) - 1 if strict else floor(root))
+        else:
+            low = max(low, floor(root) + 1 if strict else ceil(root))
+        if low > high:
+            return None
+        ranges = {**self.ranges, str(name): (low, high)}
+        return KeptCells(self.domains, self.allowed, self.linear, ranges)
 
 
 def cases(

@@ -1,8 +1,8 @@
 """A service as a probabilistic transition system: its calls, and what each does in a state.
 
-The handlers are executed on values. Where all they do with samples is to publish them, `course`
-follows them; else they become programs for the engine that all other commands use, whose final
-states and closed forms are the outcomes, for all eps at once.
+The handlers are executed on values. Where all they do with samples is to publish them, `handlers`
+reads the outcomes off the ends of paths; else they become programs for the engine that all other
+commands use, whose final states and closed forms are the outcomes, for all eps at once.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.evaluation import StoredValue, constant
 from dipapprox.semantics.execution import execute
-from dipapprox.services.course import Courses, NotPlain
+from dipapprox.services.handlers import PlainHandlers
 from dipapprox.services.model import (
     NOTHING,
     Call,
     CallOutcome,
     Inexpressible,
+    NotPlain,
     State,
     Step,
     Untracked,
@@ -78,7 +77,7 @@ class System:
         self.kept = kept
         self.any_data = any_data
         self.limits = limits
-        self._courses = Courses(service, kept, self.epsilons, limits)
+        self._plain = PlainHandlers(service, kept, self.epsilons, limits)
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
@@ -161,16 +160,11 @@ class System:
 
     def _outcomes(self, state: State, call: Call) -> list[CallOutcome]:
         handler = self.service.handlers[call.handler]
-        held: dict[str, StoredValue] = {}
-        forms = self._courses.forms
-        for name, value in zip(self._names, state, strict=True):
-            held[name] = LinearForm.symbol(name) if value is None else constant(forms, value)
-        if call.is_data and self.any_data:
-            held[handler.arguments[0].name] = LinearForm.symbol(handler.arguments[0].name)
-        for argument, value in zip(handler.arguments, call.values, strict=False):
-            held[argument.name] = constant(forms, value)
+        held = dict(zip(self._names, state, strict=True))
+        values = call.values or [None] * len(handler.arguments)
+        held.update(zip([each.name for each in handler.arguments], values, strict=True))
         try:
-            return self._courses.run(handler, held)
+            return self._plain.outcomes(call.handler, held)
         except NotPlain as needs:
             if self.kept or self.any_data:
                 raise Untracked(needs.cells) from None

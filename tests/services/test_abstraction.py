@@ -17,7 +17,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.verdict import Answer
 from dipapprox.services import prove_service
 from dipapprox.services.abstraction import loss_by_counters
-from dipapprox.services.ranges import regions
+from dipapprox.services.ranges import KeptCells
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import with_best_replies
@@ -31,13 +31,16 @@ from tests.services.strategies import counting_services
     st.integers(-5, 5),
     st.integers(0, 6),
 )
-def test_regions_are_the_signs_of_all_values(
+def test_conditions_on_a_cell_leave_the_values_that_meet_them(
     factor: Fraction, constant: Fraction, low: int, more: int
 ) -> None:
     form = LinearForm.of({"n": factor}, constant)
-    found = {n: sign for (a, b), sign in regions(form, (low, low + more)) for n in range(a, b + 1)}
-    values = {n: factor * n + constant for n in range(low, low + more + 1)}
-    assert found == {n: (v > 0) - (v < 0) for n, v in values.items()}
+    all_values = KeptCells({}, {}, frozenset(), {"n": (low, low + more)})
+    for strict in (False, True):
+        found = all_values.assume(form, strict)
+        left = [] if found is None else [*range(found.ranges["n"][0], found.ranges["n"][1] + 1)]
+        values = ((n, factor * n + constant) for n in range(low, low + more + 1))
+        assert left == [n for n, v in values if v < 0 or (v == 0 and not strict)]
 
 
 @settings(max_examples=25, deadline=None)

@@ -1,0 +1,310 @@
+"""Handlers whose samples are published and nothing else, run from one state of a service.
+
+In: a handler, the values of state cells and arguments; cells that are kept by differences and the
+data argument may be symbols. Out: one outcome for each way in which the random choices come out and
+each range of values for which comparisons do, or `NotPlain` where a sample decides something, a
+loop chooses or a value may not be in its domain: then all guards have to be looked at.
+
+A reply that is clamped holds a symbol of its own, which nothing can be done with; what it stands
+for is held by a variable of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+
+from dipapprox.cache import Cache
+from dipapprox.exact.choices.validity import check_choices
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language import core
+from dipapprox.language.calls import Clamp
+from dipapprox.language.cells import assigned, statements_in
+from dipapprox.language.domains import AllIntegers, AllReals, Domain, admits
+from dipapprox.language.services import Handler, Service, expanded
+from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
+from dipapprox.laws.family import BOTH_SIDES
+from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
+from dipapprox.semantics.configuration import GuardCone, State
+from dipapprox.semantics.evaluation import StoredValue, constant
+from dipapprox.semantics.execution import ends_of
+from dipapprox.semantics.inputs import ValueOfAny
+from dipapprox.semantics.order import Points
+from dipapprox.semantics.outcomes import as_conjunction
+from dipapprox.semantics.run import Execution, new_run
+from dipapprox.semantics.state import Choice, Constraint, Sample, Store
+from dipapprox.services.model import (
+    NOTHING,
+    CallOutcome,
+    NotPlain,
+    Published,
+    Replied,
+    Where,
+)
+from dipapprox.services.ranges import KeptCells, range_of
+from dipapprox.source import Span
+
+_CERTAINLY = ExponentialRatio.constant(1)
+
+
+class _NoGuards(GuardCone):
+    """Of a path on which no sample decides anything."""
+
+    def decides(self, guard: Constraint, points: Points) -> bool | None:
+        """Refuse."""
+        raise NotPlain
+
+
+_CLAMPED = " clamped"
+"""What the name of a symbol that stands for a clamp ends with, after that of what is clamped."""
+
+
+class PlainHandlers:
+    """Runs the handlers of one service.
+
+    Args:
+        service: Elaborated.
+        kept: Cells that are symbols.
+        epsilons: Where random choices have to be probability distributions.
+        limits: Asked in loops.
+    """
+
+    def __init__(
+        self, service: Service, kept: frozenset[str], epsilons: EpsilonInterval, limits: Limits
+    ) -> None:
+        self._handlers = service.handlers
+        self._epsilons = epsilons
+        self._limits = limits
+        found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
+        self._ranges = {name: values for name, values in found.items() if values is not None}
+        self._symbols: dict[str, Domain] = {name: AllIntegers() for name in kept}
+        self._states = [(s.name, s.name in kept, _domain(s.cell)) for s in service.states]
+        self._replies = [(cell.name, _domain(cell)) for cell in service.replies]
+        self._runs: dict[int, Execution] = {}
+
+    def outcomes(self, place: int, held: Mapping[str, core.Value | None]) -> list[CallOutcome]:
+        """Run a handler; outcomes may come several times.
+
+        Args:
+            place: Of the handler.
+            held: What state cells and arguments hold; None for what is a symbol.
+
+        Raises:
+            NotPlain: If it is not of the kind.
+            UserError: If a choice is no probability distribution for some eps.
+            LimitReached: If the time runs out, or there are too many ways.
+        """
+        handler = self._handlers[place]
+        if place not in self._runs:
+            self._runs[place] = self._run_of(handler)
+        run = self._runs[place]
+        tables = run.samples, run.drawn, run.drawn_on, run.integers, run.laws, run.diagnostics
+        for table in tables:
+            table.clear()
+        run.ended, run.rounds = [], 0
+        before: dict[str, StoredValue] = {
+            name: _symbol(name) if value is None else constant(run, value)
+            for name, value in held.items()
+        }
+        start = State(Store(dict(before)), Store(), run.knowledge, _NoGuards())
+        try:
+            ends = ends_of(run, [start])
+        except ValueOfAny as needed:
+            raise NotPlain((needed.cell,)) from None
+        if run.diagnostics:
+            raise NotPlain
+        for choice in run.laws.values():
+            _require_law(choice, self._epsilons, self._limits)
+        ways = [(_chosen(run, end), end) for end in ends]
+        if len(ways) > 1:
+            ways.sort(key=lambda way: [outcome for _, outcome in way[0]])
+        samples, found = tuple(run.samples.values()), []
+        for chosen, end in ways:
+            probability = _CERTAINLY
+            for law, outcome in chosen:
+                probability = probability * law.weights[outcome]
+            state, forms = self._kept(end, held, before)
+            reply = self._reply(end.store, samples, handler.clamps)
+            if place and all(value == NOTHING for value in reply):
+                raise NotPlain
+            where = self._where(end)
+            found.append(CallOutcome(probability, reply, state, forms, where))
+        return found
+
+    def _run_of(self, handler: Handler) -> Execution:
+        for loop in statements_in(handler.body):
+            for each in statements_in((loop,)) if isinstance(loop, core.While) else ():
+                if isinstance(each, core.Choose) or not handler.clamps.keys().isdisjoint(
+                    assigned((each,))
+                ):
+                    raise NotPlain
+        body = expanded(handler.body, handler.clamps, _as_symbol)
+        program = core.Program(handler.name, {}, (), (), body, core.Everyone())
+        run = new_run(program, False, self._limits, None)
+        names = [name + _CLAMPED for name in handler.clamps]
+        run.inputs = {name: LinearForm.symbol(name) for name in names}
+        symbols = dict.fromkeys((*names, *(cell.name for cell in handler.arguments)), AllReals())
+        run.knowledge = KeptCells({**self._symbols, **symbols}, {}, frozenset(), self._ranges)
+        return run
+
+    def _kept(
+        self,
+        end: State,
+        held: Mapping[str, core.Value | None],
+        before: Mapping[str, StoredValue],
+    ) -> tuple[tuple[core.Value | None, ...], tuple[LinearForm, ...]]:
+        """Return the state after a call, and what happens to the cells that are symbols."""
+        state: list[core.Value | None] = []
+        forms: list[LinearForm] = []
+        for name, is_kept, domain in self._states:
+            value = end.store.get(name)
+            if value is before[name]:
+                state.append(held[name])
+                forms += [_symbol(name)] if is_kept else ()
+            elif is_kept:
+                form = _number(value)
+                if form.samples() or _is_clamped(form):
+                    raise NotPlain((name,))
+                if name in self._ranges:
+                    self._require_fit(form, name, end)
+                state.append(None)
+                forms.append(form)
+            else:
+                known = _constant(value)
+                if not admits(domain, known):
+                    raise NotPlain
+                state.append(known)
+        return tuple(state), tuple(forms)
+
+    def _reply(
+        self, store: Store[StoredValue], samples: Sequence[Sample], clamps: Mapping[str, Clamp]
+    ) -> Replied:
+        """Return what is shown; a sample in one reply only."""
+        reply: list[core.Value | Published] = []
+        seen = set[int]()
+        for name, domain in self._replies:
+            value, ends = store.get(name), None
+            if value is None:
+                reply.append(NOTHING)
+                continue
+            if isinstance(value, LinearForm) and _is_clamped(value):
+                held = value.inputs()[0].removesuffix(_CLAMPED)
+                if value != LinearForm.symbol(held + _CLAMPED):
+                    raise NotPlain
+                value, ends = _number(store.get(held)), (clamps[held].low, clamps[held].high)
+            if isinstance(value, LinearForm) and value.terms:
+                published = _published(value, samples, ends)
+                if not seen.isdisjoint(value.samples()):
+                    raise NotPlain
+                seen.update(value.samples())
+                reply.append(published)
+                continue
+            known = _constant(value)
+            if ends is not None and isinstance(known, Fraction):
+                known = max(Fraction(ends[0]), min(known, Fraction(ends[1])))
+            if not admits(domain, known):
+                raise NotPlain
+            reply.append(known)
+        return tuple(reply)
+
+    def _where(self, end: State) -> Where:
+        if not self._ranges:
+            return ()
+        assert isinstance(end.knowledge, KeptCells)
+        ranges = end.knowledge.ranges
+        return tuple([(name, now) for name, now in ranges.items() if now != self._ranges[name]])
+
+    def _require_fit(self, form: LinearForm, cell: str, end: State) -> None:
+        """Make sure that a cell certainly gets a value of its domain.
+
+        Data that is a symbol may be added to additive cells only: what is compared has to differ
+        by numbers that all are looked at, not the ends of their range.
+
+        Raises:
+            NotPlain: If it may not.
+        """
+        assert isinstance(end.knowledge, KeptCells)
+        ranges = end.knowledge.ranges
+        unknown = [name for name in form.inputs() if name not in ranges]
+        if unknown:
+            raise NotPlain(unknown)
+        low, high = self._ranges[cell]
+        least, most = form.extent(lambda name: ranges[str(name)])
+        numbers = (form.constant, *(factor for _, factor in form.terms))
+        whole = all(number.denominator == 1 for number in numbers)
+        if not whole or not low <= least <= most <= high:
+            raise NotPlain((cell,))
+
+
+def _published(
+    form: LinearForm, samples: Sequence[Sample], ends: tuple[int, int] | None
+) -> Published:
+    """Return what shows a sample: moved or mirrored, of noise whose replies have closed forms."""
+    if len(form.samples()) != 1:
+        raise NotPlain(form.inputs())
+    (number,) = form.samples()
+    sign, sample, family = form.coefficient(number), samples[number], samples[number].family
+    plain = family.is_exponential and family.sides == BOTH_SIDES and sample.scale.power == -1
+    rest = form - LinearForm.symbol(number).scaled(sign)
+    mean = sample.mean.scaled(sign) + rest
+    whole = not family.is_discrete or rest.constant.denominator == 1
+    if abs(sign) != 1 or not plain or not whole or _is_clamped(mean):
+        raise NotPlain
+    return Published(family, mean, sample.scale.coefficient, ends)
+
+
+def _is_clamped(form: LinearForm) -> bool:
+    """Whether a clamp stands in a form."""
+    return any(name.endswith(_CLAMPED) for name in form.inputs())
+
+
+@cache
+def _symbol(name: str) -> LinearForm:
+    return LinearForm.symbol(name)
+
+
+def _as_symbol(clamp: Clamp, value: core.Variable, span: Span | None) -> core.Statement:
+    return core.Assign(clamp.place, core.Variable(value.name + _CLAMPED), span=span)
+
+
+def _chosen(run: Execution, end: State) -> list[tuple[FiniteLaw, int]]:
+    """Return the laws of the choices on a way, and their outcomes, the oldest first."""
+    chosen: list[tuple[FiniteLaw, int]] = []
+    for number, outcomes in reversed(as_conjunction(run.sets.nodes, end.outcomes) or ()):
+        choice = run.choices[number]
+        assert isinstance(choice, Choice) and isinstance(choice.law, FiniteLaw)
+        (outcome,) = outcomes
+        chosen.append((choice.law, outcome))
+    return chosen
+
+
+def _domain(cell: core.Cell) -> Collection[core.Value]:
+    return cell.domain if isinstance(cell.domain, AllReals) else frozenset(cell.domain)
+
+
+def _require_law(choice: Choice, epsilons: EpsilonInterval, limits: Limits) -> None:
+    """Make sure that a choice is a probability distribution for every eps of an interval."""
+    if _proper.get((choice.law, epsilons)) is None:
+        check_choices((choice,), epsilons, limits)
+        _proper.put((choice.law, epsilons), True)
+
+
+_proper: Cache[tuple[ChoiceLaw, EpsilonInterval], bool] = Cache(1000)
+
+
+def _number(value: StoredValue | None) -> LinearForm:
+    if not isinstance(value, LinearForm):
+        raise NotPlain
+    return value
+
+
+def _constant(value: StoredValue | None) -> core.Value:
+    if isinstance(value, str):
+        return value
+    form = _number(value)
+    if form.terms:
+        raise NotPlain(form.inputs())
+    return form.constant
