@@ -126,10 +126,9 @@ def choose(
     options = zip(values, possible, strict=True)
     written = tuple(ast.Option(value.node, w.node) for value, (_, w) in options)
     call = ast.Choose(written, span=running().here)
-    place = run.assigned(call, "c", "number" if finite else "truth")
     if None in finite:
         raise running().refusal("a choice among values that are not finitely many")
-    return run.one_of(place, finite)
+    return run.drawn(call, "c", finite)
 
 
 _PAIRED = "pairs are (value, probability): choose([(0, Fraction(1, 3)), (1, Fraction(2, 3))])"
@@ -231,7 +230,7 @@ def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
         between = range(floor(ends[0]), ceil(ends[1]) + 1)
         return _finite(held.node, ends, map(Fraction, between))
     if values is None:
-        return run.random(run.assigned(_clamped(held.node, ends), "c", "real"))
+        return run.drawn(_clamped(held.node, ends), "c", [None], "real")  # type: ignore[no-any-return]
     return _finite(held.node, ends, _values(values))
 
 
@@ -285,11 +284,11 @@ def _of_scale(word: str, value: Scale) -> Weight:
 
 
 def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
-    run = _path()
     centre = _number(mean, "the mean")
     width = _known(_weight(scale, "the scale"))
     call = ast.Call(family.name, (centre.node, width.node), span=running().here)
-    return run.random(run.assigned(call, "r", "integer" if family.is_discrete else "real"))
+    kind = "integer" if family.is_discrete else "real"
+    return _path().drawn(call, "r", [None], kind)  # type: ignore[no-any-return]  # a quantity
 
 
 def _known(scale: Weight) -> Weight:
@@ -310,25 +309,22 @@ def _known(scale: Weight) -> Weight:
 
 
 def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Quantity:
-    run = _path()
     numbers = _numbers(values)
     nodes = [each.node for each in numbers]
     if rate is not None:
         nodes.insert(0, _weight(rate, "the rate").node)
-    place = run.assigned(ast.Call(word, tuple(nodes), span=running().here), "i", "number")
-    domain: tuple[Value, ...] = tuple(_ONE * (i + 1) for i in range(len(numbers)))
-    return arithmetic("-", run.variable(place, domain), 1)  # type: ignore[no-any-return]
+    call = ast.Call(word, tuple(nodes), span=running().here)
+    place = _path().drawn(call, "i", [tuple(_ONE * (i + 1) for i in range(len(numbers)))])
+    return arithmetic("-", place, 1)  # type: ignore[no-any-return]  # a quantity
 
 
 def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
-    run = _path()
     numbers = _numbers(values)
     if len(numbers) == 1:
         return numbers[0]
     call = ast.Call(word, tuple(each.node for each in numbers), span=running().here)
-    domains = [run.knowledge.possible(each) for each in numbers]
-    place = run.assigned(call, "m", "mixed" if None in domains else "number")
-    return run.one_of(place, domains)  # type: ignore[no-any-return]  # a quantity
+    domains = [_path().knowledge.possible(each) for each in numbers]
+    return _path().drawn(call, "m", domains)  # type: ignore[no-any-return]  # a quantity
 
 
 def _numbers(values: Iterable[Mean]) -> list[Quantity]:
@@ -368,10 +364,8 @@ def _finite(
     node: ast.Expression, ends: tuple[Fraction, Fraction], values: Iterable[Fraction]
 ) -> Quantity:
     """Clamp what has finitely many values then."""
-    run = _path()
-    place = run.assigned(_clamped(node, ends), "c", "number")
-    clamped = (min(max(value, ends[0]), ends[1]) for value in values)
-    return run.variable(place, tuple(dict.fromkeys(clamped)))
+    clamped = tuple(dict.fromkeys(min(max(value, ends[0]), ends[1]) for value in values))
+    return _path().drawn(_clamped(node, ends), "c", [clamped])  # type: ignore[no-any-return]
 
 
 def _clamped(node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:

@@ -9,7 +9,7 @@ have is one with an impossible way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dipapprox.data_classes import dataclass
@@ -232,13 +232,11 @@ class PathRun(Machine):
     def where(self, condition: Condition, yes: object, no: object) -> Any:
         """Make a variable that has one value or the other."""
         (first, second), values = self.alike((yes, no))
-        name = self.fresh("w", "mixed" if None in values else "number" if values else "truth")
-        place, span = ast.Name(name), self.here
-        target = ast.Name(name, span=span)
-        body = (ast.Assign((target,), first.node, span=span),)
-        self.record(ast.Assign((target,), second.node, span=span))
-        self.record(ast.If((ast.Branch(condition.node, body, span=span),), (), span=span))
-        return self.one_of(place, values)
+        found = self.drawn(second.node, "w", values)
+        body = (ast.Assign((found.node,), first.node, span=self.here),)
+        branch = ast.Branch(condition.node, body, span=self.here)
+        self.record(ast.If((branch,), (), span=self.here))
+        return found
 
     def alike(self, given: Iterable[Any]) -> tuple[list[Any], list[tuple[Value, ...] | None]]:
         """Return values of one kind, and what each may be, unless all are truth values."""
@@ -249,19 +247,30 @@ class PathRun(Machine):
 
     # --- what is made
 
-    def one_of(self, place: ast.Target, values: list[tuple[Value, ...] | None]) -> Any:
-        """Return a variable that is one of several: see `alike`."""
+    def drawn(
+        self,
+        value: ast.Expression,
+        otherwise: str,
+        values: Sequence[tuple[Value, ...] | None],
+        kind: str = "",
+    ) -> Any:
+        """Assign an expression to a new variable, and return that.
+
+        Args:
+            value: The expression.
+            otherwise: See `fresh`; `kind`, too, if `values` do not say it.
+            values: What it may be: one of some; None where these are not finitely many; nothing for
+                a truth value.
+            kind: Of noise.
+        """
+        kind = kind or ("mixed" if None in values else "number" if values else "truth")
+        place = ast.Name(self.fresh(otherwise, kind), span=self.here)
+        self.record(ast.Assign((place,), value, span=self.here))
         if not values:
             return self.truth(place)
         if None in values:
-            return self.random(place)
+            return Quantity(place)
         return self.variable(place, tuple(dict.fromkeys(v for each in values for v in each or ())))
-
-    def assigned(self, value: ast.Expression, otherwise: str, kind: str) -> ast.Name:
-        """Assign an expression to a new variable; see `fresh`."""
-        target = ast.Name(self.fresh(otherwise, kind), span=self.here)
-        self.record(ast.Assign((target,), value, span=self.here))
-        return target
 
     def fresh(self, otherwise: str, kind: str) -> str:
         """Return a new name: that of the Python variable it is assigned to, if there is one.
@@ -299,10 +308,6 @@ class PathRun(Machine):
         key = cell_name(place)
         self.knowledge.domains[key] = ("false", "true")
         return Condition(place, frozenset((key,)), lambda given: given[key] == "true")
-
-    def random(self, place: ast.Target) -> Quantity:
-        """Return a sample, or an input that may be any number."""
-        return Quantity(place)
 
     def is_integer(self, quantity: Quantity) -> bool:
         """Whether a random quantity is surely made of integer noise."""

@@ -236,7 +236,7 @@ def place_of(cell: Cell) -> ast.Target:
 def _input(run: PathRun, cell: Cell) -> Quantity | Condition:
     place = place_of(cell)
     if isinstance(cell.domain, AllReals):
-        return run.random(place)
+        return Quantity(place)
     if set(cell.domain) <= {"true", "false"}:
         return run.truth(place)
     return run.variable(place, cell.domain)
