@@ -7,12 +7,11 @@ for every gap, the budget covers it; it may be larger, or there may be none.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from dipapprox.automata.model import Automaton, ControlState, Transition
 from dipapprox.automata.unfolding import augment
 from dipapprox.automata.validity import gaps, uncovered
 from dipapprox.data_classes import replace
+from dipapprox.language.traversal import free_name
 from dipapprox.limits import Limits
 
 STOP = "ostop"
@@ -27,8 +26,8 @@ def with_visible_stops(automaton: Automaton) -> Automaton:
     found = gaps(automaton)
     if not found:
         return automaton
-    symbol = _fresh(STOP, {t.output for t in automaton.transitions})
-    sink = ControlState(_fresh("qstop", {state.name for state in automaton.states}), False, None)
+    symbol = free_name(STOP, {t.output for t in automaton.transitions})
+    sink = ControlState(free_name("qstop", {state.name for state in automaton.states}), False, None)
     leaving = automaton.leaving()
     added = []
     for state in found:
@@ -41,12 +40,6 @@ def with_visible_stops(automaton: Automaton) -> Automaton:
         states=(*automaton.states, sink),
         transitions=(*automaton.transitions, *added),
     )
-
-
-def _fresh(name: str, taken: Collection[object]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def stopping_states(automaton: Automaton, limits: Limits) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, Diagnosis
 from dipapprox.language import ast
+from dipapprox.language.core import Value
 from dipapprox.language.symbols import ABSOLUTE, DELTA, EPSILON, EXTREMES, LOGARITHM, ROOT
 from dipapprox.source import Span
 
@@ -56,6 +57,23 @@ def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fractio
 def truth_name(value: bool) -> str:
     """Return the named value that Boolean cells and variables hold."""
     return "true" if value else "false"
+
+
+def literal(value: Value, span: Span | None = None) -> ast.Expression:
+    """Write a value as an expression: a number as a decimal, or else as a quotient."""
+    if isinstance(value, str):
+        known = value in ("true", "false")
+        return ast.Truth(value == "true", span=span) if known else ast.Name(value, span=span)
+    if value < 0:
+        return ast.Negative(literal(-value, span), span=span)
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest == 1:
+        return ast.Number(value, span=span)
+    parts = (ast.Number(Fraction(value.numerator)), ast.Number(Fraction(value.denominator)))
+    return ast.Product(parts, ("/",), span=span)
 
 
 def evaluate_integer(

@@ -38,19 +38,17 @@ class Relation(Enum):
         """Return the complement: `<` becomes `>=`."""
         return _NEGATED[self]
 
+    def mirrored(self) -> Relation:
+        """Return what it is when its sides change places: `<` becomes `>`."""
+        return Relation(self.value.translate(_MIRRORED))
+
     def holds(self, left: Value, right: Value) -> bool:
         """Whether it holds between two values: both numbers, unless it asks for equality only."""
         return _HOLDS[self](left, right)
 
 
-_NEGATED = {
-    Relation.LESS: Relation.GREATER_EQUAL,
-    Relation.LESS_EQUAL: Relation.GREATER,
-    Relation.GREATER: Relation.LESS_EQUAL,
-    Relation.GREATER_EQUAL: Relation.LESS,
-    Relation.EQUAL: Relation.NOT_EQUAL,
-    Relation.NOT_EQUAL: Relation.EQUAL,
-}
+_NEGATED = dict(zip(Relation, map(Relation, (">=", ">", "<=", "<", "!=", "=")), strict=True))
+_MIRRORED = str.maketrans("<>", "><")
 
 _HOLDS: dict[Relation, Callable[..., bool]] = {
     Relation.LESS: operator.lt,

@@ -16,6 +16,7 @@ from typing import Any
 
 from dipapprox.errors import shorten
 from dipapprox.language import ast
+from dipapprox.language.constants import literal
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.expression_grammar import collect
 from dipapprox.language.grammar import Grammar, rules_in
@@ -126,7 +127,7 @@ def parse_dip(text: str, name: str = "<text>") -> ast.Program:
     file.problems.finish()
     _check(file)
     domains = [ast.Number(Fraction(0)), ast.Number(Fraction(1))]
-    values = [_literal(value, None) for value in sorted(file.values)]
+    values = [literal(value, None) for value in sorted(file.values)]
     declarations: tuple[ast.Declaration, ...] = (
         ast.Input((_array(INPUTS, file.inputs),), tuple(domains)),
         ast.Output((_array(OUTPUTS, file.outputs),), tuple(values)),
@@ -161,11 +162,6 @@ def _array(name: str, size: int | None) -> ast.Declared:
     return ast.Declared(name, ast.Number(Fraction(size or 0)))
 
 
-def _literal(value: Fraction, span: Span | None) -> ast.Expression:
-    number = ast.Number(abs(value), span=span)
-    return ast.Negative(number, span=span) if value < 0 else number
-
-
 # --- statements ---------------------------------------------------------------------------------
 
 
@@ -197,7 +193,7 @@ def p_outputs(p: Any) -> None:
     p.lexer.values.update(p[4])
     span = p.lexer.span(p)
     p[0] = [
-        ast.Assign((_element(OUTPUTS, i, span),), _literal(value, span), span=span)
+        ast.Assign((_element(OUTPUTS, i, span),), literal(value, span), span=span)
         for i, value in enumerate(p[4])
     ]
 
@@ -214,7 +210,7 @@ def p_set_output(p: Any) -> None:
     p.lexer.uses.append((OUTPUTS, p[3], span))
     p.lexer.values.add(p[6])
     target = _element(OUTPUTS, p[3], span)
-    p[0] = [ast.Assign((target,), _literal(p[6], p.lexer.span(p, 6)), span=p.lexer.span(p))]
+    p[0] = [ast.Assign((target,), literal(p[6], p.lexer.span(p, 6)), span=p.lexer.span(p))]
 
 
 def p_assign(p: Any) -> None:
@@ -228,7 +224,7 @@ def p_assign(p: Any) -> None:
 
 def p_draw(p: Any) -> None:
     """draw : FAMILY LPAREN EPS DIVIDE number COMMA operand RPAREN"""
-    divisor = _literal(p[5], p.lexer.span(p, 5))
+    divisor = literal(p[5], p.lexer.span(p, 5))
     span = Span(p.lexer.source, p.lexpos(3), p.lexspan(5)[1])
     scale = ast.Product((divisor, ast.Name("eps", span=span)), ("/",), span=span)
     p[0] = ast.Call(_FAMILIES[p[1]], (p[7], scale), span=p.lexer.span(p))
@@ -262,7 +258,7 @@ def p_operand(p: Any) -> None:
 
 def p_constant(p: Any) -> None:
     """constant : number"""
-    p[0] = _literal(p[1], p.lexer.span(p))
+    p[0] = literal(p[1], p.lexer.span(p))
 
 
 def p_name(p: Any) -> None:

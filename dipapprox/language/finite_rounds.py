@@ -17,7 +17,7 @@ the value `ended`. So whoever sees the stream sees at least as much: what some r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import assert_never
 
@@ -28,6 +28,7 @@ from dipapprox.language.cells import assigned, read, statements_in, tainted
 from dipapprox.language.domains import MOST_CELLS, Domain
 from dipapprox.language.emitter import MOST_STATEMENTS
 from dipapprox.language.equal_turns import turn_of, written_out
+from dipapprox.language.traversal import free_name
 from dipapprox.source import Span
 
 NOTHING = "nothing"
@@ -101,7 +102,7 @@ class _Writer:
         self._sites = sum(isinstance(each, core.Draw | core.Choose) for each in self._inside)
         self._noise = tainted((*self._before, *self._each))
         self._nothing, self._ended = (
-            core.Constant(_unused(name, rounds.symbols)) for name in (NOTHING, ENDED)
+            core.Constant(free_name(name, rounds.symbols)) for name in (NOTHING, ENDED)
         )
         self._reads = {cell.name: self._entries_read(cell.name) for cell in program.inputs}
         early, ways = _ways(self._before), _ways(self._each)
@@ -112,7 +113,7 @@ class _Writer:
         self._is_total = once and not ends
         size = max(1, before + most * turns + self._shows_the_end)
         arrays = {name.partition("[")[0] for name in assigned((*self._before, *self._each))}
-        self._published = _Entries(_unused(_OUTPUT, arrays), size, once)
+        self._published = _Entries(free_name(_OUTPUT, arrays), size, once)
 
     def _entries_read(self, stream: str) -> _Entries:
         following = core.Variable(core.NEXT + stream)
@@ -270,9 +271,3 @@ def _repeated(
     loop = core.Repeat(first, turns - 1, 1, arrays, sites)
     body = (loop, *turn_of(loop, turns - 1))
     return body if turns > _FEW else written_out(body)
-
-
-def _unused(name: str, known: Collection[core.Value]) -> str:
-    while name in known:
-        name += "_"
-    return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from dipapprox.data_classes import replace
@@ -137,6 +137,13 @@ def with_names(tree: Tree, values: Mapping[str, ast.Expression]) -> Tree:
 
 def _without(name: str, values: Mapping[str, ast.Expression]) -> dict[str, ast.Expression]:
     return {each: value for each, value in values.items() if each != name}
+
+
+def free_name(name: str, taken: Container[object]) -> str:
+    """Return a name that is not taken: one with underscores, if need be."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def reachable(starts: Iterable[V], following: Callable[[V], Iterable[V]]) -> set[V]:

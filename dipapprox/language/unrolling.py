@@ -15,8 +15,9 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.call_sequences import PlannedCall
+from dipapprox.language.constants import literal
 from dipapprox.language.services import DATA, Service
-from dipapprox.language.traversal import statements_of, targets_in, with_names
+from dipapprox.language.traversal import free_name, statements_of, targets_in, with_names
 
 MADE = "made"
 """The input, if nothing else has the name: was the call made, or with the first value?"""
@@ -85,14 +86,16 @@ class _Unrolled:
             taken.update(target.name for target in targets_in(handler.body))
             loops = (s for s in statements_of(handler.body) if isinstance(s, ast.For))
             taken.update(loop.variable for loop in loops)
-        self.made, self.index, self.values = (_fresh(stem, taken) for stem in (MADE, "k", _VALUES))
+        self.made, self.index, self.values = (
+            free_name(stem, taken) for stem in (MADE, "k", _VALUES)
+        )
         self.mark = "_"
         while any(re.search(rf"{self.mark}\d+$", name) for name in taken):
             self.mark += "_"
 
     def program(self, calls: Sequence[PlannedCall]) -> ast.Program:
         declared: list[ast.Declaration] = [
-            ast.Parameter(name, _literal(value)) for name, value in self.service.parameters.items()
+            ast.Parameter(name, literal(value)) for name, value in self.service.parameters.items()
         ]
         truth: ast.Domain = (ast.Truth(False), ast.Truth(True))
         declared.append(ast.Input((ast.Declared(self.made, None),), truth))
@@ -183,7 +186,7 @@ class _Unrolled:
             if target.name not in self.shared
         }
         for argument, value in zip(_arguments(handler), values, strict=True):
-            names[argument.name] = _literal(value)
+            names[argument.name] = literal(value)
         flag = f"ended{self.mark}{number}"
         block, exits = _without_exit(with_names(handler.body, names), ast.Name(flag))
         if not exits:
@@ -199,24 +202,6 @@ def _named(domain: ast.Domain) -> Iterator[str]:
     for element in domain:
         if isinstance(element, ast.Name):
             yield element.name
-
-
-def _literal(value: core.Value) -> ast.Expression:
-    """Write a value as an expression."""
-    if isinstance(value, str):
-        return ast.Truth(value == "true") if value in ("true", "false") else ast.Name(value)
-    if value < 0:
-        return ast.Negative(_literal(-value))
-    if value.denominator == 1:
-        return ast.Number(value)
-    parts = (ast.Number(Fraction(value.numerator)), ast.Number(Fraction(value.denominator)))
-    return ast.Product(parts, ("/",))
-
-
-def _fresh(stem: str, taken: set[str]) -> str:
-    while stem in taken:
-        stem += "_"
-    return stem
 
 
 def _surely_assigns(block: ast.Block, name: str) -> bool:

@@ -207,7 +207,7 @@ def _atom(form: LinearForm, node: core.Comparison) -> tuple[int, Atom, Fraction,
         raise _wanting(form, refusal(message, node.span, _AS_MEAN))
     sample = DRAWN if DRAWN in form.samples() else form.samples()[0]
     drawn = form.coefficient(sample)
-    relation = node.relation if drawn > 0 else _MIRRORED[node.relation]
+    relation = node.relation if drawn > 0 else node.relation.mirrored()
     rest = form.scaled(1 / drawn)
     others = [(s, c) for s, c in rest.terms if s != sample]
     if not others:
@@ -229,14 +229,5 @@ def _wanting(form: LinearForm, refused: SourceError) -> Exception:
         return refused
     return WantsMean(inputs[0], form.coefficient(inputs[0]) / drawn, refused)
 
-
-_MIRRORED = {
-    Relation.LESS: Relation.GREATER,
-    Relation.LESS_EQUAL: Relation.GREATER_EQUAL,
-    Relation.GREATER: Relation.LESS,
-    Relation.GREATER_EQUAL: Relation.LESS_EQUAL,
-    Relation.EQUAL: Relation.EQUAL,
-    Relation.NOT_EQUAL: Relation.NOT_EQUAL,
-}
 
 _AS_MEAN = "write the input as the mean: 'Lap(q, 1 / eps)'"

@@ -11,7 +11,6 @@ from typing import Any
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions.symbols import (
-    MIRRORED,
     Compute,
     Condition,
     Quantity,
@@ -29,6 +28,7 @@ _SIGNS = {
 """What the sign of left - right may be."""
 
 _ANY = frozenset("<=>")
+_MIRRORED = str.maketrans("<>", "><")
 
 
 class PathKnowledge:
@@ -87,7 +87,7 @@ class PathKnowledge:
         now = before & meant if holds else before - meant
         self._signs[left] = {**known, right: now}
         if not isinstance(right, Fraction):
-            mirrored = frozenset("".join(now).translate(MIRRORED))
+            mirrored = frozenset("".join(now).translate(_MIRRORED))
             self._signs[right] = {**self._signs.get(right, {}), left: mirrored}
 
     def learn_forced(self, condition: Condition, holds: bool) -> None:
@@ -130,7 +130,7 @@ def _sides(
         case ast.Comparison((left, right), (relation,)):
             meant, number = _SIGNS[Relation(relation)], _number(right)
             if number is None and (number := _number(left)) is not None:
-                return right, number, frozenset("".join(meant).translate(MIRRORED))
+                return right, number, _SIGNS[Relation(relation).mirrored()]
             return left, right if number is None else number, meant
         case _:
             return node, node, frozenset()

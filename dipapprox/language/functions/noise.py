@@ -13,6 +13,7 @@ from typing import Any
 
 from dipapprox.data_classes import replace
 from dipapprox.language import ast
+from dipapprox.language.constants import literal
 from dipapprox.language.core import Value
 from dipapprox.language.functions.run import PathRun, cell_name
 from dipapprox.language.functions.symbols import (
@@ -25,7 +26,6 @@ from dipapprox.language.functions.symbols import (
     constant,
     exact,
     is_number,
-    number_node,
     running,
     weight,
 )
@@ -246,7 +246,7 @@ def rounded(value: Mean, low: Exact, high: Exact, step: Exact = 1) -> Quantity:
         multiples = (k * unit for k in step_numbers("round", unit, ends, True))
     else:
         multiples = (rounded_number("round", each, unit) for each in _values(values))
-    call = ast.Call("round", (held.node, number_node(unit)), span=running().here)
+    call = ast.Call("round", (held.node, literal(unit)), span=running().here)
     return _finite(call, ends, multiples)
 
 
@@ -301,7 +301,7 @@ def _known(scale: Weight) -> Weight:
         value = running().value_of(Quantity(node, frozenset((key,)), lambda given: given[key]))
         if isinstance(value, str):
             raise running().refusal(f"'{value}' is no number")
-        return number_node(value, running().here)
+        return literal(value, running().here)
 
     if not scale.cells:
         return scale
@@ -369,4 +369,4 @@ def _finite(
 
 
 def _clamped(node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:
-    return ast.Call("clamp", (node, *map(number_node, ends)), span=running().here)
+    return ast.Call("clamp", (node, *map(literal, ends)), span=running().here)

@@ -17,6 +17,7 @@ from typing import Any
 
 from dipapprox.errors import shorten
 from dipapprox.language import ast
+from dipapprox.language.constants import literal
 from dipapprox.language.core import Cell
 from dipapprox.language.declarations import Declarations, DeclaredVariable, cells_of
 from dipapprox.language.domains import AllReals, domain_text
@@ -35,7 +36,6 @@ from dipapprox.language.functions.symbols import (
     Quantity,
     Weight,
     is_number,
-    number_node,
     refusal,
     running_as,
 )
@@ -249,7 +249,7 @@ def closed_declarations(
     declarations: Declarations, written: ast.Program
 ) -> tuple[ast.Declaration, ...]:
     """Return declarations without parameters: these are known."""
-    values = {name: number_node(value) for name, value in declarations.parameters.items()}
+    values = {name: literal(value) for name, value in declarations.parameters.items()}
     others = (each for each in written.declarations if not isinstance(each, ast.Parameter))
     return tuple(with_names(each, values) for each in others)
 
@@ -327,7 +327,7 @@ def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> a
     if type(value) is str and value in domain:
         return ast.Name(value, span=span)
     if isinstance(value, int | Fraction):
-        return number_node(Fraction(value), span)
+        return literal(Fraction(value), span)
     hint = ""
     if isinstance(value, str) and domain:
         hint = f"allowed are {domain_text(domain)}"

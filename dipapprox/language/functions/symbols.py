@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
+from dipapprox.language.constants import literal
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.traversal import operands_of
 from dipapprox.source import Diagnostic, Span
@@ -192,27 +193,12 @@ def refusal(kind: str, message: str, hint: str = "", span: Span | None = None) -
     return SourceError([Diagnostic(kind, message, span, hint)])
 
 
-def number_node(value: Fraction, span: Span | None = None) -> ast.Expression:
-    """Return an exact number as an expression: a decimal, or else a quotient."""
-    if value < 0:
-        return ast.Negative(number_node(-value, span), span=span)
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest == 1:
-        return ast.Number(value, span=span)
-    parts = (ast.Number(Fraction(value.numerator)), ast.Number(Fraction(value.denominator)))
-    return ast.Product(parts, ("/",), span=span)
-
-
 def constant(value: Fraction | str | bool, kind: type[Any] = Quantity) -> Any:
     """Return a number, a named value or a truth value as a symbol."""
     span = running().here
     if type(value) is bool:
         return Condition(ast.Truth(value, span=span), compute=lambda _: value)
-    node = ast.Name(value, span=span) if isinstance(value, str) else number_node(value, span)
-    return kind(node, compute=lambda _: value)
+    return kind(literal(value, span), compute=lambda _: value)
 
 
 def negated(node: ast.Expression) -> ast.Expression:
@@ -311,7 +297,7 @@ def negative(symbol: Symbolic[Any]) -> Symbolic[Any]:
 def power(base: Weight, exponent: Any) -> Weight:
     """Return an expression in eps to a known power."""
     number = exact(exponent, "an exponent")
-    node = ast.Power(base.node, number_node(number), span=running().here)
+    node = ast.Power(base.node, literal(number), span=running().here)
     return Weight(node, base.cells)
 
 
@@ -372,8 +358,6 @@ def _operation(
 # --- comparisons ----------------------------------------------------------------------------------
 
 _EQUALITIES = (Relation.EQUAL, Relation.NOT_EQUAL)
-MIRRORED = str.maketrans("<>", "><")
-"""What a relation is when its sides change places."""
 
 
 def compared(relation: Relation, left: Any, right: Any) -> Any:
@@ -385,7 +369,7 @@ def compared(relation: Relation, left: Any, right: Any) -> Any:
         if isinstance(side, Weight):
             raise side.unknown()
     if not isinstance(left, Symbolic):
-        return compared(Relation(relation.value.translate(MIRRORED)), right, left)
+        return compared(relation.mirrored(), right, left)
     if isinstance(left, Condition):
         if relation in _EQUALITIES and isinstance(right, Condition):
             return (truth(left) == truth(right)) == (relation is Relation.EQUAL)
