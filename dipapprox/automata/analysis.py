@@ -44,7 +44,7 @@ from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycles
 from dipapprox.automata.taints import tainted_walk
-from dipapprox.automata.unfolding import Quotient, Unfolding, augment, augment_part, quotient
+from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
 from dipapprox.automata.validity import outputs_distinguish
 from dipapprox.automata.weights import PathWeight, fallback_weight, published_weight
 from dipapprox.automata.word_cycles import better_words
@@ -217,7 +217,7 @@ class _Progress:
         if not outputs_distinguish(self.automaton):
             return
         self._learn(determined=True)
-        part = augment_part(self.automaton, min(_PART, self.limits.states))
+        part = augment(self.automaton, self.limits, min(_PART, self.limits.states))
         merged = quotient(part, self.limits)
         found, _ = self._dear_structure(_cycles(part))
         if found is None:

@@ -18,6 +18,7 @@ loop is one of its rounds already.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 
 from dipapprox.automata.model import Automaton, Transition
@@ -88,51 +89,29 @@ def unfolding(
     )
 
 
-def augment(automaton: Automaton, limits: Limits) -> Unfolding:
-    """Build the reachable part of the augmented automaton.
-
-    Raises:
-        LimitReached: If it has more nodes than `limits.states`, or time is up.
-    """
-    leaving = automaton.leaving()
-    start: Node = (0, unordered(len(automaton.variables)))
-    found = {start: 0}
-    nodes = [start]
-    edges: list[UnfoldedEdge] = []
-    for node, (state, order) in enumerate(nodes):
-        limits.check_states(len(nodes))
-        limits.check()
-        for index in leaving[state]:
-            transition = automaton.transitions[index]
-            after = order.after(transition.above, transition.below, transition.assigned)
-            if after is None:
-                continue
-            reached = (transition.target, after)
-            target = found.setdefault(reached, len(nodes))
-            if target == len(nodes):
-                nodes.append(reached)
-            edges.append(UnfoldedEdge(node, index, target))
-    return unfolding(automaton, nodes, edges)
-
-
-def augment_part(automaton: Automaton, most: int) -> Unfolding:
-    """Build a part of the augmented automaton: its walks are feasible runs, but not all of them.
-
-    Depth first, so that cycles come soon: what is found in the part is true of the automaton, what
-    is not found says nothing.
+def augment(automaton: Automaton, limits: Limits, most: int | None = None) -> Unfolding:
+    """Build the reachable part of the augmented automaton, or less of it.
 
     Args:
         automaton: The automaton.
-        most: How many nodes the part may have, at least 1.
+        limits: Of nodes and time.
+        most: How many nodes are enough, at least 1. They are found depth first then, so that
+            cycles come soon, and walks are feasible runs, but not all of them: what is found is
+            true of the automaton, what is not found says nothing. None for all nodes.
+
+    Raises:
+        LimitReached: If there are more nodes than `limits.states`, or time is up.
     """
     leaving = automaton.leaving()
     start: Node = (0, unordered(len(automaton.variables)))
     found = {start: 0}
     nodes = [start]
     edges: list[UnfoldedEdge] = []
-    waiting = [0]
+    waiting = deque([0])
     while waiting:
-        node = waiting.pop()
+        limits.check_states(len(nodes))
+        limits.check()
+        node = waiting.popleft() if most is None else waiting.pop()
         state, order = nodes[node]
         for index in leaving[state]:
             transition = automaton.transitions[index]
@@ -140,12 +119,13 @@ def augment_part(automaton: Automaton, most: int) -> Unfolding:
             if after is None:
                 continue
             reached = (transition.target, after)
-            if reached not in found and len(nodes) < most:
+            if reached not in found:
+                if len(nodes) == most:
+                    continue
                 found[reached] = len(nodes)
                 waiting.append(len(nodes))
                 nodes.append(reached)
-            if reached in found:
-                edges.append(UnfoldedEdge(node, index, found[reached]))
+            edges.append(UnfoldedEdge(node, index, found[reached]))
     return unfolding(automaton, nodes, edges)
 
 
