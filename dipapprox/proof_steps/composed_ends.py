@@ -7,14 +7,12 @@ end that the kernel does not confirm is given up: it becomes 0, 1 or ∞.
 from __future__ import annotations
 
 from fractions import Fraction
-from time import perf_counter
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.replay import replay
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import Extended
@@ -78,13 +76,59 @@ class _Prover:
             if answer is not Answer.UNKNOWN and not self._claim(found):
                 answer = Answer.UNKNOWN
             return self._told(replace(found, answer=answer), f"found {found.answer.value}, but ")
+        nothing = Fraction(0)
         if found.eps_prv_enclosure is not None and found.delta is not None:
-            ends = self._budgets(found.eps_prv_enclosure, found.delta)
-            return self._told(replace(found, eps_prv_enclosure=ends), "")
+            ends = found.eps_prv_enclosure
+            at = ComposedGoal(True, nothing, found.delta, nothing, self._step)
+            width = max(ends.width or nothing, _LEAST_WIDTH)
+            lower, upper = ends.lower, ends.upper
+            if lower is None:
+                self._missing.append("that no ε_prv is enough has no rule")
+                lower = nothing
+            lower = self._end(replace(at, kept=False), False, lower, width) or nothing
+            if upper is not None:
+                exact = not found.delta and ends.width == 0
+                upper = self._end(at, False, upper, width, exact)
+            return self._told(replace(found, eps_prv_enclosure=Extended(lower, upper)), "")
         if found.delta_enclosure is not None and found.eps_prv is not None:
-            deltas = self._deltas(found.delta_enclosure, found.eps_prv)
-            return self._told(replace(found, delta_enclosure=deltas), "")
+            deltas = found.delta_enclosure
+            at = ComposedGoal(True, found.eps_prv, nothing, nothing, self._step)
+            few = 10**12 if found.pipeline.times == 1 else 10**6
+            width = max(deltas.width, deltas.upper / few)
+            lower = self._end(replace(at, kept=False), True, deltas.lower, width) or nothing
+            if deltas.upper or not self._confirmed(replace(at, step=None)):
+                upper = self._end(at, True, deltas.upper, width)
+                deltas = Enclosure(lower, Fraction(1) if upper is None else upper)
+            return self._told(replace(found, delta_enclosure=Enclosure(lower, deltas.upper)), "")
         return found
+
+    def _end(
+        self, at: ComposedGoal, is_delta: bool, end: Fraction, width: Fraction, exact: bool = False
+    ) -> Fraction | None:
+        """Prove an end, or one that is farther outward; None if it is given up."""
+        known: Fraction | None = None  # what the finest grid shows
+        for share in [Fraction(0)] * exact + [*_WIDER]:
+            place = _outward(end, share * width, at.kept)
+            if (place >= 1 and is_delta) or not (place or at.kept):
+                return None
+            gap = share * width / 2 * (1 if is_delta else at.delta)
+            goal = replace(at.moved(place, is_delta), gap=gap)
+            if known is not None and self._written is not None:
+                goal = replace(goal, step=self._written.finest_step)
+            if known is None or (known <= place if at.kept else known >= place):
+                if self._confirmed(goal, False):
+                    return place
+                known = None if self._written is None else self._written.shown(goal, is_delta)
+        if known is not None:
+            more = known if is_delta else max(known, Fraction(1))
+            place = _outward(known, more / 10**6, at.kept)
+            if place > 0 and not (is_delta and place >= 1):
+                self._wider = True
+                step = None if self._written is None else self._written.finest_step
+                goal = replace(goal.moved(place, is_delta), gap=goal.gap / 2**10, step=step)
+                return place if self._confirmed(goal) else None
+        self._missing.append(self._obstacle or "")
+        return None
 
     def _told(self, answer: ComposedAnswer, before: str) -> ComposedAnswer:
         reasons = [] if self._found.reason is None else [self._found.reason]
@@ -106,79 +150,6 @@ class _Prover:
         if least is not None:
             gap = found.delta - least.upper if kept else least.lower - found.delta
         return self._confirmed(ComposedGoal(kept, found.eps_prv, found.delta, gap, self._step))
-
-    def _budgets(self, found: Extended, delta: Fraction) -> Extended:
-        """Prove that the lower end is not enough, and that the upper one is."""
-        width = max(found.width or Fraction(0), _LEAST_WIDTH)
-        lower, upper = found.lower, found.upper
-        if lower is None:
-            self._missing.append("that no ε_prv is enough has no rule")
-            lower = Fraction(0)
-        for kept, end in ((False, lower), (True, upper)):
-            if end is None or (not kept and not end):
-                continue
-            exact = kept and not delta and found.width == 0
-            moved = [Fraction(0)] * exact + [share * width for share in _WIDER]
-            known: Fraction | None = None  # what the finest grid shows
-            for more in moved:
-                place = _outward(end, more, kept)
-                goal = ComposedGoal(kept, place, delta, delta * more / 2, self._step)
-                if known is not None and self._written is not None:
-                    goal = replace(goal, step=self._written.finest_step)
-                beyond = known is not None and (known > place if kept else known < place)
-                if not beyond and ((not kept and not place) or self._confirmed(goal, False)):
-                    lower, upper = (lower, place) if kept else (place, upper)
-                    break
-                if not beyond and self._written is not None:
-                    known = self._written.least(goal)
-            else:
-                shown = self._farther(goal, known)
-                lower, upper = (lower, shown) if kept else (shown or Fraction(0), upper)
-        return Extended(lower, upper)
-
-    def _farther(self, goal: ComposedGoal, shown: Fraction | None) -> Fraction | None:
-        """Prove an end that is farther outward, which the finest grid shows."""
-        more = Fraction(1, 10**6) * (1 if shown is None else max(shown, Fraction(1)))
-        place = None if shown is None else _outward(shown, more, goal.kept)
-        step = None if self._written is None else self._written.finest_step
-        gap = goal.gap / 2**10
-        wanted = replace(goal, eps_prv=place or Fraction(0), gap=gap, step=step or goal.step)
-        self._wider = place is not None
-        if place and self._confirmed(wanted):
-            return place
-        if not place:
-            self._missing.append(self._obstacle or "")
-        return None
-
-    def _deltas(self, found: Enclosure, eps_prv: Fraction) -> Enclosure:
-        """Prove that the least delta is above the lower end, and at most the upper one."""
-        lower, upper = found.lower, found.upper
-        width = max(found.width, upper / (10**12 if self._found.pipeline.times == 1 else 10**6))
-        for kept, end in ((False, lower), (True, upper)):
-            if not end and (
-                not kept or self._confirmed(ComposedGoal(kept, eps_prv, end, end, None))
-            ):
-                continue
-            for share in _WIDER:
-                place = _outward(end, share * width, kept)
-                if not 0 < place < 1:
-                    lower, upper = (lower, Fraction(1)) if kept else (Fraction(0), upper)
-                    break
-                goal = ComposedGoal(kept, eps_prv, place, share * width / 2, self._step)
-                if self._confirmed(goal, False):
-                    lower, upper = (lower, place) if kept else (place, upper)
-                    break
-            else:
-                shown = None if self._written is None else self._written.bound(goal)
-                place = _outward(shown, shown / 10**6, kept) if shown else Fraction(int(kept))
-                if 0 < place < 1:
-                    self._wider = True
-                    goal = replace(goal, delta=place, gap=goal.gap / 2**10)
-                    place = place if self._confirmed(goal) else Fraction(int(kept))
-                else:
-                    self._missing.append(self._obstacle or "")
-                lower, upper = (lower, place) if kept else (place, upper)
-        return Enclosure(lower, upper)
 
     def _confirmed(self, goal: ComposedGoal, last: bool = True) -> bool:
         """Ask the kernel; note the obstacle if there is no further goal."""
@@ -204,19 +175,11 @@ class _Prover:
     def _replays(self, goal: ComposedGoal) -> bool:
         if self._written is None:
             self._written = PipelineProofs(self._found.pipeline, self._options, self._found.worst)
-        failed: NotProved | None = None
-        for proof in self._written.attempts(goal):
-            start = perf_counter()
-            try:
-                replay(proof.pipeline, proof.claim, proof.steps)
-            except NotProved as obstacle:
-                failed = obstacle
-                continue
-            own = Replayed(len(proof.steps), perf_counter() - start, proof.places)
-            self._replayed = own if self._replayed is None else self._replayed + own
-            self._proofs.append(proof)
-            return True
-        raise failed or NoCertificate("no grid that is fine enough was found")
+        proof, seconds = self._written.proof(goal)
+        own = Replayed(len(proof.steps), seconds, proof.places)
+        self._replayed = own if self._replayed is None else self._replayed + own
+        self._proofs.append(proof)
+        return True
 
 
 def _outward(end: Fraction, more: Fraction, up: bool) -> Fraction:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from time import perf_counter
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.compositions import read_composed
 from dipapprox.kernel.judgements import Judgement, LossesOf
 from dipapprox.kernel.replay import apply
 from dipapprox.proof_steps.machines import Json, number_json
@@ -33,10 +36,20 @@ class ComposedGoal:
         verdict = "DP" if self.kept else "Not_DP"
         return {"verdict": verdict, **self.stated}
 
+    def moved(self, place: Fraction, is_delta: bool) -> ComposedGoal:
+        """Return the same with another delta, or eps_prv."""
+        return replace(self, delta=place) if is_delta else replace(self, eps_prv=place)
+
     @property
     def stated(self) -> dict[str, Json]:
         """The numbers."""
         return {"eps_prv": number_json(self.eps_prv), "delta": number_json(self.delta)}
+
+
+def grid_json(step: Fraction, offset: Fraction, places: int, knots: list[Json]) -> dict[str, Json]:
+    """Write where losses lie, how exactly masses are kept, and where runs are looked at."""
+    ends: dict[str, Json] = {"step": number_json(step), "offset": number_json(offset)}
+    return {**ends, "places": places, "knots": knots}
 
 
 class ReplayedSteps:
@@ -44,6 +57,9 @@ class ReplayedSteps:
 
     Args:
         about: What they are about, as the kernel has it.
+
+    Attributes:
+        seconds: How long the kernel took.
     """
 
     def __init__(self, about: object) -> None:
@@ -51,6 +67,7 @@ class ReplayedSteps:
         self._steps: list[dict[str, Json]] = []
         self._known: dict[int, Judgement] = {}
         self._places: dict[str, int] = {}
+        self.seconds = 0.0
 
     def add(
         self,
@@ -74,7 +91,9 @@ class ReplayedSteps:
             before = {} if concluded is None else concluded
             said = repr({"rule": rule, **fields})
             if said not in before:
+                start = perf_counter()
                 before[said] = apply(self._about, self._known, step)
+                self.seconds += perf_counter() - start
             self._known[len(self._steps)] = before[said]
             self._places[key] = len(self._steps)
             self._steps.append(step)
@@ -91,6 +110,16 @@ class ReplayedSteps:
             if digit == "1":
                 found = self.product(found, first, cut)
         return found
+
+    def whole_of(self, powers: Iterable[tuple[int, int]], cut: tuple[int, int]) -> int:
+        """Compose all of some losses, each so many times."""
+        whole: int | None = None
+        for number, times in powers:
+            own = self.power(number, times, cut)
+            whole = own if whole is None else self.product(whole, own, cut)
+        if whole is None:
+            raise NoCertificate("no pair is known that attains what is run")
+        return whole
 
     def product(self, one: int, other: int, cut: tuple[int, int]) -> int:
         """Compose two; the cut is that of one run."""
@@ -114,25 +143,23 @@ class ReplayedSteps:
 class ComposedSteps(ReplayedSteps):
     """Steps about a pipeline."""
 
-    def largest(self, ends: Sequence[int | None], eps_prv: Fraction) -> Fraction:
+    def largest(self, ends: Sequence[int], eps_prv: Fraction) -> Fraction:
         """The delta of all directions."""
-        found = [self.delta(end, eps_prv) for end in ends if end is not None]
-        return max(found, default=Fraction(0))
+        return max([self.delta(end, eps_prv) for end in ends], default=Fraction(0))
 
-    def concluded(self, goal: ComposedGoal, ends: Sequence[int | None]) -> tuple[Json, ...] | None:
-        """Return the whole proof, if it holds."""
-        known = [end for end in ends if end is not None]
-        values = [(self.delta(end, goal.eps_prv), end) for end in known]
+    def concluded(self, goal: ComposedGoal, ends: Sequence[int]) -> tuple[Json, ...] | None:
+        """Return the whole proof, if it holds; all of its steps were replayed."""
+        values = [(self.delta(end, goal.eps_prv), end) for end in ends]
         if goal.kept:
-            holds, used = max(values)[0] <= goal.delta, sorted(set(known))
+            holds, used = max(values)[0] <= goal.delta, sorted(set(ends))
             rule, more = "private composition", dict[str, Json]()
         else:
             holds, used = bool(values) and max(values)[0] > goal.delta, [max(values)[1]]
             rule, more = "violated composition", {"input": None, "adjacent": None}
         if not holds:
             return None
-        self.add(rule, used, {"parts": None, "eps": None, **more, **goal.stated})
-        return self.whole()
+        last = self.add(rule, used, {"parts": None, "eps": None, **more, **goal.stated})
+        return self.whole() if self[last] == read_composed(goal.claim) else None
 
 
 def _forgetful(steps: Sequence[dict[str, Json]]) -> tuple[Json, ...]:

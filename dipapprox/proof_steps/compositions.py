@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, log1p, log2
+from typing import cast
 
 from dipapprox.composition import mechanisms as catalogue
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.compositions import read_pipeline
@@ -28,7 +28,7 @@ from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_runs import ComposedProgram, run_json
-from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps
+from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps, grid_json
 from dipapprox.proof_steps.knots import bends_of_mechanism, knots, reach, sampled_bends
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 
@@ -51,26 +51,6 @@ _MOST_GRID = 1 << 17
 
 _FINER = (1, 2, 4, 8, 32, 128, 512)
 """How many times finer grids are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """Where losses lie, how exactly masses are kept, and at which losses a run is looked at."""
-
-    step: Fraction
-    offset: Fraction
-    places: int
-    knots: list[Json]
-
-    @property
-    def fields(self) -> dict[str, Json]:
-        """As steps have it."""
-        return {
-            "step": number_json(self.step),
-            "offset": number_json(self.offset),
-            "places": self.places,
-            "knots": self.knots,
-        }
 
 
 class PipelineProofs:
@@ -103,6 +83,8 @@ class PipelineProofs:
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
         self._programs: dict[int, ComposedProgram] = {}
         self._bits = 0
+        sampled = any(run.rate is not None for run in pipeline.runs)
+        self._directions = (False, True) if sampled else (False,)
         self._finest: Callable[[Fraction], Fraction] | None = None
         self.finest_step: float | None = None
         try:
@@ -110,22 +92,34 @@ class PipelineProofs:
         except NotProved as obstacle:
             raise NoCertificate(f"the kernel does not read the pipeline: {obstacle}") from None
 
-    def attempts(self, goal: ComposedGoal) -> Iterator[ComposedProof]:
-        """Yield proofs that seem to hold; nothing, if no grid is fine enough.
+    def proof(self, goal: ComposedGoal) -> tuple[ComposedProof, float]:
+        """Return a proof, whose steps the kernel has replayed, and how long that took.
 
         Raises:
-            NoCertificate: If something has no steps.
+            NoCertificate: If something has no steps, or no grid is fine enough.
+            NotProved: If a step does not hold.
             LimitReached: If a limit is reached.
         """
         gap = goal.gap if goal.gap > 0 else goal.delta / 1000
         if not self._bits:  # goals that follow are not finer
             few = ceil(13 - log2(float(gap))) if goal.delta else _MOST_BITS
             self._bits = min(few, _MOST_BITS) + self._total.bit_length()
+        for steps, ends, places in self._attempts(goal, gap):
+            proof = steps.concluded(goal, ends)
+            if proof is not None:
+                found = ComposedProof(self.json, goal.claim, proof, places, goal.kept)
+                return found, steps.seconds
+        raise NoCertificate("no grid that is fine enough was found")
+
+    def _attempts(
+        self, goal: ComposedGoal, gap: Fraction
+    ) -> Iterator[tuple[ComposedSteps, Sequence[int], int]]:
+        """Yield steps, those that losses of all runs are concluded in, and places of masses."""
         if not goal.delta:
             yield self._pure(goal)
             return
         if self._total == 1 and self._program(0) is None:
-            yield from self._once(goal, gap)
+            yield self._once(goal, gap)
         first = goal.step or 1 / (16 * self._total**0.5)
         steps_of = {finer: _short(first / finer) for finer in _FINER}
         waiting = [k for k in _FINER if k == 1 or steps_of[k] * _MOST_GRID >= 1]
@@ -144,39 +138,35 @@ class PipelineProofs:
             steps = ComposedSteps(self._read)
             ends = [
                 self._composed(steps, goal, added, step, places, tiny, (unit, unit))
-                for added in self._directions(goal)
+                for added in self._directions
             ]
             self._finest = lambda eps_prv, steps=steps, ends=ends: steps.largest(ends, eps_prv)
             self.finest_step = float(step)
-            proof = steps.concluded(goal, ends)
-            if proof is not None:
-                yield ComposedProof(self.json, goal.claim, proof, places, goal.kept)
+            yield steps, ends, places
             shown.append((finer, self._finest(goal.eps_prv)))
             if len(shown) > 1:
                 waiting = _promising(goal, shown[-2], shown[-1], waiting)
 
-    def _once(self, goal: ComposedGoal, gap: Fraction) -> Iterator[ComposedProof]:
-        """Yield a proof about one run of a mechanism, whose H is needed at one loss alone.
+    def _once(self, goal: ComposedGoal, gap: Fraction) -> tuple[ComposedSteps, Sequence[int], int]:
+        """Look at one run of a mechanism, whose H is needed at one loss alone.
 
         From above that is the only knot. From below the line that is asked there is the lesser one
         between where it meets that of everything and that of what has infinite losses: two knots.
         """
         places = min(max(64, ceil(40 - log2(float(gap)))), _MOST_PLACES)
-        steps, ends = ComposedSteps(self._read), []
-        for added in self._directions(goal):
+        steps, ends = ComposedSteps(self._read), list[int]()
+        for added in self._directions:
             size, lean = goal.eps_prv or Fraction(1), Fraction(0)
-            grid = _Grid(size, goal.eps_prv - size, places, [[1, 1, 1]])
+            grid = grid_json(size, goal.eps_prv - size, places, [[1, 1, 1]])
             if not goal.kept:
                 known = self._meetings(goal.eps_prv, added, places)
                 if known is None:
                     continue
                 low, high = known
-                grid = _Grid(high - low, low, places, [[0, 1, 1]])
+                grid = grid_json(high - low, low, places, [[0, 1, 1]])
                 lean = (goal.eps_prv - low) / (high - low)
             ends.append(self._one(steps, goal.kept, 0, added, grid, lean))
-        proof = steps.concluded(goal, ends)
-        if proof is not None:
-            yield ComposedProof(self.json, goal.claim, proof, places, goal.kept)
+        return steps, ends, places
 
     def _meetings(
         self, eps_prv: Fraction, added: bool, places: int
@@ -196,14 +186,14 @@ class PipelineProofs:
             high = Fraction(upper_at((more / second).log(), _MEETING_BITS) - 2, unit)
         return (low, high) if low <= eps_prv < high else None
 
-    def least(self, goal: ComposedGoal) -> Fraction | None:
-        """Return an eps_prv that a goal's finest grid shows to be enough, or not, for its delta.
+    def shown(self, goal: ComposedGoal, delta: bool) -> Fraction | None:
+        """Return the delta that a goal's finest grid shows, or the eps_prv, about the nearest one.
 
-        About the nearest one; None if there is none.
+        None if there is none.
         """
         tell = self._finest
-        if tell is None:
-            return None
+        if tell is None or delta:
+            return None if tell is None else tell(goal.eps_prv) or None
         low, high = Fraction(0), Fraction(1)
         while tell(high) > goal.delta:
             low, high = high, 2 * high
@@ -214,14 +204,6 @@ class PipelineProofs:
             low, high = (middle, high) if tell(middle) > goal.delta else (low, middle)
         return high if goal.kept else low
 
-    def bound(self, goal: ComposedGoal) -> Fraction | None:
-        """Return the delta that the finest grid of a goal shows at its eps_prv."""
-        return None if self._finest is None else self._finest(goal.eps_prv)
-
-    def _directions(self, goal: ComposedGoal) -> tuple[bool, ...]:
-        sampled = any(run.rate is not None for run in self._runs)
-        return (False, True) if sampled else (False,)
-
     def _composed(
         self,
         steps: ComposedSteps,
@@ -231,21 +213,19 @@ class PipelineProofs:
         places: int,
         tiny: Fraction,
         cut: tuple[int, int],
-    ) -> int | None:
+    ) -> int:
         """Write the steps of all runs for a direction; return the last one."""
-        whole: int | None = None
+        offset = Fraction(0) if goal.kept else -step * step / 8 - Fraction(1, 1 << 60)
+        powers = []
         for number, run in enumerate(self._runs):
             if not goal.kept and isinstance(
                 run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement
             ):
                 continue  # no pair is known that attains it
-            offset = Fraction(0) if goal.kept else -step * step / 8 - Fraction(1, 1 << 60)
             near = self._knots(number, goal.kept, added, (step, offset), tiny)
-            grid = _Grid(step, offset, places, near)
-            own = self._one(steps, goal.kept, number, added, grid)
-            own = steps.power(own, run.times, cut)
-            whole = own if whole is None else steps.product(whole, own, cut)
-        return whole
+            grid = grid_json(step, offset, places, near)
+            powers.append((self._one(steps, goal.kept, number, added, grid), run.times))
+        return steps.whole_of(powers, cut)
 
     def _one(
         self,
@@ -253,19 +233,19 @@ class PipelineProofs:
         kept: bool,
         number: int,
         added: bool,
-        grid: _Grid,
+        grid: dict[str, Json],
         lean: Fraction | None = None,
     ) -> int:
         """Write the step of one run; from below sets are looked at so far between knots."""
         run = self._runs[number]
         sample: Json = None if run.rate is None else [number_json(run.rate), added]
-        fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid.fields}
+        fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid}
         fields |= {"orders": [], "lean": None, "input": None, "adjacent": None}
         program = self._program(number)
         if kept:
             known = [] if program is None else program.points(steps)
             if isinstance(run.what, catalogue.ConcentratedStatement):
-                fields["orders"] = [number_json(each) for each in _orders(run.what.rho, grid)]
+                fields["orders"] = [number_json(each) for each in _orders(run.what.rho, _far(grid))]
             return steps.add("losses", known, fields)
         # Outcomes of much mass are rounded down, each alike.
         smooth = isinstance(run.what, catalogue.Gaussian | catalogue.DiscreteGaussian)
@@ -278,12 +258,12 @@ class PipelineProofs:
 
     # --- δ = 0 -----------------------------------------------------------------------------------
 
-    def _pure(self, goal: ComposedGoal) -> ComposedProof:
+    def _pure(self, goal: ComposedGoal) -> tuple[ComposedSteps, Sequence[int], int]:
         """The greatest losses add up: only the greatest one of each run is kept."""
         tops = [self._top(number) for number in range(len(self._runs))]
-        if any(top is None for top in tops):
-            raise NoCertificate("for δ = 0, a run has no greatest loss")
         known = [top for top in tops if top is not None]
+        if len(known) < len(tops):
+            raise NoCertificate("for δ = 0, a run has no greatest loss")
         total = sum(top * run.times for top, run in zip(known, self._runs, strict=True))
         # Losses are raised to what the claim leaves room for; or lowered by half of it.
         slack = (goal.eps_prv - total) / self._total / (1 if goal.kept else 2)
@@ -291,20 +271,14 @@ class PipelineProofs:
             raise NoCertificate("the greatest losses are not told apart from what is claimed")
         places = 64 if goal.kept else min(64 + 12 * self._total, _MOST_PLACES)
         everything = 1 << (places + 1)
-        steps = ComposedSteps(self._read)
-        ends = []
-        for added in self._directions(goal):
-            whole: int | None = None
+        steps, ends = ComposedSteps(self._read), list[int]()
+        for added in self._directions:
+            powers = []
             for number, (run, top) in enumerate(zip(self._runs, known, strict=True)):
-                grid = _Grid(Fraction(1), top + slack - 1, places, [[-1, 1, 2]])
-                own = self._one(steps, goal.kept, number, added, grid)
-                own = steps.power(own, run.times, (everything, 0))
-                whole = own if whole is None else steps.product(whole, own, (everything, 0))
-            ends.append(whole)
-        proof = steps.concluded(goal, ends)
-        if proof is None:
-            raise NoCertificate("the greatest losses are not told apart from what is claimed")
-        return ComposedProof(self.json, goal.claim, proof, places, goal.kept)
+                grid = grid_json(Fraction(1), top + slack - 1, places, [[-1, 1, 2]])
+                powers.append((self._one(steps, goal.kept, number, added, grid), run.times))
+            ends.append(steps.whole_of(powers, (everything, 0)))
+        return steps, ends, places
 
     def _top(self, number: int) -> Fraction | None:
         """The greatest loss of a run: at most that, and hardly more; None if there is none."""
@@ -336,9 +310,7 @@ class PipelineProofs:
         else:
             orders: Sequence[Fraction] = ()
             if isinstance(run.what, catalogue.ConcentratedStatement):
-                orders = _orders(
-                    run.what.rho, _Grid(Fraction(1, 8), Fraction(0), 0, [[-200, 200, 1]])
-                )
+                orders = _orders(run.what.rho, 25.0)
             what = self._read.runs[number][0].what
             assert isinstance(what, Mechanism)
             pair = what.pair(orders)
@@ -385,11 +357,14 @@ class PipelineProofs:
         return knots(low, high, [(each - float(offset)) / float(step) for each in bends])
 
 
-def _orders(rho: Fraction, grid: _Grid) -> list[Fraction]:
-    """Orders at which divergences of zCDP tell most, for losses of knots."""
-    step, knots = grid.step, grid.knots
-    ends = [each for triple in knots if isinstance(triple, list) for each in triple[:2]]
-    far = max((abs(each) for each in ends if isinstance(each, int)), default=1) * float(step)
+def _far(grid: dict[str, Json]) -> float:
+    """The largest loss of a knot in modulus, about."""
+    knots, step = cast("list[list[int]]", grid["knots"]), Fraction(str(grid["step"]))
+    return float(max(abs(end) for triple in knots for end in triple[:2]) * step)
+
+
+def _orders(rho: Fraction, far: float) -> list[Fraction]:
+    """Orders at which divergences of zCDP tell most, for losses up to some."""
     found = []
     for k in range(1, _ORDERS + 1):
         loss, low, high = far * (k / _ORDERS) ** 2, 1e-9, 1e9

@@ -25,7 +25,7 @@ from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.parts import Part, Parts, parts_of
 from dipapprox.kernel.proofs import Proof, growth_bound, pairs_of
 from dipapprox.numerics.simplest import simplest
-from dipapprox.proof_steps.composed_steps import ReplayedSteps
+from dipapprox.proof_steps.composed_steps import ReplayedSteps, grid_json
 from dipapprox.proof_steps.liveness import live_before
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.sets import values_json
@@ -207,7 +207,7 @@ class _Prover:
                 base[change] = self._all.add("losses", points, more)
             ends = []
             for way in largest:
-                ends.append(self._product({base[change]: n for change, n in way.items()}, most))
+                ends.append(self._all.whole_of(((base[c], n) for c, n in way.items()), (0, 0)))
             if all(self._all.delta(end, self._eps_prv) <= self._delta for end in ends):
                 premises = [*runs.values(), *ends]
                 self._all.add("private composition", premises, fields)
@@ -275,7 +275,7 @@ class _Prover:
 
             def at_top(own: _Class) -> _Fields:
                 assert own.top is not None
-                return _grid(Fraction(1), own.top - 1, 64, [[-1, 1, 2]])
+                return grid_json(Fraction(1), own.top - 1, 64, [[-1, 1, 2]])
 
             yield at_top
             return
@@ -284,20 +284,12 @@ class _Prover:
             step = Fraction(1, ceil(finer / top))
             reach = ceil(top / step) + 1
             places = 64 + ceil(2 * log2(most) + log2(finer) - log2(self._delta))
-            fields = _grid(step, Fraction(0), places, [[-reach, reach, 1]])
+            fields = grid_json(step, Fraction(0), places, [[-reach, reach, 1]])
 
             def alike(own: _Class, fields: _Fields = fields) -> _Fields:
                 return fields
 
             yield alike
-
-    def _product(self, times: Mapping[int, int], most: int) -> int:
-        whole: int | None = None
-        for number, count in sorted(times.items()):
-            own = self._all.power(number, count, (0, 0))
-            whole = own if whole is None else self._all.product(whole, own, (0, 0))
-        assert whole is not None
-        return whole
 
     # --- broken ----------------------------------------------------------------------------------
 
@@ -332,30 +324,23 @@ class _Prover:
                     ends_at = (ceil(each[part, own, other] / step) + 1 for each in (lows, tops))
                     reach = [side * each for side, each in zip((-1, 1), ends_at, strict=True)]
                     places = 64 + ceil(2 * log2(number) + log2(finer) - log2(self._delta))
-                    grid = _grid(step, -_SLACK, places, [[*reach, 1]])
+                    grid = grid_json(step, -_SLACK, places, [[*reach, 1]])
                 else:
                     low = tops[part, own, other] - spare / (2 * number)
-                    grid = _grid(Fraction(1), low - 1, min(64 + 40 * number, 1900), [[-1, 1, 2]])
+                    grid = grid_json(
+                        Fraction(1), low - 1, min(64 + 40 * number, 1900), [[-1, 1, 2]]
+                    )
                 named: _Fields = {"input": values_json(own), "adjacent": values_json(other)}
                 pairs: list[Json] = [[named["input"], named["adjacent"]]]
                 more: _Fields = {"of": {"part": self._place[part], "pairs": pairs}, **grid}
                 more |= {**_ABOVE, "lean": 1, **named}
                 place = self._all.add("losses", [known[part]], more)
                 ends[place] = ends.get(place, 0) + count
-            end = self._product(ends, number)
+            end = self._all.whole_of(sorted(ends.items()), (0, 0))
             if self._all.delta(end, self._eps_prv) > self._delta:
                 self._all.add("violated composition", [*known.values(), end], last)
                 return self._all.whole()
         raise Refused(_NO_GRID)
-
-
-def _grid(step: Fraction, offset: Fraction, places: int, knots: list[Json]) -> _Fields:
-    return {
-        "step": number_json(step),
-        "offset": number_json(offset),
-        "places": places,
-        "knots": knots,
-    }
 
 
 def _covers(one: Mapping[Change, int], other: Mapping[Change, int]) -> bool:

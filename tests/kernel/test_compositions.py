@@ -142,7 +142,7 @@ def _delta(both: list[Losses], eps_prv: Fraction) -> arb:
 
 def _written(runs: list[dict[str, object]], goal: ComposedGoal) -> list[Judgement]:
     """What the kernel concludes from the first proof that is written, step by step."""
-    proof = next(PipelineProofs(dipapprox.compose(runs).pipeline, Options(), {}).attempts(goal))
+    proof, _ = PipelineProofs(dipapprox.compose(runs).pipeline, Options(), {}).proof(goal)
     told: list[Judgement] = []
     replay(proof.pipeline, proof.claim, proof.steps, lambda number, said: told.append(said))
     return told
