@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from enum import EnumType
 from fractions import Fraction
+from itertools import islice
 from math import isinf
 from typing import Any
 
@@ -118,25 +119,27 @@ def assign(machine: Machine, target: ast.expr, value: Any, scope: NameScope) -> 
 
 
 def _unpacked(machine: Machine, parts: list[ast.expr], value: Any) -> list[tuple[Any, Any]]:
-    stars = [place for place, part in enumerate(parts) if isinstance(part, ast.Starred)]
-    if isinstance(value, Stream) and not stars:
-        found = []
-        for each in items(machine, value):  # Python asks for one more than there are targets
-            found.append(each)
-            if len(found) > len(parts):
-                break
+    stars = sum(isinstance(part, ast.Starred) for part in parts)
+    if isinstance(value, Stream) and not stars:  # Python asks for one more than there are targets
+        found = list(islice(items(machine, value), len(parts) + 1))
     else:
         found = listed(machine, value)
-    if len(found) < len(parts) - len(stars):
+    if len(found) < len(parts) - stars:
         raise machine.raised(ValueError("not enough values to unpack"))
-    if len(found) > len(parts) and not stars:
+    found = around_star(parts, ast.Starred, found)
+    if len(found) > len(parts):
         raise machine.raised(ValueError("too many values to unpack"))
-    if stars:
-        starred: Any = parts[stars[0]]
-        end = len(found) - (len(parts) - stars[0] - 1)
-        found[stars[0] : end] = [found[stars[0] : end]]
-        parts = [*parts[: stars[0]], starred.value, *parts[stars[0] + 1 :]]
-    return list(zip(parts, found, strict=True))
+    targets = (part.value if isinstance(part, ast.Starred) else part for part in parts)
+    return list(zip(targets, found, strict=True))
+
+
+def around_star(parts: list[Any], star: type[ast.AST], found: list[Any]) -> list[Any]:
+    """Return values, those that a star among some parts takes as one list."""
+    place = next((k for k, part in enumerate(parts) if isinstance(part, star)), None)
+    if place is None or len(found) < len(parts) - 1:
+        return found
+    end = len(found) - (len(parts) - place - 1)
+    return [*found[:place], found[place:end], *found[end:]]
 
 
 # --- items ----------------------------------------------------------------------------------------

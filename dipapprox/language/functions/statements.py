@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from dipapprox.language.functions import library, objects, places
-from dipapprox.language.functions.expressions import access, assign, bind
+from dipapprox.language.functions.expressions import access, around_star, assign, bind
 from dipapprox.language.functions.machine import (
     SCALARS,
     Broke,
@@ -217,13 +217,9 @@ def _fits_sequence(
         if isinstance(value, Symbolic) or is_object(value) or type(value) in (*SCALARS, dict, set):
             return False
         raise machine.refusal(f"whether {kind_of(value)} is a sequence is not followed")
-    stars = [place for place, each in enumerate(patterns) if isinstance(each, ast.MatchStar)]
-    if stars and len(value) >= len(patterns) - 1:
-        (star,) = stars
-        end = len(value) - (len(patterns) - star - 1)
-        value = [*value[:star], list(value[star:end]), *value[end:]]
-    return len(value) == len(patterns) and all(
-        _fits(machine, each, cell, scope, found) for each, cell in zip(patterns, value, strict=True)
+    cells = around_star(patterns, ast.MatchStar, list(value))
+    return len(cells) == len(patterns) and all(
+        _fits(machine, each, cell, scope, found) for each, cell in zip(patterns, cells, strict=True)
     )
 
 

@@ -76,15 +76,12 @@ def joined(condition: ast.Expression, yes: Course, no: Course, cells: Cells) -> 
         no: What happens if not.
         cells: The output cells.
     """
-    pairs: dict[int, set[tuple[ast.Expression, ast.Expression]]] = {}
-    if _compare(yes, no, pairs):
-        differing = {place: seen for place, seen in pairs.items() if any(a != b for a, b in seen)}
-        at_once = bool(differing) and not yes.steps  # two ends need no joining
-        if not at_once and all(_is_assignable(p, seen, cells) for p, seen in differing.items()):
-            if differing:
-                _take_out(yes, differing.keys())
-                yes.begin_with(_assignment(condition, differing, cells))
-            return yes
+    differing = _differing(yes, no, cells)
+    if differing is not None:
+        if differing:
+            _take_out(yes, differing.keys())
+            yes.begin_with(_assignment(condition, differing, cells))
+        return yes
     if yes.size <= no.size:
         no.begin_with(BranchSide(condition, yes))
         return no
@@ -142,40 +139,37 @@ def block_of(course: Course, cells: Cells) -> ast.Block:
     return tuple(found)
 
 
-def _compare(
-    yes: Course, no: Course, pairs: dict[int, set[tuple[ast.Expression, ast.Expression]]]
-) -> bool:
-    """Whether two courses are alike but for what they return; collect that, wherever they end."""
-    if yes.size != no.size or len(yes.steps) != len(no.steps):
-        return False
-    if yes.end is None or no.end is None or yes.end.keys() != no.end.keys():
-        return False
-    for place, value in yes.end.items():
-        pairs.setdefault(place, set()).add((value, no.end[place]))
-    for one, other in zip(yes.steps, no.steps, strict=True):
-        match one, other:
-            case BranchSide(), BranchSide():
-                if one.condition != other.condition:
-                    return False
-                if not _compare(one.course, other.course, pairs):
-                    return False
-            case _:
-                if one != other:
-                    return False
-    return True
+def _skeleton(course: Course) -> list[object]:
+    """Return a course without its ends."""
+    return [
+        (each.condition, _skeleton(each.course)) if isinstance(each, BranchSide) else each
+        for each in course.steps
+    ]
 
 
-def _is_assignable(
-    place: int,
-    pairs: set[tuple[ast.Expression, ast.Expression]],
-    cells: Cells,
-) -> bool:
-    """Whether an output is one constant all over one way, and one all over the other."""
-    if len(pairs) != 1:
-        return False
-    ((one, other),) = pairs
-    names = cells[place][1]
-    return _is_constant(one, names) and _is_constant(other, names)
+Pair = tuple[ast.Expression, ast.Expression]
+
+
+def _differing(yes: Course, no: Course, cells: Cells) -> dict[int, Pair] | None:
+    """Return the outputs that are one constant all over one way, and one all over the other.
+
+    None if the courses differ in more, or are nothing but two ends, which need no joining.
+    """
+    if yes.size != no.size or _skeleton(yes) != _skeleton(no):
+        return None
+    pairs: dict[int, set[Pair]] = defaultdict(set)
+    for one, other in zip(_courses(yes), _courses(no), strict=True):
+        if one.end is None or other.end is None or one.end.keys() != other.end.keys():
+            return None
+        for place, value in one.end.items():
+            pairs[place].add((value, other.end[place]))
+    found: dict[int, Pair] = {}
+    for place, seen in pairs.items():
+        if any(left != right for left, right in seen):
+            if len(seen) > 1 or not all(_is_constant(v, cells[place][1]) for v in next(iter(seen))):
+                return None
+            (found[place],) = seen
+    return found if yes.steps or not found else None
 
 
 def _is_constant(node: ast.Expression, names: Names | None) -> bool:
@@ -185,7 +179,7 @@ def _is_constant(node: ast.Expression, names: Names | None) -> bool:
         case ast.Number() | ast.Truth():
             return True
         case ast.Name(name):
-            return names is not None and name in names
+            return name in names
         case ast.Negative(operand):
             return _is_constant(operand, names)
         case ast.Product(operands):
@@ -194,19 +188,12 @@ def _is_constant(node: ast.Expression, names: Names | None) -> bool:
             return False
 
 
-def _assignment(
-    condition: ast.Expression,
-    differing: Mapping[int, set[tuple[ast.Expression, ast.Expression]]],
-    cells: Cells,
-) -> ast.If:
-    yes: list[ast.Statement] = []
-    no: list[ast.Statement] = []
-    for place, pairs in differing.items():
-        ((one, other),) = pairs
-        yes.append(_assigned(cells[place][0], one))
-        no.append(_assigned(cells[place][0], other))
-    branch = ast.Branch(condition, tuple(yes), span=condition.span)
-    return ast.If((branch,), tuple(no), span=condition.span)
+def _assignment(condition: ast.Expression, differing: Mapping[int, Pair], cells: Cells) -> ast.If:
+    yes, no = (
+        tuple(_assigned(cells[place][0], pair[way]) for place, pair in differing.items())
+        for way in (0, 1)
+    )
+    return ast.If((ast.Branch(condition, yes, span=condition.span),), no, span=condition.span)
 
 
 def _take_out(course: Course, places: Collection[int]) -> int:
