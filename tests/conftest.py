@@ -25,7 +25,7 @@ sys.dont_write_bytecode = False
 settings.register_profile(
     "repeatable",
     derandomize=True,
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     # Being slow is what other processes do to a test.
     suppress_health_check=[HealthCheck.too_slow],

@@ -1,9 +1,12 @@
-"""Every verdict of the suite is replayed by the kernel, as far as its rules go."""
+"""Every verdict of the suite is replayed by the kernel, as far as its rules go.
+
+What is asked with `proved` is replayed by whoever asks. No answer is replayed twice in a process.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from math import prod
 from typing import Any
 
@@ -35,6 +38,7 @@ MOST_PARTS = 2_000
 outcomes: Counter[str] = Counter()
 """How many verdicts were replayed, and how many not, by the reason."""
 
+_said: set[tuple[Hashable, ...]] = set()
 _found = verifier.verify
 _decided = decider.decide
 
@@ -48,9 +52,18 @@ def replayed(
 ) -> Verdict:
     """Verify, and let the kernel confirm what is found, or refuse."""
     verdict = _found(program, claim, selection, options, *more)
-    if verdict.answer is not Answer.UNKNOWN:
+    said = program, verdict.claim, verdict.answer, selection
+    if not options.proved and _is_new(said):
         outcomes[_replay(program, verdict, selection)] += 1
     return verdict
+
+
+def _is_new(said: tuple[Hashable, ...]) -> bool:
+    """Whether something is said, and for the first time in this process."""
+    if Answer.UNKNOWN in said or said in _said:
+        return False
+    _said.add(said)
+    return True
 
 
 def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str:
@@ -91,7 +104,8 @@ def replayed_decision(
 ) -> Decision:
     """Decide, and let the kernel confirm what is found, or refuse."""
     decision = _decided(program, question, selection, options, *more)
-    if decision.answer is not Answer.UNKNOWN:
+    said = program, question, decision.answer, selection
+    if not options.proved and _is_new(said):
         outcomes[_replay_decision(program, decision, selection)] += 1
     return decision
 

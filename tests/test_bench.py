@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,6 @@ from bench.timing import (
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.experiments import pictures
-from dipapprox.experiments.machine import describe_machine
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.linear.form import LinearForm
@@ -215,40 +215,6 @@ def test_figures_say_what_was_reached(literal: Timing, standing: Standing) -> No
     assert found["sweep of 2000 quick cases, 2 jobs", goal] is Standing.REACHED
 
 
-def test_automata_are_measured_with_the_check_of_their_certificate() -> None:
-    small = automata()[0]
-    found = measure_automaton(small, ONCE)
-    assert (small.name, found.bounds) == ("SVT", "5/4")
-    assert {each.outcome for each in found.timings.values()} == {Outcome.ANSWERED}
-    assert set(found.timings) == {PROVED, READ, CHECKED} and found.ratio() is not None
-    names = [case.name for case in automata()]
-    assert len(set(names)) == len(names) and {"80-RANGE", "200-MIN-MAX"} <= set(names)
-
-
-def test_programs_are_measured_like_automata() -> None:
-    stream = next(case for case in automata() if case.name == "sparse_stream")
-    found = measure_automaton(stream, ONCE)
-    assert found.bounds == "1" and set(found.timings) == {PROVED, READ, CHECKED}
-    assert "literature/sparse_vector, every N, c = 100" in [case.name for case in automata()]
-
-
-def test_scipy_is_near_the_enclosures_by_rank() -> None:
-    found = compare_polyhedra(Polyhedra(3, 2), ONCE)
-    assert {each.outcome for each in found.timings.values()} == {Outcome.ANSWERED}
-    assert found.events == 2 and found.distance is not None and found.distance < 1e-3
-
-
-def test_scipy_is_near_the_enclosures_of_published_numbers() -> None:
-    cases = published_numbers()
-    names = [case.name for case in cases]
-    assert len(set(names)) == len(names)
-    for case in (cases[0], cases[2]):
-        found = compare_published(case, ONCE)
-        assert {each.outcome for each in found.timings.values()} == {Outcome.ANSWERED}
-        assert found.distance is not None and found.distance < 1e-8
-        assert found.width is not None and found.width <= 2.0**-case.bits
-
-
 def test_every_measured_figure_is_measured_by_the_full_suite() -> None:
     alone = {case.name for cases in FULL.alone.values() for case in cases}
     wanted = {figure.name for figure in judge(Results())} - {FOUR_UNMERGED.name}
@@ -306,13 +272,9 @@ def test_a_sweep_is_measured_beside_its_bare_cases() -> None:
 @pytest.mark.parametrize(
     "batch",
     [
-        Batch(Case("svt_gauss", 3)),
         Batch(Case("svt_mix1", 3)),
         Batch(Case("svt_laplace", 2), all_inputs=True),
         Batch(Case("noisy_max_gauss", 4, merge=False)),
-        Batch(Case("noisy_max_laplace", 3, merge=False)),
-        Batch(Case("k_min_max_gauss", 4)),
-        Batch(Case("m_range_gauss", 2)),
         Batch(Chain(6)),
     ],
     ids=lambda batch: batch.name,
@@ -336,74 +298,43 @@ def test_plain_numpy_says_what_it_does_not_cover() -> None:
         Prepared([Event((law,) * 6, tuple(guards))])
 
 
-def test_a_tiny_row_of_each_table_is_measured() -> None:
-    case = Case("noisy_max_gauss", 2, merge=False)
-    engines = compare_engines(case, PROGRAMS, ONCE)
+WORDS = ("verify", "svt_laplace.dpg", "-p", "N=2", "--eps", "1/2", "--delta", "1/100")
+MEASURED: dict[str, Callable[[], Any]] = {
+    "batches": lambda: compare_tier(Batch(Case("svt_gauss", 3)), PROGRAMS, ONCE),
+    "polyhedra": lambda: compare_polyhedra(Polyhedra(3, 2), ONCE),
+    "published": lambda: compare_published(published_numbers()[0], ONCE),
+    "automata": lambda: measure_automaton(automata()[0], ONCE),
+    "real_inputs": lambda: measure_real(real_cases()[0], PROGRAMS, ONCE),
+    "proofs": lambda: measure_proof(next(c for c in proof_cases() if c.room < 0), PROGRAMS, ONCE),
+    "commands": lambda: commands.measure_proved_command(WORDS, PROGRAMS, ONCE),
+    "services": lambda: measure_service(servers()[0], ONCE),
+    "compositions": lambda: measure_runs(many_runs()[0], ONCE),
+}
+
+
+@pytest.mark.parametrize("kind", MEASURED)
+def test_a_row_of_each_table_is_measured_and_shown(kind: str) -> None:
+    found = MEASURED[kind]()
+    timings = found.timings.values() if hasattr(found, "timings") else [found.timing]
+    assert {timing.outcome for timing in timings} == {Outcome.ANSWERED}
+    assert getattr(found, "distance", 0) < 1e-3 and getattr(found, "width", 0) < 2.0**-30
+    name = (found if hasattr(found, "name") else found.case).name
+    assert f"| {name} |" in page(Results(**{kind: [found]}), {}, None, [])
+
+
+def test_engines_and_growth_are_measured() -> None:
+    engines = compare_engines(Case("noisy_max_gauss", 2, merge=False), PROGRAMS, ONCE)
     assert [t.outcome for t in engines.timings.values()] == [Outcome.ANSWERED] * 3
-    tier = compare_tier(Batch(Case("svt_gauss", 3)), PROGRAMS, ONCE)
-    assert all(t.outcome is Outcome.ANSWERED for t in tier.timings.values())
-    assert tier.distance is not None and tier.distance < 1e-12
-    assert tier.width is not None and tier.width < 2.0**-40
-    for alone in (Case("svt_gauss", 3, all_pairs=True), Chain(7)):
+    for alone in (Case("svt_gauss", 3, all_pairs=True), Case("svt_gauss", 5, bits=200), Chain(7)):
         growth = measure(alone, PROGRAMS, ONCE)
         assert growth.timing.outcome is Outcome.ANSWERED
         assert 0 < growth.idle <= growth.memory <= own_peak_memory()
+    assert published(Case("svt_gauss", 5)) and published(Case("svt_gauss", 5, bits=200)) is None
 
 
 def test_a_verification_without_time_is_over_the_cap() -> None:
     found = measure(Case("k_min_max_gauss", 12), PROGRAMS, Patience(1, 1.0, 0.0))
     assert found.timing.outcome is Outcome.CAPPED
-
-
-def test_a_precise_verification_is_another_case() -> None:
-    plain, precise = Case("svt_gauss", 5), Case("svt_gauss", 5, bits=200)
-    assert precise.name == f"{plain.name}, 200 bits"
-    assert published(plain) is not None and published(precise) is None
-    assert measure(precise, PROGRAMS, ONCE).timing.outcome is Outcome.ANSWERED
-
-
-def test_the_machine_is_described() -> None:
-    described = describe_machine()
-    assert {"date", "commit", "processor", "cores", "memory", "python", "numpy"} <= set(described)
-
-
-def test_checks_about_real_inputs_are_measured_beside_verdicts() -> None:
-    first = next(case for case in real_cases() if not case.delta)
-    found = measure_real(first, PROGRAMS, ONCE)
-    assert {timing.outcome for timing in found.timings.values()} == {Outcome.ANSWERED}
-    figures = judge(Results(real_inputs=[found]))
-    assert [figure.name for figure in figures].count(first.name) == 1
-    assert f"| {first.name} |" in page(Results(real_inputs=[found]), {}, None, [])
-
-
-def test_services_are_measured_with_their_budgets() -> None:
-    first = servers()[0]
-    found = measure_service(first, ONCE)
-    assert (first.name, found.bounds) == ("slots, t = 1, v = 1", "2")
-    assert found.timing.outcome is Outcome.ANSWERED
-    assert [figure.name for figure in judge(Results(services=[found]))].count(first.name) == 1
-    assert "| slots, t = 1, v = 1 |" in page(Results(services=[found]), {}, None, [])
-
-
-def test_compositions_are_measured_beside_another_accountant() -> None:
-    first = many_runs()[0]
-    found = measure_runs(first, ONCE)
-    assert found.timing.outcome is Outcome.ANSWERED and found.other is not None
-    figures = judge(Results(compositions=[found]))
-    assert [figure.name for figure in figures].count(first.name) == 2
-    assert f"| {first.name} |" in page(Results(compositions=[found]), {}, None, [])
-
-
-def test_proofs_are_written_and_replayed_beside_verdicts() -> None:
-    cases = proof_cases()
-    assert len({case.name for case in cases}) == len(cases)
-    small = next(case for case in cases if case.room < 0)
-    found = measure_proof(small, PROGRAMS, ONCE)
-    assert set(found.timings) == {FOUND, WRITTEN, REPLAYED}
-    assert {timing.outcome for timing in found.timings.values()} == {Outcome.ANSWERED}
-    assert found.replaying() is not None and found.writing() is not None and found.size > 1000
-    text = page(Results(proofs=[found]), {}, None, [])
-    assert f"| {small.name} |" in text and f"| {found.size} |" in text
 
 
 def test_a_verdict_without_a_proof_is_a_figure_that_is_missed() -> None:
@@ -424,17 +355,6 @@ def test_whole_commands_are_what_headers_claim_and_what_is_asked_of_all() -> Non
     for words in found:
         claim = [word for flag in ("-p", "--eps") for word in words if flag in words]
         assert (PROGRAMS / words[1]).exists() and (claim or words[0] in ("decide", "prove"))
-
-
-@pytest.mark.parametrize(("name", "file"), [("verify", True), ("profile", False)])
-def test_whole_commands_are_measured_with_and_without_proofs(name: str, file: bool) -> None:
-    words = (name, "svt_laplace.dpg", "-p", "N=2", "--eps", "1/2", "--delta", "1/100")
-    found = commands.measure_proved_command(words, PROGRAMS, ONCE)
-    wanted = {commands.FOUND, commands.PROVED} | ({commands.CHECKED} if file else set())
-    assert set(found.timings) == wanted and bool(found.size) == file
-    assert {timing.outcome for timing in found.timings.values()} == {Outcome.ANSWERED}
-    assert found.proving() is not None and (found.checking() is not None) == file
-    assert f"| {found.name} |" in page(Results(commands=[found]), {}, None, [])
 
 
 def test_a_command_that_fails_is_no_figure() -> None:

@@ -1,4 +1,4 @@
-"""Every program that ships is run against the verdicts that its header promises.
+"""Every program that ships keeps what its header promises.
 
     # expected: DP at eps = 1/2, eps_prv = 1.24, delta = 0.01, N = 25, pairs = single
 
@@ -7,119 +7,147 @@ eps, or fails for some, is promised by other lines:
 
     # decide: DP at N = 3, c = 2
     # decide: Not_DP for eps in 0..1 at N = 2, budget = 1/2, delta = exp(-3)
+    # decide: refused at N = 1                       the program makes no sense for all ε > 0
 
 for all eps > 0 unless an interval is given. Names other than budget (the t of t * eps, by default
-1), delta (by default 0) and pairs are parameters. "refused": the program makes no sense there.
+1), delta (by default 0) and pairs are parameters.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import dipapprox
+from dipapprox import Options, UserError
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.selection import select
-from dipapprox.privacy.verifier import verify
+from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.verdict import Verdict
+from dipapprox.replays.result import Outcome
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 FILES = sorted(p for p in PROGRAMS.rglob("*.dpg") if p.parent.name not in ("services", "streams"))
-_DECIDED = re.compile(
-    r"^# decide: (DP|Not_DP|Unknown|refused)(?: for eps in (\S+))?(?: at (.*))?$",
+_PROMISE = re.compile(
+    r"^# (expected|decide): (DP|Not_DP|Unknown|refused)(?: for eps in (\S+))?(?: at (.*))?$",
     re.MULTILINE,
 )
-_EXPECTED = re.compile(r"^# expected: (DP|Not_DP|Unknown) at (.*)$", re.MULTILINE)
+_ASKED = {"expected": ("eps", "eps_prv", "delta"), "decide": ("budget", "delta")}
 
 
-def expectations(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """The expected verdicts of a program's header with their settings, in order."""
-    found = []
-    for answer, settings in _EXPECTED.findall(path.read_text(encoding="utf-8")):
-        pairs = (setting.split("=") for setting in settings.split(","))
-        found.append((answer, {name.strip(): value.strip() for name, value in pairs}))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What a header promises about all epsilons.
+@dataclass(frozen=True)
+class Promise:
+    """One line of a header.
 
     Attributes:
-        verdict: "DP", "Not_DP", "Unknown" or "refused".
-        interval: "LO..HI"; None for all eps > 0.
+        path: The file.
+        kind: "expected" or "decide".
+        answer: "DP", "Not_DP", "Unknown" or "refused".
+        interval: "LO..HI"; None for all eps > 0, and where one eps is given.
         settings: As written, by name.
     """
 
-    verdict: str
+    path: Path
+    kind: str
+    answer: str
     interval: str | None
     settings: dict[str, str]
 
-    def parameters(self) -> dict[str, Fraction]:
-        """The parameters of the program."""
-        return {
-            name: parse_rational(text, name)
-            for name, text in self.settings.items()
-            if name not in ("budget", "delta", "pairs")
-        }
+    def program(self) -> dipapprox.Program:
+        """The program with its parameters."""
+        others = {k: v for k, v in self.settings.items() if k not in (*_ASKED[self.kind], "pairs")}
+        values = {name: parse_rational(text, name) for name, text in others.items()}
+        return load(self.path, values, reals=True)
+
+    def asked(self) -> dict[str, Any]:
+        """What is asked of it, as keywords."""
+        names = (*_ASKED[self.kind], "pairs")
+        found = {name: self.settings[name] for name in names if name in self.settings}
+        return found if self.interval is None else {**found, "interval": self.interval}
+
+    def verdict(self) -> Verdict:
+        """Verify as the line says."""
+        found = dipapprox.verify(self.program(), **self.asked())
+        assert isinstance(found, Verdict)
+        return found
+
+    def decision(self, options: Options | None = None) -> Decision:
+        """Decide as the line says."""
+        return dipapprox.decide(self.program(), options=options, **self.asked())
 
 
-def decisions(path: Path) -> list[Decision]:
-    """What a program's header promises about all epsilons, in order."""
+def promises(path: Path) -> list[Promise]:
+    """What a header promises, in order."""
     found = []
-    for verdict, interval, settings in _DECIDED.findall(path.read_text(encoding="utf-8")):
-        pairs = (setting.split("=") for setting in settings.split(",") if setting)
+    for kind, answer, interval, settings in _PROMISE.findall(path.read_text(encoding="utf-8")):
+        pairs = (setting.split("=", 1) for setting in settings.split(",") if setting.strip())
         values = {name.strip(): value.strip() for name, value in pairs}
-        found.append(Decision(verdict, interval or None, values))
+        found.append(Promise(path, kind, answer, interval or None, values))
     return found
 
 
-CASES = [
-    pytest.param(path, answer, settings, id=f"{path.stem}-{n}")
-    for path in FILES
-    for n, (answer, settings) in enumerate(expectations(path))
-]
+def cases(kind: str) -> list[Any]:
+    """All promises of one kind, each with a name."""
+    return [
+        pytest.param(promise, id=f"{path.stem}-{number}")
+        for path in FILES
+        for number, promise in enumerate(each for each in promises(path) if each.kind == kind)
+    ]
 
 
-def test_every_program_names_its_source_and_at_least_one_verdict() -> None:
+def test_every_program_names_its_source_and_promises_something() -> None:
     assert len(FILES) >= 24
     for path in FILES:
-        header = path.read_text(encoding="utf-8").split("\n\n")[0]
+        text = path.read_text(encoding="utf-8")
+        header = text.split("\n\n")[0]
         assert "# source: " in header or "Zhu and Wang" in header, path
-        assert expectations(path) or decisions(path), path
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_promise_can_be_read(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert text.count("# expected:") == len(expectations(path))
-    assert text.count("# decide:") == len(decisions(path))
-    for decision in decisions(path):
-        program = load(path, decision.parameters(), reals=True)
-        assert decision.parameters().items() <= program.parameters.items()
+        found = promises(path)
+        assert found, path
+        assert len(found) == text.count("# expected:") + text.count("# decide:"), path
+        for promise in found:
+            program, asked = promise.program(), promise.asked()
+            others = promise.settings.keys() - asked.keys()
+            assert others <= program.parameters.keys(), promise
 
 
 def test_every_program_of_the_dipc_paper_is_decided() -> None:
     files = sorted((PROGRAMS / "dipc").glob("*.dpg"))
+    decided = [[each for each in promises(path) if each.kind == "decide"] for path in files]
     assert len(files) == 17
-    assert all(decisions(path) for path in files)
+    assert all(decided)
+    assert sum(map(len, decided)) >= 70
 
 
-@pytest.mark.parametrize(("path", "answer", "settings"), CASES)
-def test_the_verdict_is_the_expected_one(path: Path, answer: str, settings: dict[str, str]) -> None:
-    values = dict(settings)
-    which = values.pop("pairs", "all")
-    claim = Claim(
-        parse_rational(values.pop("eps"), "eps"),
-        parse_rational(values.pop("delta"), "delta"),
-        parse_rational(values.pop("eps_prv"), "eps_prv") if "eps_prv" in values else None,
-    )
-    parameters = {name: parse_rational(text, name) for name, text in values.items()}
-    program = load(path, parameters, reals=True)
-    verdict = verify(program, claim, select(which, program), Options())
-    assert verdict.answer.value == answer, verdict
+@pytest.mark.parametrize("promise", cases("expected"))
+def test_the_verdict_is_the_expected_one(promise: Promise) -> None:
+    verdict = promise.verdict()
+    assert verdict.answer.value == promise.answer, verdict
+
+
+@pytest.mark.parametrize("promise", cases("decide"))
+def test_the_decision_is_the_expected_one(promise: Promise) -> None:
+    """Short ones are proved, and the files that say so are confirmed."""
+    if promise.answer == "refused":
+        with pytest.raises(UserError, match="no probability distribution"):
+            promise.decision()
+        return
+    short = promise.settings.get("N", "1") in ("1", "2")
+    proved = promise.answer == "Not_DP" or (promise.answer == "DP" and short)
+    options = Options(proved=proved)
+    decision = promise.decision(options)
+    assert decision.answer.value == promise.answer, decision
+    assert (decision.replayed is not None) is proved, decision.reason
+    if decision.violation is not None:
+        assert decision.violation.left.lower > decision.violation.right.upper
+        assert decision.violation.checked_by is not None
+        assert decision.violation.eps in decision.epsilons
+    if proved:
+        pairs = {k: v for k, v in promise.asked().items() if k == "pairs"}
+        text = promise.path.read_text(encoding="utf-8")
+        file = dipapprox.certify(promise.program(), text, decision, options=options, **pairs)
+        found = dipapprox.check(file.to_json())
+        assert (found.outcome, found.reason) == (Outcome.CONFIRMED, None)

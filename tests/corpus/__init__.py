@@ -8,7 +8,6 @@
     running.py     a process for each question, on all processors
     work.py        the work of some of them, in calls of functions
     seams/         the same for three places inside the pipeline
-    recording.py   collects texts and command lines of the tests: programs/, asked.txt
     __main__.py    `make corpus`: ask all, report; `--write`: make the data
 
 The data are answers.jsonl, a line a question, seams/*.jsonl and work.json. Read `law.py` first.

@@ -24,7 +24,7 @@ from tests.corpus.running import Run
 
 ROWS = store.read_rows()
 
-SECONDS = 1.2
+SECONDS = 0.7
 """Of a stratum, by the seconds that are stored."""
 
 QUICK = 0.12

@@ -107,20 +107,6 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
     assert len(catalogue.events) == distinct
 
 
-def test_rows_share_events_with_shifted_inputs() -> None:
-    # r1 < r2 only depends on the difference of the means
-    samples = tuple(
-        Sample(GAUSSIAN, LinearForm.symbol(f"q[{k}]"), Scale(ONE, 0), k, f"r{k}") for k in (1, 2)
-    )
-    form = LinearForm.symbol(0) - LinearForm.symbol(1)
-    states = [FinalState((Fraction(k),), (), path(f)) for k, f in enumerate((form, -form))]
-    domain = tuple(Fraction(k) for k in range(5))
-    catalogue = Catalogue(final_states(samples, states, 2, domain), ONE)
-    for input in product(domain, repeat=2):
-        assert len(list(catalogue.for_input(input))) == 2
-    assert len(catalogue.events) == 9  # mean(r1) - mean(r2) from -4 to 4
-
-
 def test_means_scales_and_conditions_are_exact() -> None:
     mean = LinearForm.of({"q[1]": Fraction(2), "q[2]": Fraction(-1, 3)}, Fraction(1, 7))
     sample = Sample(GAUSSIAN, mean, Scale(Fraction(3, 2), -1), 0, "r")

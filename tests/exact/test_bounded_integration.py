@@ -26,7 +26,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
-from tests.event_strategies import gauss, laplace
+from tests.event_strategies import laplace
 from tests.numerics.alone import alone
 from tests.numerics.recording import Recording
 
@@ -107,16 +107,6 @@ def test_quadrature_agrees() -> None:
     assert found.meets(other)
 
 
-def test_gaussian_noise_is_the_engines() -> None:
-    engine = Recording(HALF)
-    method = before(engine)
-    event = sum_below(gauss(0), laplace(0), laplace(0))
-    assert alone(method, event, 40, Limits()) == HALF
-    assert engine.asked == [event]
-    assert isinstance(alone(method, THREE, 40, Limits()), Enclosure)
-    assert method.name == "exact + recording"
-
-
 def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -135,15 +125,6 @@ def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(
         assert alone(method, event, 40, Limits(pieces=5)) == HALF
     assert engine.asked == [THREE, THREE, larger]
     assert begun == [THREE]
-
-
-def test_closed_forms_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    method = before(Recording(HALF))
-    wide = alone(method, THREE, 20, Limits())
-    monkeypatch.setattr(polyhedra, "integrate", None)
-    narrow = alone(method, THREE, 200, Limits())
-    assert isinstance(wide, Enclosure) and isinstance(narrow, Enclosure)
-    assert wide.meets(narrow) and narrow.width <= Fraction(1, 2**200)
 
 
 @pytest.mark.parametrize(

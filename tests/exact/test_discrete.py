@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise, permutations, product
 
 import pytest
 from hypothesis import given, settings
@@ -152,32 +151,6 @@ def test_the_outcomes_of_argmax_add_up_to_one() -> None:
     assert equal(total_of(outcomes), ONE)
 
 
-def test_the_orders_of_four_samples_add_up_to_one() -> None:
-    """Paths, with ties ordered by number."""
-    found = []
-    for order in permutations(range(4)):
-        guards = [
-            LinearForm.of({a: Fraction(1), b: Fraction(-1)}, Fraction(int(a > b)))
-            for a, b in pairwise(order)
-        ]
-        found.append(form_of(*LAWS, guards=guards))
-    assert equal(total_of(found), ONE)
-
-
-def test_the_signs_of_cyclic_differences_add_up_to_one() -> None:
-    """Every way to answer z0 - z1 <= 1, z1 - z2 <= -1, z2 - z0 <= 0: cyclic systems."""
-    bounds = ((0, 1, 1), (1, 2, -1), (2, 0, 0))
-    found = []
-    for answers in product([True, False], repeat=3):
-        guards = []
-        for (a, b, bound), holds in zip(bounds, answers, strict=True):
-            row = {a: Fraction(1), b: Fraction(-1)}
-            form = LinearForm.of(row, -Fraction(bound))
-            guards.append(form if holds else -form + LinearForm.constant_form(1))
-        found.append(form_of(*LAWS[:3], guards=guards))
-    assert equal(total_of(found), ONE)
-
-
 def test_residue_classes_add_up_to_one() -> None:
     """2 z0 - 3 z1 + 2 z2 falls into exactly one of the ranges below 0, 0 to 4, above 4."""
     row = {0: Fraction(2), 1: Fraction(-3), 2: Fraction(2)}
@@ -265,26 +238,6 @@ def test_larger_trees_agree_with_tables(event: Event) -> None:
     tables = alone(IntegerSums(), event, 50, Limits())
     assert isinstance(exact, Enclosure) and isinstance(tables, Enclosure)
     assert exact.lower > 0 and tables.meets(exact) and tables.width <= Fraction(1, 2**50)
-
-
-def test_odd_scales_give_the_forms_of_even_ones() -> None:
-    """At a fixed eps scales are awkward fractions: only their ratios matter."""
-    guards = [at_most(0, z1=1, z0=-1), at_most(1, z2=-1, z0=1)]
-    odd = Fraction(20000, 1237)
-    plain = form_of(dlap(0, 2), dlap(1, 4), dlap(0, 4), guards=guards)
-    found = form_of(dlap(0, 2 * odd), dlap(1, 4 * odd), dlap(0, 4 * odd), guards=guards)
-    assert found == plain.dilated(1 / odd)
-
-
-def test_denominators_are_positive_products() -> None:
-    """Every factor is 1 ± e^{-qε} or has positive coefficients only."""
-    found = form_of(
-        *LAWS, guards=[at_most(0, z0=1, z1=-1), at_most(1, z1=1, z2=1), at_most(0, z3=1, z2=-1)]
-    )
-    assert found.denominator
-    for factor, _ in found.denominator:
-        value = sum(c / 2 ** int(-6 * rate) for (_, rate), c in factor.terms)
-        assert value > 0
 
 
 def test_what_has_no_closed_form_says_why() -> None:

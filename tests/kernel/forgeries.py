@@ -34,6 +34,7 @@ from dipapprox.language import core
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.families import FAMILIES
 from dipapprox.privacy.probabilities import output_distribution
+from kernel.edits import with_at
 from kernel.small import LISTED, SMALL
 
 Json = Any
@@ -340,15 +341,6 @@ def variants(given: Json, names: list[str]) -> list[Json]:
     return [0, [], {}, "", False]
 
 
-def put(tree: Json, path: tuple[Any, ...], new: Json) -> Json:
-    """A copy with something else at a place."""
-    if not path:
-        return deepcopy(new)
-    copied = deepcopy(tree)
-    at(copied, path[:-1])[path[-1]] = deepcopy(new)
-    return copied
-
-
 def names_of(machine: Json) -> list[str]:
     """Cells that are assigned or declared."""
     found = [name for name, _ in (*machine["inputs"], *machine["outputs"])]
@@ -370,13 +362,12 @@ def single_changes(proof: Proof) -> Iterator[Proof]:
         if not path:
             continue
         for new in variants(at(tree, path), names):
-            changed = put(tree, path, new)
+            changed = with_at(tree, path, new)
             yield tuple(changed)
             if path[0] == 1 and path[-1] in PLACES:
                 # The same in all steps that state it.
-                for step in changed[2]:
-                    if path[-1] in step:
-                        step[path[-1]] = deepcopy(new)
+                last = {path[-1]: new}
+                changed[2] = [step | last if path[-1] in step else step for step in changed[2]]
                 yield tuple(changed)
             if path[:1] == (1,) and path[1:2] == ("pairs",) and proof[1]["pairs"] is not None:
                 together = deepcopy(changed)
@@ -404,11 +395,13 @@ def random_change(proof: Proof, source: random.Random, names: list[str]) -> Proo
     if not places:
         return proof
     path = source.choice(places)
-    changed = put(tree, path, source.choice(variants(at(tree, path), names)))
+    changed = with_at(tree, path, source.choice(variants(at(tree, path), names)))
     if path[0] == 1 and path[-1] in PLACES and isinstance(changed[2], list):
-        for step in changed[2]:
-            if isinstance(step, dict) and path[-1] in step:
-                step[path[-1]] = changed[1][path[-1]]
+        said = {path[-1]: changed[1][path[-1]]}
+        changed[2] = [
+            step | said if isinstance(step, dict) and path[-1] in step else step
+            for step in changed[2]
+        ]
     return tuple(changed)
 
 

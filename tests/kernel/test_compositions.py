@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from copy import deepcopy
 from fractions import Fraction
 from math import exp, sqrt
 
@@ -24,7 +23,8 @@ from dipapprox.kernel.judgements import Judgement, LossesOf, Private, Violated
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
-from kernel.forgeries import at, paths, put, variants
+from kernel.edits import with_at
+from kernel.forgeries import at, paths, variants
 from kernel.pipelines import (
     BITS,
     above,
@@ -265,10 +265,10 @@ def _changes(proof: tuple[object, ...]) -> Iterator[tuple[object, ...]]:
     tree = list(proof)
     for path in paths(tree):
         for new in variants(at(tree, path), ["q", "o"]) if path else ():
-            changed = put(tree, path, new)
+            changed = with_at(tree, path, new)
             yield tuple(changed)
             if path[0] == 1 and len(path) == 2 and path[1] != "verdict":
-                changed[2][-1][path[1]] = deepcopy(new)
+                changed[2] = [*changed[2][:-1], changed[2][-1] | {path[1]: new}]
                 yield tuple(changed)
 
 

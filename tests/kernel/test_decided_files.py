@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli.running import run, run_json
 from schemas import validator
-from test_decisions import ALL, Expectation
 
 import dipapprox
 from dipapprox import Answer, Limits, Options, UserError
@@ -20,13 +18,6 @@ from dipapprox.replays.result import Outcome, Replay
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 Fields = dict[str, Any]
-
-QUICK = [
-    each
-    for each in ALL
-    if each.answer in ("DP", "Not_DP")
-    and (each.answer == "Not_DP" or each.settings.get("N", "1") in ("1", "2"))
-]
 
 COIN = """
 input q in {0, 1}
@@ -62,27 +53,6 @@ def with_claim(fields: Fields, field: str, value: Any) -> Fields:
     last = {**fields["steps"][-1], field: value}
     steps = [*fields["steps"][:-1], last]
     return {**fields, "claim": {**fields["claim"], field: value}, "steps": steps}
-
-
-@pytest.mark.parametrize("expected", QUICK, ids=lambda e: f"{e.path.stem}-{e.settings}")
-def test_decisions_about_programs_are_confirmed(expected: Expectation) -> None:
-    text = expected.path.read_text(encoding="utf-8")
-    settings = dict(expected.settings)
-    asked: dict[str, Any] = {
-        key: settings.pop(key) for key in ("budget", "delta") if key in settings
-    }
-    if "pairs" in settings:
-        asked["pairs"] = settings.pop("pairs")
-    if expected.interval is not None:
-        asked["interval"] = expected.interval
-    program = load(expected.path, {name: Fraction(value) for name, value in settings.items()})
-    options = Options(proved=True)
-    found = dipapprox.decide(program, options=options, **asked)
-    assert found.answer.value == expected.answer, found.reason
-    assert found.replayed is not None
-    file = dipapprox.certify(program, text, found, options=options, **_pairs(asked))
-    result = dipapprox.check(file.to_json())
-    assert (result.outcome, result.reason) == (Outcome.CONFIRMED, None)
 
 
 @pytest.mark.parametrize(("name", "status"), [("svt1", 0), ("svt4", 1)])

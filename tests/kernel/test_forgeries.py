@@ -32,12 +32,12 @@ def test_a_change_is_noticed_or_makes_no_difference(part: int) -> None:
     counts: Counter[str] = Counter()
     for number, (name, proof) in enumerate(HONEST[part::4]):
         for place, forged in enumerate(single_changes(proof)):
-            if place % 131 == number % 131:
+            if place % 263 == number % 263:
                 found = outcome(forged)
                 counts[found] += 1
                 assert found in SOUND, (name, forged)
     assert counts["refused"] > 20
-    assert counts["true"] > 2
+    assert counts["true"] > 1
 
 
 def test_several_changes_are_noticed_or_make_no_difference() -> None:

@@ -10,14 +10,13 @@ import pytest
 
 from dipapprox import Answer, Limits, Options, Program, parse, verify
 from dipapprox.errors import UserError
-from dipapprox.kernel.adjacency import adjacent_pairs, all_inputs
+from dipapprox.kernel.adjacency import all_inputs
 from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
 from dipapprox.kernel.machine import read_input, read_machine
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import apply, replay
-from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json
@@ -31,7 +30,7 @@ EPS = Fraction(1, 2)
 def program_of(path: Path) -> Program | None:
     """A program with finite inputs and outputs; None for others."""
     try:
-        program = parse(path.read_text(encoding="utf-8"))
+        program = parse(path.read_text(encoding="utf-8"), SMALLER.get(path.stem, {}))
         assert isinstance(program, Program)
         machine_json(program)
     except UserError:
@@ -42,6 +41,12 @@ def program_of(path: Path) -> Program | None:
 FILES = sorted(
     [*PROGRAMS.glob("*.dpg"), *PROGRAMS.glob("dipc/*.dpg"), *PROGRAMS.glob("literature/*.dpg")]
 )
+
+SMALLER: dict[str, dict[str, int]] = {"svt_prefix_gauss": {"N": 3}}
+"""Parameters of what takes seconds otherwise."""
+
+MANY = {"laplace_parallel", "rappor_one_time", "rappor", "noisy_histogram_wrong_scale"}
+"""Their outputs are those of hundreds of independent choices or samples; one such is enough."""
 
 REFUSED = {
     "sums with samples of Lap have only closed forms",
@@ -66,14 +71,13 @@ def distributions(
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_run_has_the_distribution_that_the_verifier_finds(path: Path) -> None:
     program = program_of(path)
-    if program is None or path.stem in {"laplace_parallel", "rappor_one_time", "rappor"}:
-        # Outputs of hundreds of independent choices.
+    if program is None or path.stem in MANY:
         return
     if path.stem == "truncated_geometric_printed":
         # No probability distribution at this eps for some inputs, which the verifier refuses.
         return
     machine = read_machine(machine_json(program))
-    inputs = list(islice(all_inputs(machine.domains), 40))[::17]
+    inputs = list(islice(all_inputs(machine.domains), 40))[7::23]
     written = [input_json(each) for each in inputs]
     try:
         found = distributions(program, written, "distributions")
@@ -109,62 +113,6 @@ def as_enclosed(found: Distributions | ExactDistributions) -> Distributions:
 def value(given: int | Fraction | str) -> Fraction | str:
     """As the verifier has values."""
     return given if isinstance(given, str) else Fraction(given)
-
-
-@pytest.mark.parametrize("name", ["svt_laplace", "dipc/nmax3", "exponential_mechanism"])
-def test_closed_forms_lie_within_enclosures(name: str) -> None:
-    program = program_of(PROGRAMS / f"{name}.dpg")
-    assert program is not None
-    machine = read_machine(machine_json(program))
-    inputs = [input_json(each) for each in islice(all_inputs(machine.domains), 12)]
-    enclosed = distributions(program, inputs, "distributions")
-    exact = distributions(program, inputs, "exact distributions")
-    assert isinstance(enclosed, Distributions)
-    assert isinstance(exact, ExactDistributions)
-    assert enclosed.outputs == exact.outputs
-    places = enclosed.places
-    for input, row in exact.values.items():
-        for low, high, k in zip(*enclosed.bounds[input], row, strict=True):
-            with precision(2 * places):
-                ball = exact.forms[k].ball(EPS)
-                assert lower_at(ball, places) <= high
-                assert low <= upper_at(ball, places)
-
-
-@pytest.mark.parametrize(
-    "rule",
-    ["linf 1", "linf 2", "l1 2", "l1 3", "l0 1", "l0 2", "all", "increasing 1", "decreasing 2"],
-)
-def test_adjacent_pairs_are_those_of_the_verifier(rule: str) -> None:
-    text = f"""
-    input q[3] in {{-1, 0, 1, 3}}
-    output o in {{0, 1}}
-    adjacent {rule}
-    o <- 0
-    """
-    program = parse(text)
-    assert isinstance(program, Program)
-    machine = read_machine(machine_json(program))
-    ours = list(adjacent_pairs(machine.adjacency, machine.domains))
-    theirs = list(select_pairs(program, AllPairs()))
-    assert len(ours) == len(set(ours)) == len(theirs)
-    assert set(ours) == set(theirs)
-    assert all(machine.adjacency.holds(*pair) for pair in ours)
-
-
-@pytest.mark.parametrize(("norm", "count"), [("l0", 2), ("all", 2), ("linf", None), ("l1", None)])
-def test_named_values_differ_and_have_no_distance(norm: str, count: int | None) -> None:
-    cell = ["q", [{"name": "low"}, {"name": "high"}]]
-    adjacency = {"norm": norm} if norm == "all" else {"norm": norm, "radius": 1}
-    start = {"inputs": [cell], "outputs": [], "reals": [], "body": []}
-    machine = read_machine({**start, "adjacency": adjacency})
-    if count is None:
-        with pytest.raises(BadProof, match="no distance"):
-            list(adjacent_pairs(machine.adjacency, machine.domains))
-        with pytest.raises(BadProof, match="no distance"):
-            machine.adjacency.holds(("low",), ("high",))
-    else:
-        assert len(list(adjacent_pairs(machine.adjacency, machine.domains))) == count
 
 
 THRESHOLD = """

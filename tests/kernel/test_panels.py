@@ -52,7 +52,7 @@ def test_orders_of_equal_laws(family: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("n", [2, 25, 1000])
+@pytest.mark.parametrize("n", [2, 100])
 def test_powers(family: str, n: int) -> None:
     """The largest of n is any of them; so is the smallest."""
     graph = Graph()
@@ -64,7 +64,7 @@ def test_powers(family: str, n: int) -> None:
             product = graph.times(product, running)
         total = graph.total(product)
         assert most_factors(graph, [total]) == n
-        (ends,) = enclosed(graph, [total], ONE, accuracy(60 if n < 1000 else 80, n))
+        (ends,) = enclosed(graph, [total], ONE, accuracy(60, n))
         assert holds(ends, Fraction(1, n), THIN)
 
 
@@ -191,9 +191,9 @@ def test_rises(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("n", [3, 1000])
+@pytest.mark.parametrize("n", [3, 100])
 def test_powers_of_rises(family: str, n: int) -> None:
-    """All of n samples within 1/2 below another: with 1000 of them, next to never."""
+    """All of n samples within 1/2 below another: with 100 of them, next to never."""
     graph = Graph()
     up = graph.running(graph.density(law(family)), True)
     rise = graph.rise(up, graph.moved(up, ONE, -ONE / 2))
@@ -225,22 +225,17 @@ def test_mixtures_and_scalars() -> None:
 # --- oracles -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]))
-def test_graphs_against_simpson(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
+def test_graphs_against_simpson_and_coarser_grids(
+    made: tuple[Graph, list[Node]], eps: Fraction
+) -> None:
     graph, scalars = made
-    found, floats = enclosed(graph, scalars, eps), simpson(graph, float(eps))
-    for (low, high), scalar in zip(found, scalars, strict=True):
+    fine, floats = enclosed(graph, scalars, eps), simpson(graph, float(eps))
+    for (low, high), scalar in zip(fine, scalars, strict=True):
         slack = Fraction(1e-7) * (1 + abs(high))
         assert low - slack <= Fraction(float(floats[scalar])) <= high + slack
         assert high - low <= 2.0**-40 * max(1, high)
-
-
-@settings(max_examples=60, deadline=None)
-@given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(5, 2)]))
-def test_coarse_enclosures_hold_fine_ones(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
-    graph, scalars = made
-    fine = enclosed(graph, scalars, eps)
     for asked in COARSE:
         for one, other in zip(enclosed(graph, scalars, eps, asked), fine, strict=True):
             assert meet(one, other)

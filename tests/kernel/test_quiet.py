@@ -86,7 +86,7 @@ class Quiet(Writer):
         yield from self._end(0.4, 0.6)
 
 
-@pytest.mark.parametrize("seed", [24, 33, 38, 58, 84])
+@pytest.mark.parametrize("seed", [24, 33, 38])
 def test_some_rounds_of_random_programs_never_need_more(seed: int) -> None:
     program = Quiet(seed).program()
     proof = found(program)
@@ -112,7 +112,7 @@ def test_no_forgery_proves_less_than_the_least_budget(name: str) -> None:
     chance = random.Random(name)
     confirmed = refused = 0
     places = [at for at, _ in places_in(steps)]
-    for at in chance.sample(places, min(len(places), 150)):
+    for at in chance.sample(places, min(len(places), 80)):
         value = steps
         for key in at:
             value = value[key]

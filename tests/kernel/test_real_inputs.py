@@ -22,7 +22,8 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal, written
-from kernel.forgeries import at, names_of, paths, put, variants
+from kernel.edits import with_at
+from kernel.forgeries import at, names_of, paths, variants
 from kernel.grids import largest_on_grid
 from kernel.small import program_of
 
@@ -199,7 +200,7 @@ def test_changes_of_machines_claims_and_steps_make_nothing_false_confirmed() -> 
             # Names of what is changed would be refused, mostly.
             place = source.choice([path for path in places if "inputs" not in path[2:]])
             new = source.choice(variants(at(tree, place), names_of(machine)))
-            tree = put(tree, place, new)
+            tree = with_at(tree, place, new)
         machine, claim, steps = tree
         found = outcome(machine, claim, steps, question.step)
         counts[found] += 1

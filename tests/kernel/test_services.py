@@ -104,7 +104,7 @@ def test_no_forgery_of_couplings_proves_less_than_the_least_budget(name: str) ->
     claim = {"verdict": "DP", "budget": 1000, "at least": None}
     assert replay(machine, claim, upper) == Budgets(least)
     confirmed = refused = 0
-    for forged in changed(upper, name, 120):
+    for forged in changed(upper, name, 60):
         try:
             judged = replay(machine, claim, forged)
         except NotProved:

@@ -241,9 +241,8 @@ def test_closed_forms_of_partial_sums_against_quadrature(data: st.DataObject) ->
     assert_is(decided(samples, conditions), float(found.sum()) * step, wrong=4e-3)
 
 
-@pytest.mark.parametrize("asked", COARSE)
 @pytest.mark.parametrize("family", ["Gauss", "DLap", "DGauss"])
-def test_coarse_enclosures_contain_what_fine_ones_do(family: str, asked: Any) -> None:
+def test_coarse_enclosures_contain_what_fine_ones_do(family: str) -> None:
     graph = Graph()
     samples = [graph.density(law(family, mean, scale)) for mean, scale in ((0, 1), (1, 2), (-2, 1))]
     if family == "Gauss":
@@ -261,11 +260,12 @@ def test_coarse_enclosures_contain_what_fine_ones_do(family: str, asked: Any) ->
             graph.times(graph.moved(other, Fraction(-1), Fraction(1)), samples[0]),
         )
     ]
-    coarse = scalars_enclosed(graph, wanted, ONE, asked)
     fine = scalars_enclosed(graph, wanted, ONE, COARSE[-1])
-    for (low, high), (least, most) in zip(coarse, fine, strict=True):
-        assert low <= most
-        assert least <= high
+    for asked in COARSE[:-1]:
+        coarse = scalars_enclosed(graph, wanted, ONE, asked)
+        for (low, high), (least, most) in zip(coarse, fine, strict=True):
+            assert low <= most
+            assert least <= high
 
 
 def test_what_no_law_adds_to_is_refused() -> None:

@@ -32,33 +32,31 @@ from kernel.machines import enclosed
 from kernel.small import program_of
 from kernel.throughout import ASKED, TURNING, Asked, proofs
 
-HONEST = list(proofs())
 SOUND = {"refused", "true", "undecided"}
 HALF = Fraction(1, 2)
 LONGEST = 5_000
 """Characters of a proof that is changed in every place."""
-BY_NAME = dict(HONEST)
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_what_is_decided_is_replayed(name: str) -> None:
     asked = ASKED[name]
     assert asked.decision().answer.value == asked.answer
-    found = replay(*BY_NAME[name])
+    found = replay(*proofs()[name])
     kind = Private if asked.answer == "DP" else Violated
     assert isinstance(found, kind)
-    assert outcome(BY_NAME[name]) in {"true", "undecided"}
+    assert outcome(proofs()[name]) in {"true", "undecided"}
 
 
 def test_proofs_by_closed_forms_are_a_run_and_the_claim() -> None:
-    rules = {name: [step["rule"] for step in proof[2]] for name, proof in HONEST}
+    rules = {name: [step["rule"] for step in proof[2]] for name, proof in proofs().items()}
     for name in ("named values, kept", "signs that change"):
         assert rules[name] == ["exact distributions", "every exact pair"]
 
 
 def test_a_change_is_noticed_or_makes_no_difference() -> None:
     counts: Counter[str] = Counter()
-    for number, (name, proof) in enumerate(HONEST):
+    for number, (name, proof) in enumerate(proofs().items()):
         if len(json.dumps(proof)) > LONGEST:
             continue
         for place, forged in enumerate(single_changes(proof)):
@@ -71,9 +69,9 @@ def test_a_change_is_noticed_or_makes_no_difference() -> None:
 
 
 def test_several_changes_are_noticed_or_make_no_difference() -> None:
-    source, counts = random.Random(31), Counter[str]()
+    source, counts, honest = random.Random(31), Counter[str](), list(proofs().items())
     for _ in range(100):
-        name, proof = source.choice(HONEST)
+        name, proof = source.choice(honest)
         names = names_of(proof[0])
         for _ in range(source.randint(2, 3)):
             proof = random_change(proof, source, names)
@@ -105,7 +103,7 @@ CLAIMED: list[tuple[str, str, Any]] = [
 
 @pytest.mark.parametrize(("name", "field", "new"), CLAIMED)
 def test_other_claims_are_not_concluded(name: str, field: str, new: Any) -> None:
-    machine, claim, steps = BY_NAME[name]
+    machine, claim, steps = proofs()[name]
     with pytest.raises(NotProved):
         replay(machine, {**claim, field: new}, steps)
     with pytest.raises(NotProved):
@@ -128,7 +126,7 @@ def test_a_constant_eps_prv_is_bounded_from_below() -> None:
 
 
 def run_of(name: str, **more: Any) -> ExactDistributions:
-    machine, _, steps = BY_NAME[name]
+    machine, _, steps = proofs()[name]
     proof, known = Proof(read_machine(machine), None), {}
     for number, step in enumerate(steps[:-1]):
         if step["rule"] == "exact distributions":
@@ -141,7 +139,7 @@ def run_of(name: str, **more: Any) -> ExactDistributions:
 
 @pytest.mark.parametrize("name", [n for n, asked in ASKED.items() if asked.answer == "DP"])
 def test_closed_forms_on_an_interval_have_the_values_of_enclosures(name: str) -> None:
-    found, (machine, _, _) = run_of(name), BY_NAME[name]
+    found, (machine, _, _) = run_of(name), proofs()[name]
     on = found.epsilons
     for eps in (Fraction(1, 3), Fraction(2, 3), Fraction(1), Fraction(5, 2)):
         if not on.holds(eps, eps):
@@ -167,7 +165,7 @@ def with_input(machine: Any, input: tuple[Any, ...]) -> Any:
 
 
 def test_premises_are_of_the_right_kind() -> None:
-    machine, claim, (run, last) = BY_NAME["signs that change"]
+    machine, claim, (run, last) = proofs()["signs that change"]
     for premises in ([], [1], [0, 0], ["0"], [0, 1]):
         with pytest.raises(NotProved):
             replay(machine, claim, [run, {**last, "from": premises}])
@@ -208,7 +206,7 @@ def test_excesses_without_a_known_sign_are_few(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
-    machine, _, _ = BY_NAME["signs that change"]
+    machine, _, _ = proofs()["signs that change"]
     assert "eps / 4" in TURNING
     for to in ("201/100", None):
         step = {

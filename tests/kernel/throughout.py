@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from dipapprox import Limits, Options
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
@@ -122,7 +122,7 @@ ASKED = {
 }
 
 
-def proofs() -> Iterator[tuple[str, Proof]]:
+@cache
+def proofs() -> dict[str, Proof]:
     """All of them."""
-    for name, asked in ASKED.items():
-        yield name, asked.proof()
+    return {name: asked.proof() for name, asked in ASKED.items()}

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue, by_input
@@ -215,31 +215,6 @@ def test_lies_are_noticed() -> None:
         source = OutputProbabilities(states, HALF, Failing(answer), Limits())
         with pytest.raises(BrokenInvariant, match="sum"):
             source.table(inputs, 20)
-
-
-def test_all_rows_are_one_batch_and_are_remembered() -> None:
-    states, _ = source_of("svt_gauss", N=8)
-    method = Failing(UNIT)
-    source = OutputProbabilities(states, HALF, method, Limits())
-    inputs = rows_of(states, 256)
-    source.table(inputs, 30)
-    # One or two stars for each number of ones among the queries before the last (see 2^8 · 9).
-    assert len(method.batches) == 1 and method.batches[0] < 100
-    source.table(inputs, 30)
-    source.cells([0, 1], inputs[:2], 30)
-    source.distribution(inputs[0], 30)
-    assert len(method.batches) == 1
-
-
-def test_a_thousand_queries_are_a_thousand_stars() -> None:
-    states, _ = source_of("svt_gauss", N=1000)
-    zero, one = Fraction(0), Fraction(1)
-    catalogue = Catalogue(states, HALF)
-    inputs = [(zero,) * 1000, (*(zero,) * 999, one)]
-    assert [len(catalogue.for_input(input)) for input in inputs] == [1001, 1001]
-    assert len(catalogue.events) == 1003
-    largest = max(sum(n for _, n in e.below) for e in catalogue.events if isinstance(e, Star))
-    assert largest == 1000
 
 
 def test_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
@@ -19,9 +18,6 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import CLOSED_FORM, enclose_closed_form, is_half_space
 from dipapprox.numerics.methods import InOrder, TriedMethod
-from dipapprox.numerics.nested.engine import Nested
-from tests.families import REAL_FAMILIES
-from tests.numerics.alone import alone
 from tests.numerics.recording import Recording
 
 SMALL = st.fractions(min_value=-4, max_value=4, max_denominator=5)
@@ -55,20 +51,6 @@ def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     expected = math.erfc(mean / deviation / math.sqrt(2)) / 2
     slack = Fraction(1e-13)
     assert found.lower - slack <= Fraction(expected) <= found.upper + slack
-
-
-CLOSED = [each for each in REAL_FAMILIES if each.is_normal or each.is_exponential]
-
-
-@settings(deadline=None, max_examples=18)
-@given(st.sampled_from(CLOSED), st.data())
-def test_the_quadrature_engine_agrees(family: Family, data: st.DataObject) -> None:
-    event = data.draw(half_spaces(family, 2))
-    found = enclose_closed_form(event, 60)
-    by_quadrature = alone(Nested(Strategy.LEAST_NESTING), event, 30, Limits())
-    assert isinstance(found, Enclosure) and isinstance(by_quadrature, Enclosure)
-    assert found.meets(by_quadrature)
-    assert found.width < by_quadrature.width or found.width <= Fraction(1, 2**60)
 
 
 def test_tiny_probabilities_and_many_bits() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
@@ -22,7 +21,6 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.planning import eliminate
-from dipapprox.numerics.nested.engine import Nested
 from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
 
@@ -81,31 +79,6 @@ laws = st.builds(
     st.fractions(min_value=-2, max_value=2, max_denominator=3),
     st.sampled_from([Q(1, 3), Q(1), Q(5, 2)]),
 )
-
-
-@given(data=st.data())
-@settings(deadline=None, max_examples=36)
-def test_agrees_with_nested(data: st.DataObject) -> None:
-    """Trees with scaled, shifted and negated comparisons, and constants."""
-    size = data.draw(st.integers(2, 3))
-    samples = tuple(data.draw(laws) for _ in range(size))
-    numbers = st.sampled_from([Q(-2), Q(-1), Q(1), Q(1, 2), Q(3)])
-    shifts = st.fractions(min_value=-1, max_value=1, max_denominator=3)
-    guards = [
-        LinearForm.of(
-            {data.draw(st.integers(0, j - 1)): data.draw(numbers), j: data.draw(numbers)},
-            data.draw(shifts),
-        )
-        for j in range(1, size)
-    ]
-    if data.draw(st.booleans()):
-        guards.append(LinearForm.of({0: data.draw(numbers)}, data.draw(shifts)))
-    event = Event(samples, tuple(guards))
-    nested = alone(Nested(Strategy.LEAST_NESTING), event, 20, Limits())
-    assert isinstance(nested, Enclosure)
-    value = enclose(event)
-    assert value.meets(nested)
-    assert value.width < Q(1, 2**40)
 
 
 @each_family

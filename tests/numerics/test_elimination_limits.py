@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import factorial
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import multivariate_normal
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.grid import build_grid
-from dipapprox.numerics.elimination import grid_evaluator
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import gauss, laplace, less
@@ -32,45 +26,6 @@ def enclose(event: Connected, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosu
     assert isinstance(found, Enclosure), found
     assert found.lower >= 0 and found.upper <= 1
     return found
-
-
-@st.composite
-def gaussian_orders(draw: st.DrawFn) -> Event:
-    """A connected order on three to eight Gaussian samples."""
-    size = draw(st.integers(3, 8))
-    samples = tuple(
-        gauss(draw(st.integers(-1, 1)), draw(st.sampled_from([Q(1), Q(1, 2), Q(3)])))
-        for _ in range(size)
-    )
-    names = draw(st.permutations(range(size)))
-    edges = {(draw(st.integers(0, j - 1)), j) for j in range(1, size)}
-    edges |= {(0, size - 1)} if draw(st.booleans()) else set()
-    flips = draw(st.lists(st.booleans(), min_size=size, max_size=size))
-    # Flipping by parity of the names keeps the relation acyclic: edges follow one linear order.
-    order = sorted(range(size), key=lambda k: (flips[k], k))
-    rank = {v: k for k, v in enumerate(order)}
-    guards = [
-        less(names[i], names[j]) if rank[i] < rank[j] else less(names[j], names[i])
-        for i, j in sorted(edges)
-    ]
-    return Event(samples, tuple(guards))
-
-
-@given(event=gaussian_orders())
-@settings(deadline=None, max_examples=8)
-def test_scipy_agrees_on_up_to_eight_gaussians(event: Event) -> None:
-    """The guards are jointly Gaussian; scipy integrates their density by quasi-Monte-Carlo."""
-    forms = np.zeros((len(event.guards), len(event.samples)))
-    for row, guard in zip(forms, event.guards, strict=True):
-        for sample, coefficient in guard.terms:
-            row[sample] = float(coefficient)
-    means = forms @ [float(law.mean) for law in event.samples]
-    covariance = forms @ np.diag([float(law.scale) ** 2 for law in event.samples]) @ forms.T
-    normal = multivariate_normal(means, covariance, allow_singular=True, seed=1)
-    approximate = normal.cdf(np.zeros(len(means)))
-    value = enclose(event)
-    assert value.width < Q(1, 2**40)
-    assert abs(float(value.lower) - approximate) < 2e-4
 
 
 HARD: dict[str, Connected] = {
@@ -111,15 +66,6 @@ def test_values_known_by_symmetry_at_the_extremes() -> None:
     # The least of three centred samples, one of them with a tiny scale: 1/4 in the limit.
     assert abs(enclose(HARD["a scale of 1e30"], 90).lower - Q(1, 4)) < Q(1, 10**25)
     assert enclose(HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
-
-
-@pytest.mark.parametrize("tier", list(Tier))
-def test_a_long_chain_keeps_its_digits(tier: Tier) -> None:
-    """2**-180 is 1e-6 of 1/40!; doubles have these digits, too, on panels that are fine enough."""
-    chain = Event((gauss(0),) * 40, tuple(less(i, i + 1) for i in range(39)))
-    value = enclose(chain, 180, tier)
-    assert Q(1, factorial(40)) in value
-    assert value.width * factorial(40) < Q(1, 10**6)
 
 
 @st.composite
@@ -175,38 +121,3 @@ def test_a_time_limit_names_the_component() -> None:
     with pytest.raises(LimitReached, match=r"time limit: 0.2 s") as reached:
         alone(Eliminated(), grid(5), 40, Limits(seconds=0.2))
     assert reached.value.event == grid(5)
-
-
-def test_batches_answer_in_order_whatever_they_share() -> None:
-    events: list[Connected] = [
-        *(Star(gauss(0), ((gauss(1, 2), n),), ()) for n in range(2, 9)),
-        *(Star(gauss(0, Q(1, 10**6)), ((gauss(k, 10**k), 2),), ()) for k in range(8)),
-        grid(3),
-        *HARD.values(),
-    ]
-    together = Eliminated().enclose(events, 40, Limits())
-    for event, found in zip(events, together, strict=True):
-        assert isinstance(found, Enclosure)
-        assert found.meets(enclose(event)) and found.width <= Q(1, 2**40)
-
-
-@pytest.mark.parametrize("bits", [45, 52])
-def test_events_of_all_inputs_share_grids(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sparse vector on -5..5: 22 laws in one place, 120 events that all ask for many bits."""
-    built = []
-
-    def counted(*args: Any, **options: Any) -> object:
-        built.append(args)
-        return build_grid(*args, **options)
-
-    monkeypatch.setattr(grid_evaluator, "build_grid", counted)
-    grid_evaluator.forget_grids()
-    events = [
-        Event((gauss(0, Q(4)), gauss(a, Q(8)), gauss(b, Q(8))), (less(1, 0), less(0, 2)))
-        for a in range(-5, 6)
-        for b in range(-5, 6)
-    ]
-    found = Eliminated().enclose(events, bits, Limits())
-    assert all(isinstance(each, Enclosure) and each.width <= Q(1, 2**bits) for each in found)
-    # One for every level of refinement that is worth trying: coarse, finer, balls.
-    assert len(built) <= 3

@@ -31,7 +31,7 @@ from dipapprox.numerics.tier import Tier
 from tests.numerics.alone import alone
 
 REAL = [family for family in FAMILIES.values() if not family.is_discrete]
-SEEDS = 12
+SEEDS = 8
 LARGEST = 8
 PATIENCE = 1.0
 """Seconds for `nested` where it may find nothing: for deep events."""
@@ -95,7 +95,7 @@ def by_scipy(event: Event) -> float:
 def test_doubles_balls_and_nested_agree(seed: int) -> None:
     chance = random.Random(seed)
     size = 2 + seed % (LARGEST - 1)
-    events = [part for _ in range(3) for part in parts_of(random_event(chance, size, REAL))]
+    events = [part for _ in range(2) for part in parts_of(random_event(chance, size, REAL))]
     doubles = Eliminated(Tier.FLOAT64).enclose(events, 40, Limits())
     balls = Eliminated(Tier.BALLS).enclose(events, 70, Limits())
     for event, fast, slow in zip(events, doubles, balls, strict=True):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import exp1
-from scipy.stats import gumbel_l, gumbel_r, logistic, multivariate_normal, norm
+from scipy.stats import gumbel_l, gumbel_r, logistic, norm
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached
@@ -80,39 +80,6 @@ def test_like_samples_are_ordered_in_every_way_equally_often(family: Family, len
     assert Fraction(1, math.factorial(length)) in sharp(chain(family, length))
 
 
-@both
-def test_cyclic_comparison_graph(family: Family) -> None:
-    samples = tuple(law(family, 0, 1) for _ in range(4))
-    event = Event(samples, (below(0, 2), below(0, 3), below(1, 2), below(1, 3)))
-    assert Fraction(1, 6) in sharp(event)
-
-
-@both
-@pytest.mark.parametrize("strategy", list(Strategy))
-def test_strategies_agree(family: Family, strategy: Strategy) -> None:
-    samples = (law(family, 0, 1), law(family, Fraction(1, 2), 3), law(family, -1, Fraction(1, 2)))
-    event = Event(samples, (below(0, 1), below(2, 1)))
-    assert sharp(event, 30, Nested(strategy)).meets(sharp(event, 60))
-
-
-SVT_ORACLES = [
-    # paper, sections 4 and 5; threshold Gauss(0, 4), queries Gauss(q, 8), eps = 1/2
-    ((0, 0), "0.2179528915755125342"),
-    ((0, 1), "0.2404104725151407021"),
-    ((1, 0), "0.1959001187704576931"),
-    ((1, 1), "0.2163347112413346041"),
-]
-
-
-@pytest.mark.parametrize(("queries", "expected"), SVT_ORACLES)
-def test_svt_gauss_of_two_queries(queries: tuple[int, int], expected: str) -> None:
-    samples = (gauss(0, 4), gauss(queries[0], 8), gauss(queries[1], 8))
-    event = Event(samples, (below(1, 0), below(0, 2)))
-    found = sharp(event, 58)
-    assert found.lower - Fraction(1, 10**19) <= Fraction(expected)
-    assert Fraction(expected) <= found.upper + Fraction(1, 10**19)
-
-
 def test_the_truncated_box_of_example_6() -> None:
     """∫ over |t| <= 16, x1 in [-32, t], x2 in [t, 33]: three finite ranges, no tails."""
     t = LinearForm.symbol(0)
@@ -162,38 +129,6 @@ means = st.fractions(-3, 3, max_denominator=4)
 scales = st.fractions(Fraction(1, 4), 4, max_denominator=4)
 
 
-@given(st.lists(st.tuples(means, scales), min_size=2, max_size=4), st.data())
-@settings(deadline=None, max_examples=8)
-def test_gaussian_order_events_agree_with_scipy(
-    parameters: list[tuple[Fraction, Fraction]], data: st.DataObject
-) -> None:
-    samples = tuple(gauss(mean, scale) for mean, scale in parameters)
-    guards = []
-    for j in range(1, len(samples)):
-        i = data.draw(st.integers(0, j - 1))
-        guards.append(below(i, j) if data.draw(st.booleans()) else below(j, i))
-    found = sharp(Event(samples, tuple(guards)))
-    matrix = np.array([[float(g.coefficient(k)) for k in range(len(samples))] for g in guards])
-    mean = matrix @ [float(m) for m, _ in parameters]
-    spread = matrix @ np.diag([float(s) ** 2 for _, s in parameters]) @ matrix.T
-    reference = multivariate_normal(mean, spread, allow_singular=True, abseps=1e-7, releps=1e-7)
-    assert_near(found, float(reference.cdf(np.zeros(len(guards)))), 2e-6)
-
-
-@given(st.sampled_from(REAL_FAMILIES), st.lists(st.tuples(means, scales), min_size=2, max_size=3))
-@settings(deadline=None, max_examples=8)
-def test_all_orders_together_have_probability_one(
-    family: Family, parameters: list[tuple[Fraction, Fraction]]
-) -> None:
-    samples = tuple(law(family, mean, scale) for mean, scale in parameters)
-    total = Enclosure.exact(0)
-    for first in range(len(samples)):
-        others = [k for k in range(len(samples)) if k != first]
-        total = total + sharp(Event(samples, tuple(below(k, first) for k in others)))
-    assert 1 in total
-    assert total.width <= Fraction(len(samples), 2**BITS)
-
-
 @given(
     st.sampled_from(REAL_FAMILIES),
     st.lists(st.tuples(means, scales), min_size=3, max_size=3),
@@ -217,11 +152,11 @@ def test_shifts_units_and_reflections_change_nothing(
 
 @both
 def test_more_bits_stay_inside_what_was_known(family: Family) -> None:
-    known = sharp(chain(family, 4), 20)
-    for bits in (40, 70, 120):
-        finer = sharp(chain(family, 4), bits)
+    known = sharp(chain(family, 3), 20)
+    for bits in (50, 110):
+        finer = sharp(chain(family, 3), bits)
         assert finer.meets(known)
-        assert Fraction(1, 24) in finer
+        assert Fraction(1, 6) in finer
         known = finer
 
 
@@ -295,13 +230,6 @@ def test_extreme_epsilons(family: Family, eps: Fraction) -> None:
     whole = Event(samples[:4], event.guards[:3])
     parts = sharp(event) + sharp(complement)
     assert parts.meets(sharp(whole))
-
-
-@both
-def test_a_star_of_many_equal_leaves(family: Family) -> None:
-    samples = tuple(law(family, 0, 1) for _ in range(301))
-    event = Event(samples, tuple(below(k, 0) for k in range(1, 301)))
-    assert Fraction(1, 301) in sharp(event)
 
 
 def test_limits_stop_the_quadrature() -> None:

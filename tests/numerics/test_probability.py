@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input
@@ -21,7 +19,6 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics import probability
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import EventStore, OutputProbabilities, tightened
@@ -123,47 +120,6 @@ def test_merging_does_not_change_probabilities(name: str) -> None:
         for output in {*first, *second}:
             zero = Enclosure.exact(0)
             assert first.get(output, zero).meets(second.get(output, zero))
-
-
-def test_inputs_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probability, "_REMEMBERED", 4)
-    states = states_of("svt_gauss", N=3)
-    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
-    asked: list[tuple[Input, int]] = []
-    compute = source._distributions
-
-    def counted(inputs: Sequence[Input], bits: int) -> Any:
-        asked.extend((input, bits) for input in inputs)
-        return compute(inputs, bits)
-
-    monkeypatch.setattr(source, "_distributions", counted)
-    inputs = rows_of(states)
-    first = [distribution(source, input, 8) for input in inputs]
-    asked.clear()
-    for input, before in zip(inputs[-4:], first[-4:], strict=True):  # more than 4 enclosures
-        assert source.distribution(input, 8) is before
-    assert asked == []
-    distribution(source, inputs[0], 8)
-    distribution(source, inputs[-1], 16)
-    assert asked == [(inputs[0], 8), (inputs[-1], 16)]
-
-
-def test_equal_events_are_computed_once() -> None:
-    states = states_of("svt_gauss", N=5)
-    method = Counting()
-    source = OutputProbabilities(states, HALF, method, Limits())
-    inputs = rows_of(states)
-    for input in inputs:
-        distribution(source, input, 30)
-    # An event depends on the numbers of zeros and ones before the last query, and on that one.
-    assert method.calls < 60 < len(inputs) * len(states.outputs)
-    before = method.calls
-    for input in inputs:
-        distribution(source, input, 30)
-        distribution(source, input, 20)
-    assert method.calls == before
-    behind = [output for output, _ in Catalogue(states, HALF).for_input(inputs[0])]
-    assert sorted(behind) == list(range(len(states.outputs)))
 
 
 def test_impossible_outputs_are_exactly_zero_and_certain_ones_exactly_one(tmp_path: Path) -> None:

@@ -8,69 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.events.event import Event
-from dipapprox.integrals.integral import Integral, Level, Multiply
 from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.nest import (
-    Mass,
     Nest,
     Node,
-    NodeProduct,
     build_node,
     children,
     variables,
 )
-from dipapprox.numerics.nested.truncation import open_ends, resolution, truncate
+from dipapprox.numerics.nested.truncation import open_ends, truncate
 from tests.families import REAL_FAMILIES
-
-NORMAL = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
-WIDE = Distribution(GAUSSIAN, Fraction(0), Fraction(8))
 
 
 def below(lesser: int, greater: int) -> LinearForm:
     return LinearForm.symbol(lesser) - LinearForm.symbol(greater)
-
-
-def test_equal_leaves_become_a_power() -> None:
-    star = Event((NORMAL, *[WIDE] * 5), tuple(below(i, 0) for i in range(1, 6)))
-    tree = build_node(plan(star, Strategy.LEAST_NESTING, Limits()), star)
-    assert isinstance(tree, Nest)
-    assert isinstance(tree.body, NodeProduct)
-    ((leaf, power),) = tree.body.factors
-    assert isinstance(leaf, Mass)
-    assert power == 5
-    assert open_ends(tree) == 2
-    assert resolution(tree) == 1
-
-
-def test_what_does_not_depend_on_the_variable_leaves_the_integral() -> None:
-    zero = LinearForm.constant_form(0)
-    inner = Multiply(
-        (
-            Integral(Level(1, None, LinearForm.symbol(0)), None),
-            Integral(Level(2, zero, None), None),
-        )
-    )
-    event = Event((NORMAL, NORMAL, WIDE), (below(1, 0),))
-    hoisted = build_node(Integral(Level(0, None, None), inner), event)
-    assert isinstance(hoisted, NodeProduct)
-    assert {type(node) for node, _ in hoisted.factors} == {Nest, Mass}
-    literal = build_node(Integral(Level(0, None, None), inner), event, literal=True)
-    assert isinstance(literal, Nest)
-    assert isinstance(literal.body, NodeProduct)
-
-
-def test_an_integral_over_nothing_of_its_own_is_a_mass() -> None:
-    event = Event((NORMAL, NORMAL), ())
-    body = Integral(Level(1, None, LinearForm.constant_form(0)), None)
-    tree = build_node(Integral(Level(0, None, None), body), event)
-    assert isinstance(tree, NodeProduct)
-    assert all(isinstance(node, Mass) for node, _ in tree.factors)
-    assert open_ends(tree) == 0
 
 
 def nests(node: Node) -> list[Nest]:

@@ -40,14 +40,6 @@ def test_every_pair_comes_once(
     assert set(found) == set(adjacent_pairs(cells, adjacency))
 
 
-def test_memory_is_bounded_by_the_block() -> None:
-    cells = tuple(Cell(f"q[{k}]", "q", k, (Fraction(0), Fraction(1))) for k in range(1, 31))
-    walk = plan_walk(cells, Everyone())
-    assert walk is not None
-    blocks = pair_blocks(cells, walk, 1000)
-    assert all(len(next(blocks)) <= 1000 for _ in range(50))
-
-
 def test_walks_that_are_too_wide_are_refused() -> None:
     wide = Cell("q", "q", None, tuple(map(Fraction, range(200))))
     everyone: Adjacency = Everyone()
@@ -57,12 +49,3 @@ def test_walks_that_are_too_wide_are_refused() -> None:
     assert plan_walk((tiny,), Within(Norm.L1, Fraction(2**60))) is not None
     coarse = Cell("q", "q", None, (Fraction(0), Fraction(1, 3**30), Fraction(5)))
     assert plan_walk((coarse,), Within(Norm.L1, Fraction(9))) is None
-
-
-def test_rows_are_counted_without_their_numbers() -> None:
-    """The numbers of inputs of a thousand cells have a thousand bits, for every cell."""
-    domain = (Fraction(0), Fraction(1))
-    numbers = InputNumbers([Cell(f"q[{k}]", "q", k, domain) for k in range(1, 1001)])
-    assert numbers.count == 2**1000
-    assert "strides" not in vars(numbers)
-    assert numbers.input(1)[-2:] == (0, 1)

@@ -10,11 +10,11 @@ from itertools import permutations, product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pair_programs import MEDIAN, QUANTILE, read
+from pair_programs import QUANTILE, read
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.symmetry import CellSymmetry, symmetry_of
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.solved_inputs import SolvedInputs
 from dipapprox.language.core import Everyone, Input, Listed, Norm, Program, Within
@@ -159,51 +159,6 @@ def test_decisions_are_those_of_all_pairs(program: Program, delta: str) -> None:
     assert by_orbits.inequalities == one_by_one.inequalities
     assert by_orbits.distinct == one_by_one.distinct
     assert by_orbits.violated_on == one_by_one.violated_on
-
-
-def _asked(monkeypatch: pytest.MonkeyPatch) -> list[Input]:
-    """Return the list of the inputs that catalogues solve from now on."""
-    asked: list[Input] = []
-    solve = Catalogue.states
-
-    def noted(self: Catalogue, inputs: list[Input], outputs: None = None) -> object:
-        asked.extend(inputs)
-        return solve(self, inputs, outputs)
-
-    monkeypatch.setattr(Catalogue, "states", noted)
-    return asked
-
-
-@pytest.mark.parametrize(
-    ("source", "pairs", "inputs", "distinct"),
-    [(QUANTILE, 62_500, 126, 531), (MEDIAN, 114_688, 330, 63)],
-)
-def test_interchangeable_rows_are_multisets(
-    monkeypatch: pytest.MonkeyPatch, source: str, pairs: int, inputs: int, distinct: int
-) -> None:
-    """5 rows of 5 values are 3,125 inputs, or 126 multisets; 4 of 8 values 4,096, or 330."""
-    asked = _asked(monkeypatch)
-    found = decide(
-        read(source),
-        DecisionQuestion(Q(1), read_delta("0"), read_epsilons("0..inf")),
-        AllPairs(),
-        Options(),
-    )
-    assert found.pairs == pairs and found.distinct == distinct
-    assert found.inequalities == pairs * len(read(source).outputs[0].domain)
-    assert len(asked) <= inputs + 64  # some before symmetries are looked for
-
-
-def test_rows_that_are_not_alike_are_no_multiset() -> None:
-    odd = QUANTILE.replace("if x[i] <= v then", "if x[i] <= v and not (i = 2 and v = 3) then")
-    program = read(odd, n=4)
-    states = execute(program, True, Limits(), compared=True)
-    symmetry = symmetry_of(states)
-    assert symmetry is not None
-    assert sorted(map(sorted, symmetry.leaving)) == [[0, 2, 3], [1]]
-    source = ExactDistributions(states, None, Limits())
-    one, other = (Q(5), Q(3), Q(1), Q(1)), (Q(3), Q(5), Q(1), Q(1))
-    assert source.distribution(one) != source.distribution(other)
 
 
 def test_listed_adjacency_goes_by_orbits_too() -> None:

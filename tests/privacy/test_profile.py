@@ -24,7 +24,6 @@ from dipapprox import (
 )
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
-from dipapprox.pairs import selected
 from dipapprox.privacy.compositions.result import ComposedCurve
 from dipapprox.privacy.profiles.curve import Envelope, Line
 from dipapprox.privacy.profiles.details import ListedDetails
@@ -228,24 +227,6 @@ def test_least_budget_and_verify_agree(delta: Fraction) -> None:
     below = found.lower - Fraction(1, 10**9)
     if below >= 0:
         assert dipapprox.verify(SVT, eps=HALF, delta=delta, eps_prv=below).answer is Answer.NOT_DP
-
-
-@pytest.mark.parametrize("name", ["svt_gauss", "noisy_max_gauss", "svt_laplace"])
-def test_counters_and_blocks_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    p = program(name, N=3)
-    questions = ({"eps_prv": "1/20"}, {"delta": "1/100"}, {"delta": 0})
-    usual = [dipapprox.profile(p, eps=HALF, **question).to_dict() for question in questions]
-    monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
-    blocks = [dipapprox.profile(p, eps=HALF, **question).to_dict() for question in questions]
-    monkeypatch.setattr(selected, "plan_walk", lambda *_: None)
-    single = [dipapprox.profile(p, eps=HALF, **question).to_dict() for question in questions]
-    for answers in zip(usual, blocks, single, strict=True):
-        for field in ("delta_enclosure", "eps_prv_enclosure"):
-            ends = [each[field] for each in answers if field in each]
-            for a in ends:
-                for b in ends:
-                    assert isinstance(a, list) and isinstance(b, list)
-                    assert Fraction(a[0]) <= Fraction(b[1])
 
 
 def test_narrow_widths_and_critical_deltas() -> None:

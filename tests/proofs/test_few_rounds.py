@@ -70,7 +70,7 @@ def test_a_claim_below_what_some_rounds_need_is_refuted() -> None:
     assert dipapprox.decide(rounds, budget="1/4").answer is Answer.NOT_DP
 
 
-@pytest.mark.parametrize("seed", [2, 3, 14, 74, 120, 128, 204, 225, 244, 266])
+@pytest.mark.parametrize("seed", [2, 3, 14, 120, 225])
 def test_few_random_rounds_need_no_more_than_all(seed: int) -> None:
     text = Writer(seed).program()
     program = dipapprox.parse(text)

@@ -60,7 +60,7 @@ def test_what_is_published_later_may_be_published_at_once() -> None:
     assert not is_told(0, graph.__getitem__, (*seen, ("exit",)), (0,))
 
 
-@pytest.mark.parametrize("seed", [113, 155, 222, 26, 275, 286, 1061, 154, 175, 21, 271])
+@pytest.mark.parametrize("seed", [113, 155, 26, 1061, 154, 21])
 def test_runs_of_random_programs_are_told(seed: int) -> None:
     """Written out for as many rounds the program needs as much; certificates are confirmed."""
     text = Writer(seed).program()

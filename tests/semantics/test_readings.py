@@ -177,7 +177,7 @@ def _counted(step: str, size: int) -> core.Program:
 
 @pytest.mark.parametrize("step", _COUNTED.values(), ids=_COUNTED)
 def test_counted_responses_have_a_state_for_every_count(step: str) -> None:
-    size = 20
+    size = 12
     program = _counted(step, size)
     states = execute(program, True, Limits(states=6 * size), compared=True)
     assert len(states.states) == size + 1
@@ -186,7 +186,7 @@ def test_counted_responses_have_a_state_for_every_count(step: str) -> None:
     symmetry = CellSymmetry(states)
     assert tuple(symmetry.classes(output)[0] for output in range(size + 1)) == cells
     if "eps" not in step:
-        ones = 7
+        ones = 5
         input = (Fraction(1),) * ones + (Fraction(0),) * (size - ones)
         (found,) = _chances(states, [input])
         for output, chance in found.items():

@@ -46,7 +46,6 @@ TWO = "for i in 1..2 do\n    y[i] <- Lap(q[i], 3/eps)\nend\n"
     ("text", "least"),
     [
         (COUNTS + TWO, 2 / 3),
-        ((COUNTS + TWO).replace("[2]", "[3]").replace("1..2", "1..3"), 1.0),
         (COUNTS + CUT, 2.0),
         (COUNT + ABSOLUTE, 1.0),
         # Where the densities are greatest: 3/8 against what is left a unit away.
