@@ -52,6 +52,15 @@ def work_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     return now
 
 
+LONG = ("test_programs.py", "test_documents.py", "test_real_inputs.py", "test_site.py")
+"""Files of tests that take longest, and are begun first: the processors end together."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many verdicts the kernel has replayed in this process."""
     for reason, count in replaying.outcomes.most_common(12):

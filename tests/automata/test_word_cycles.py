@@ -98,7 +98,7 @@ def test_a_part_is_known_by_what_all_costs_grow_by() -> None:
         assert not loses_again(graph, more, letters, seen, start, Limits())
 
 
-@pytest.mark.parametrize("seed", [152, 619, 770])
+@pytest.mark.parametrize("seed", [152, 619])
 def test_the_kernel_replays_what_comes_again(seed: int) -> None:
     automaton = NamedAutomaton("random", _alike(seed))
     for budget in (None, Fraction(5)):

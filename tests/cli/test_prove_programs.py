@@ -44,7 +44,6 @@ def test_budgets_for_real_inputs(
     budget = fields["least_budget"]
     assert isinstance(budget, dict)
     assert (budget["lower"], budget["upper"]) == least
-    assert run("prove", *words)[0] == status
 
 
 def test_people_see_the_coupling_and_the_inputs() -> None:
@@ -115,7 +114,6 @@ def test_any_number_of_rounds(words: tuple[str, ...], status: int) -> None:
     found, fields = run_json("prove", *words)
     assert found == status
     check_schema("prove", fields)
-    assert run("prove", *words)[0] == status
 
 
 def test_people_see_a_structure_in_the_words_of_the_program(tmp_path: Path) -> None:

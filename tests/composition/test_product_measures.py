@@ -160,7 +160,7 @@ def mixed(mean: int) -> list[Part]:
     ]
 
 
-@pytest.mark.parametrize("budget", [F(0), F(1, 2)])
+@pytest.mark.parametrize("budget", [F(1, 2)])
 def test_sums_of_products_are_bounded(budget: F) -> None:
     """Against a two-dimensional sum; the terms come in another order on the other side."""
     found = value(mixed(0), mixed(1)[::-1], budget, 12)

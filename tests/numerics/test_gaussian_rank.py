@@ -192,7 +192,7 @@ def test_elimination_agrees_on_orders() -> None:
     assert compared > 12
 
 
-@pytest.mark.parametrize("seed", [3, 4, 5, 11, 6])
+@pytest.mark.parametrize("seed", [3, 4, 11])
 def test_nested_quadrature_agrees_in_space(seed: int) -> None:
     """In three samples, so that quadrature is nested three deep."""
     chance = random.Random(seed)

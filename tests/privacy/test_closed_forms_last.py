@@ -28,11 +28,6 @@ adjacent linf 1
 x <- Lap(q, 1/eps)
 o <- clamp(round(x), -1, 1)"""
 
-_SEVERAL = """input q in 0..2
-output o[2] in real
-adjacent linf 1
-o[1] <- Lap(q, 1/eps)
-o[2] <- Lap(q, 2/eps)"""
 
 _INTEGERS = """input q in 0..2
 output o in 0..2
@@ -88,19 +83,13 @@ def test_a_delta_that_a_published_number_attains(
         assert found.run.pairs == 4 and found.delta_enclosure.lower > F(1, 5)
 
 
-def test_several_published_numbers_have_no_such_form() -> None:
-    # both are moved by 3/2 scales in all, which is less than one number moved by as much
-    assert verify(_SEVERAL, "1", "0", "1-exp(-3/4)").answer is Answer.DP
-    assert verify(_SEVERAL, "1", "0", "1-exp(-1/2)").answer is Answer.NOT_DP
-
-
 @pytest.mark.parametrize("delta", ["1-exp(-1/2)", "1 - 1/exp(1/2)"])
 def test_a_constant_that_is_attained(delta: str) -> None:
     found = verify(_HALF, "1", "0", delta)
     assert found.answer is Answer.DP and "exact" in found.run.engine
 
 
-@pytest.mark.parametrize("budget", ["eps", "0.5*eps + eps/2", "eps + eps^2 - eps^2"])
+@pytest.mark.parametrize("budget", ["eps", "eps + eps^2 - eps^2"])
 def test_pure_privacy_on_an_interval(budget: str) -> None:
     found = verify(_ROUNDED, "0.5..1", budget, "0")
     assert found.answer is Answer.DP

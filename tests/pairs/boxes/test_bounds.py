@@ -93,7 +93,7 @@ def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
 
 
 @pytest.mark.parametrize("text", _TEXTS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
     models, source = _opened(text)
