@@ -25,7 +25,6 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.semantics.execution import execute
-from tests.work import calls
 
 
 def law(random: Random, half: bool, family: Family = DISCRETE_LAPLACE) -> Distribution:
@@ -163,14 +162,3 @@ def test_equalities_of_integers_are_no_stars() -> None:
     for left, right in zip(exact, summed, strict=True):
         assert isinstance(left, Enclosure) and isinstance(right, Enclosure)
         assert left.meets(right)
-
-
-def test_the_work_of_a_star_does_not_grow_with_its_counts() -> None:
-    def work(count: int) -> int:
-        leaf = Distribution(DISCRETE_GAUSSIAN, Fraction(1, 2), Fraction(3))
-        centre = Distribution(DISCRETE_GAUSSIAN, Fraction(0), Fraction(3))
-        example = Star(centre, ((leaf, count),), ())
-        return calls(lambda: IntegerSums().enclose([example], 40, Limits()))
-
-    work(5)
-    assert work(4096) < 3 * work(8)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -133,26 +132,3 @@ def test_lowest_terms_are_equal_and_positive(
         expected = sum((c * base**k for k, c in numerator.items()), Fraction(0))
         expected /= prod(((1 - base**d) ** e for d, e in denominator.items()), start=Fraction(1))
         assert top / below == expected
-
-
-@pytest.mark.parametrize(
-    ("above", "below", "left"),
-    [
-        ([6], {2: 1, 3: 1}, {((0, 1), (1, -1)): 1}),  # (1 - Y⁶) / (1 - Y²)(1 - Y³)
-        ([1, 1], {1: 2, 2: 1}, {((0, 1), (1, 1)): 1, ((0, 1), (1, -1)): 1}),
-        ([], {6: 1}, {((0, 1), (3, 1)): 1, ((0, 1), (3, -1)): 1}),
-        ([1], {3: 1}, {((0, 1), (1, 1), (2, 1)): 1}),
-    ],
-)
-def test_factors_are_joined(
-    above: list[int], below: dict[int, int], left: dict[tuple[tuple[int, int], ...], int]
-) -> None:
-    numerator = times_differences({0: Fraction(1)}, above)
-    found = lowest_terms(numerator, below)
-    assert found is not None
-    assert dict(found.denominator) == left
-
-
-def test_high_degrees_are_left_alone() -> None:
-    assert lowest_terms({0: Fraction(1), 10**9: Fraction(-1)}, {1: 1}) is None
-    assert lowest_terms({0: Fraction(1)}, {10**9: 1}) is None

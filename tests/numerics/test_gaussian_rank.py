@@ -298,21 +298,6 @@ def test_independent_blocks_are_products() -> None:
     assert Q(comb(10, 5), 4**5) in found
 
 
-FOUR = [
-    tuple(less(k, k + 1) for k in range(4)),
-    (less(0, 1), less(1, 2), less(2, 3), form({3: 1}, -1)),
-    (less(1, 0), less(2, 0), less(0, 3), less(0, 4, 1)),
-]
-
-
-@pytest.mark.parametrize("guards", FOUR)
-def test_elimination_agrees_in_rank_four(guards: tuple[LinearForm, ...]) -> None:
-    laws = (gauss(0), gauss(0), gauss(1, 2), gauss(0, Q(1, 2)), gauss(-1))
-    event = Event(laws[: 1 + max(s for g in guards for s in g.samples())], guards)
-    other = alone(Eliminated(), event, 40, Limits())
-    assert isinstance(other, Enclosure) and enclosed(event, 40).meets(other)
-
-
 def test_what_would_take_too_long_is_refused_or_wider() -> None:
     wide = Event((gauss(0),) * 20, tuple(less(k, k + 1, k) for k in range(9)))
     many = [form({k: a, (k + 3) % 7: b}, -2) for k in range(7) for a, b in ((1, 2), (3, -1))]

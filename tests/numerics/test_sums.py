@@ -85,13 +85,6 @@ def test_all_sums_stay_positive_as_each_of_them_is(family: Family) -> None:
         assert upper - lower < Q(1, 2**28) and known[-1].width < Q(1, 2**30)
 
 
-@pytest.mark.parametrize("family", SYMMETRIC)
-def test_balls_do_as_doubles_do(family: Family) -> None:
-    event = partial_sums(Distribution(family, Q(0), Q(1)), 3)
-    found = enclosed(event, 60, Eliminated(Tier.BALLS))
-    assert Q(5, 16) in found and found.width <= Q(1, 2**60)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_laplace_sums_are_what_integration_over_polyhedra_gives(seed: int) -> None:
     chance = random.Random(seed)

@@ -193,26 +193,6 @@ def test_no_pairs_is_private() -> None:
     assert (conclusion.answer, conclusion.delta_enclosure) == (Answer.DP, Enclosure.exact(0))
 
 
-def test_only_undecided_pairs_climb() -> None:
-    near = (Fraction(1, 2) + Fraction(1, 2**40), Fraction(1, 2) - Fraction(1, 2**40))
-    source = Fake({ZERO: law(1, 1), ONE: law(9, 10), TWO: near})
-    search, conclusion = run(
-        source, Fraction(0), [(ZERO, ONE), (ZERO, TWO)], budget=Fraction(1, 10**12)
-    )
-    assert conclusion.answer is Answer.NOT_DP
-    assert search.checked == 1  # 1/2 against 9/19 at once
-    source.asked.clear()
-    search, conclusion = run(
-        source, Fraction(1, 10), [(ZERO, ONE), (ZERO, TWO)], budget=Fraction(0)
-    )
-    assert conclusion.answer is Answer.DP
-    assert {bits for _, bits in source.asked} == {8}
-    source.asked.clear()
-    _, conclusion = run(source, Fraction(1, 2**41), [(ZERO, TWO)], budget=Fraction(0))
-    assert conclusion.answer is Answer.NOT_DP
-    assert [bits for _, bits in source.asked] == [8, 8, 16, 16, 32, 32, 64, 64]
-
-
 def test_unknown_goes_on_to_a_later_violation() -> None:
     source = Fake({ZERO: law(1, 1), ONE: law(1, 9), TWO: law(1, 1)}, failing=frozenset([TWO]))
     pairs = [(ZERO, TWO), (ZERO, ONE)]
@@ -286,14 +266,6 @@ def test_contradicting_enclosures_are_a_bug() -> None:
     search = Search(source, Fraction(7, 9), Growth(Fraction(0)), LADDER, Limits())
     with pytest.raises(BrokenInvariant, match="disjoint"):
         search.run(one_by_one(BOTH), 2)
-
-
-def test_progress_counts_pairs() -> None:
-    source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
-    search = Search(source, Fraction(1), Growth(Fraction(0)), LADDER, Limits())
-    calls: list[tuple[int, int | None]] = []
-    search.run(one_by_one(BOTH), 2, lambda done, total: calls.append((done, total)))
-    assert calls == [(1, 2), (2, 2)]
 
 
 def test_ladder() -> None:

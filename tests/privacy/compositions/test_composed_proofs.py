@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from math import exp
@@ -16,8 +15,6 @@ import dipapprox
 from dipapprox import Options
 from dipapprox.cli.app import main
 from dipapprox.errors import UserError
-from dipapprox.kernel.judgements import Judgement
-from dipapprox.kernel.replay import apply
 from dipapprox.replays.digest import digest
 from dipapprox.replays.result import Outcome, Replay
 
@@ -73,23 +70,6 @@ def test_proofs_of_one_run_have_the_digits_of_the_answer(
 def content(once: Json) -> Json:
     """It, to be changed."""
     return deepcopy(once)
-
-
-def test_a_program_is_run_once_for_all_grids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Grids that are too coarse are replaced by finer ones; it stays, and its worst pair."""
-    rules: Counter[str] = Counter()
-
-    def counted(about: object, known: Any, step: Json) -> Judgement:
-        rules[step["rule"]] += 1
-        return apply(about, known, step)
-
-    monkeypatch.setattr("dipapprox.proof_steps.composed_steps.apply", counted)
-    program = dipapprox.parse(PROGRAM.parent / "dipc" / "svt4.dpg")
-    runs = [{"program": program, "eps": "1/2", "times": 3}]
-    composed = dipapprox.compose(runs, options=Options(proved=True))
-    assert composed.epsilon("1/1000").proofs
-    assert rules["losses"] > 2
-    assert rules["distributions"] == 2
 
 
 def checked(content: Json) -> Replay:

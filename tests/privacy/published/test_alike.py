@@ -11,14 +11,12 @@ import dipapprox
 from dipapprox.events.measures import NoProduct
 from dipapprox.language import core
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.published import divergences
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.normal_form import MeasureSides, normal_form
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute
-from tests.work import calls
 
 TEXTS = [
     "y <- {0}(q, 2 / eps)\nz <- {1}({2} * q + t, 1)",
@@ -55,14 +53,3 @@ def test_remembered_forms_are_those_of_the_measures(body: str, seed: int) -> Non
         assert [outcome for outcome, _ in known] == list(first)
         for outcome, form in known:
             assert form == normal_form(MeasureSides(first[outcome], second.get(outcome, ())))
-
-
-def test_pairs_cost_less_than_their_normal_forms(monkeypatch: pytest.MonkeyPatch) -> None:
-    program, found = opened("input q in 0..30\noutput y in real\nadjacent all\ny <- Lap(q, 9)\n")
-    made = []
-    monkeypatch.setattr(divergences, "normal_form", lambda s: made.append(s) or normal_form(s))
-    pairs = list(select_pairs(program, AllPairs()))
-    terms = {id(found.terms(pair)) for pair in pairs}
-    assert len(pairs) == 31 * 30
-    assert len(made) == len(terms) == 60
-    assert calls(lambda: [found.terms(pair) for pair in pairs]) < 100 * len(pairs)

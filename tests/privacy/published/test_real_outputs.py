@@ -154,16 +154,6 @@ def test_numbers_that_depend_on_one_another_are_named() -> None:
     assert "the real outputs 'y' and 'z' depend on one another" in str(found.reason)
 
 
-def test_pairs_that_look_alike_are_looked_at_once() -> None:
-    text = (
-        "input q[4] in 0..2\nadjacent l1 1\noutput y[4] in real\n"
-        "for i in 1..4 do\n  y[i] <- Gauss(q[i], 1 / eps)\nend\n"
-    )
-    found = verdict_of(text, eps="1", eps_prv="2", delta="0.1")
-    assert found.answer is Answer.DP
-    assert found.pairs == 432
-
-
 def test_masses_of_intervals_and_outcomes() -> None:
     program = dipapprox.parse(MIXED.replace("PUBLISHED", "3 - 2 * r"))
     whole = dipapprox.probability(program, eps=1, input=(1,))
