@@ -47,6 +47,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from dipapprox.kernel.budget import spend
@@ -55,16 +56,17 @@ from dipapprox.kernel.forms import Form, Stored, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, number_form
-from dipapprox.kernel.quiet import Cells, Quiet, read_quiet
+from dipapprox.kernel.quiet import Cells, Ends, read_quiet
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
 from dipapprox.kernel.regions import (
     ZERO,
-    contradiction,
-    implied,
+    Order,
+    follows,
+    joined,
     known_forms,
+    order_of,
     read_form,
     read_guards,
-    with_regions,
 )
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
@@ -74,9 +76,6 @@ MOST_INTEGERS = 1_000
 """Changes of one integer that are looked at one by one."""
 
 Head = tuple[Cells, tuple[Guard, ...]]
-
-Ends = Mapping[Cells, Mapping[tuple[Stored, ...] | None, tuple[Fraction, ...]]]
-"""For some last words of runs that are quiet from there on, the shifts of what is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ class Place:
 def read_places(json: object) -> list[Place]:
     """Read the nodes of a proof; what their paths do is read later."""
     found = []
-    fields = "values", "held", "facts", "allowances", "joined", "cases"
+    fields = "values", "held", "facts", "allowances", "cases"
     for each in as_list(json, "nodes"):
         record = as_record(each, "a node", fields)
         held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
@@ -143,41 +142,25 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     Step: "nodes", "quiet": pairs.
     """
     places = read_places(step["nodes"])
-    quiet = _shifts_of(read_quiet(machine, [place.cells for place in places], step["quiet"]))
+    quiet = read_quiet(machine, [place.cells for place in places], step["quiet"])
     follower = Follower(machine)
-    alike: dict[Head, object] = {}
     for number, (place, json) in enumerate(zip(places, step["nodes"], strict=True)):
         if number and machine.round is None:
             raise BadProof("a machine without rounds has one node")
         if not place.allowances and None not in quiet.get(place.cells, {}):
             raise Refuted("a node without an allowance")
         paths = follower.round(dict(place.values), place.held) if number else follower.start()
-        joined = as_list(json["joined"], "joined paths")
-        if number and alike.setdefault(place.head, joined) != joined:
-            raise Refuted("alike nodes join paths in different ways")
-        ends = with_regions(paths, joined, place.facts)
+        ends = joined(paths, place.facts)
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):
             raise Refuted(f"node {number} has {len(ends)} paths, not {len(cases)}")
-        for path, case in zip(ends, cases, strict=True):
+        for (_, path), case in zip(ends, cases, strict=True):
             spend(10)
             found = _Step(machine, places, quiet, place, path)
             found.case(case, {})
             if len(found.heads) > 1:
                 raise Refuted("a path leads to nodes that are not alike")
     return Budgets(places[0].allowances[0][0])
-
-
-def _shifts_of(pairs: Sequence[Quiet]) -> Ends:
-    """Return the shifts of pairs of runs in the same place."""
-    found: dict[Cells, dict[tuple[Stored, ...] | None, tuple[Fraction, ...]]] = {}
-    for each in pairs:
-        cells, others = each.cells
-        if cells == others:
-            own = found.setdefault(cells, {})
-            if own.setdefault(each.last, each.shifts) != each.shifts:
-                raise BadProof("runs that end alike have several shifts in one place")
-    return found
 
 
 class _Step:
@@ -194,11 +177,19 @@ class _Step:
         self._changes = machine.changes(path)
         self.heads: set[Head] = set()
 
+    @cached_property
+    def _order(self) -> Order | None:
+        """What is known on the path; None if it is impossible."""
+        return order_of([*self._source.facts, *known_forms(self._path)])
+
     def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
         """Go through cases; some inputs, atoms of the path, change by known amounts."""
         path, is_start = self._path, self._source is self._places[0]
         own = {} if is_start else self._quiet.get(self._source.cells, {})
-        if json is None and path.ended and (not self._machine.ends or path.said in own):
+        if json is None:
+            unseen = path.ended and (not self._machine.ends or path.said in own)
+            if not unseen and self._order is not None:
+                raise Refuted("a path is possible, and seen")
             return
         if isinstance(json, list):
             inputs = list(self._changes)
@@ -221,13 +212,8 @@ class _Step:
             for value, each in zip(values, cases, strict=True):
                 self.case(each, {**fixed, number: value})
             return
-        known = [*self._source.facts, *known_forms(self._path)]
-        if isinstance(json, dict) and "never" in json:
-            contradiction(as_record(json, "a case", ("never",))["never"], known, {})
-            return
-        record = as_record(json, "a case", ("to", "facts", "moves"))
+        record = as_record(json, "a case", ("to", "moves"))
         moves, target = as_list(record["moves"], "moves"), record["to"]
-        facts = as_list(record["facts"], "facts")
         if (target is None) != (self._path.ended or self._machine.round is None):
             raise Refuted("a run goes on after its end, or ends before")
         wanted: list[tuple[Fraction, tuple[Fraction, ...]]] = [(ZERO, ())]
@@ -246,10 +232,9 @@ class _Step:
             if any(name not in store or store[name] != v for name, v in place.values.items()):
                 raise Refuted("the cells of the next node hold something else")
             cells = [number_form(self._path.store.get(name)) for name in held]
-            for (form, strict), row in zip(
-                place.facts, as_list(facts, "facts", len(place.facts)), strict=True
-            ):
-                implied(over(form, cells), strict, row, known)
+            facts = [(over(form, cells), strict) for form, strict in place.facts]
+            if not all(follows(form, strict, self._order) for form, strict in facts):
+                raise Refuted("a fact does not follow")
         if len(moves) != len(wanted):
             raise Refuted("a move for every allowance of the next node is wanted")
         for move, (allowance, shifts) in zip(moves, wanted, strict=True):

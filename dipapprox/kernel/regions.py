@@ -1,32 +1,91 @@
 """What follows from linear forms that are >= 0, or > 0; and paths joined to regions.
 
-Forms follow from others that are >= 0 if they are a sum of multiples >= 0 of these and a number
->= 0; these contradict each other if such a sum is a number < 0, or 0 with a form that is > 0. A
+Orders. A form c (x - y) + b with c > 0, or one in which 0 stands for x or y, says that x - y is at
+least -b / c, or above it. Such differences add up: x - y and y - z to x - z. A form follows from
+others if it is a difference of which sums of theirs say as much; they contradict each other if a
+sum says of x - x that it is above 0, or at least a number > 0. Forms of another kind say nothing. A
 form whose last atom is a continuous sample is > 0 where it is >= 0, but for a set of probability 0.
 
-Joined paths. Paths that read, draw and publish the same may be joined to a region: forms that
-follow from the guards of each of these paths, and contradict those of any other path and the facts.
-So the paths are the region, and shifts have to keep the region only. What cells hold on all of
-these paths they hold there. Nodes of the same values, cells and facts join the same paths, and a
-path leads to such nodes only, whatever changes: so what is averaged follows the same joined paths.
+Joined paths. Paths that read, draw and publish the same, and leave the same in cells, are joined in
+the region where all differences are as they follow from the guards of each of these paths that is
+possible, if that contradicts those of any other path, together with the facts. So the paths are the
+region, and shifts have to keep the region only. Nodes of the same values, cells and facts join the
+same paths, and a path leads to such nodes only, whatever changes: so what is averaged follows the
+same joined paths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, product
 
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.paths import Atom, Changes, Path, Sample, between
-from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
+from dipapprox.kernel.paths import Atom, Path, Sample
+from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)
+
+NOTHING = -1
+"""Stands for 0 among the numbers of atoms."""
+
+Order = dict[tuple[int, int], tuple[Fraction, bool]]
+"""By two atoms, what their difference is at least, or (True) above."""
+
+
+def order_of(known: Iterable[Guard]) -> Order | None:
+    """Return all differences that follow from forms; None if these contradict each other."""
+    found: Order = {}
+    for form, strict in known:
+        ends = _ends_of(form)
+        if ends is not None:
+            pair, factor = ends
+            spend(4 + size_of(form.constant) + size_of(factor))
+            least = -form.constant / factor, strict
+            found[pair] = max(found.get(pair, least), least)
+    atoms = sorted({atom for pair in found for atom in pair})
+    for middle, high in product(atoms, atoms):
+        first = found.get((high, middle))
+        if first is None:
+            continue
+        spend(2 * len(atoms))
+        for low in atoms:
+            second = found.get((middle, low))
+            if second is None:
+                continue
+            both = first[0] + second[0], first[1] or second[1]
+            if high == low:
+                if both > (ZERO, False):
+                    return None
+            elif both > found.get((high, low), (both[0] - 1, False)):
+                spend(size_of(both[0]))
+                found[high, low] = both
+    return found
+
+
+def follows(form: Form, strict: bool, order: Order | None) -> bool:
+    """Whether a form is >= 0, or > 0, where differences are as known; None where nothing is."""
+    if order is None or not form.terms:
+        return order is None or (form.constant, False) >= (ZERO, strict)
+    ends = _ends_of(form)
+    if ends is None or ends[0] not in order:
+        return False
+    return order[ends[0]] >= (-form.constant / ends[1], strict)
+
+
+def _ends_of(form: Form) -> tuple[tuple[int, int], Fraction] | None:
+    """Return x, y and c > 0 for a form c (x - y) + a number."""
+    match form.terms:
+        case ((atom, factor),):
+            return ((atom, NOTHING), factor) if factor > 0 else ((NOTHING, atom), -factor)
+        case ((one, factor), (other, opposite)) if factor == -opposite:
+            return ((one, other), factor) if factor > 0 else ((other, one), opposite)
+    return None
 
 
 def read_guards(json: object, atoms: int) -> list[Guard]:
@@ -58,43 +117,37 @@ def read_form(json: object, atoms: int) -> Form:
     return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
 
 
-def with_regions(
-    paths: Sequence[Path], joined: Sequence[Any], facts: Sequence[Guard]
-) -> list[Path]:
-    """Return the paths that stand alone, then those that are joined, as one path each."""
-    found, used = [], set[int]()
-    for json in joined:
-        record = as_record(json, "joined paths", ("paths", "region", "inside", "outside"))
-        numbers = [as_integer(each, "a path") for each in as_list(record["paths"], "paths")]
-        if not numbers or not used.isdisjoint(numbers) or len(set(numbers)) < len(numbers):
-            raise BadProof("no path, or one is joined twice")
-        if any(not 0 <= number < len(paths) for number in numbers):
-            raise BadProof("there is no such path")
-        used.update(numbers)
-        own = [paths[number] for number in numbers]
-        first = own[0]
-        atoms = first.atoms
-        if any(
-            (each.atoms, each.said, each.ended) != (atoms, first.said, first.ended) for each in own
-        ):
-            raise Refuted("paths that draw or publish different things are joined")
-        region = read_guards(record["region"], len(atoms))
-        for path, rows in zip(own, as_list(record["inside"], "inside", len(own)), strict=True):
-            for (form, strict), row in zip(
-                region, as_list(rows, "inside", len(region)), strict=True
-            ):
-                implied(form, strict, row, known_forms(path))
-        others = [path for number, path in enumerate(paths) if number not in numbers]
-        for path, row in zip(others, as_list(record["outside"], "", len(others)), strict=True):
-            contradiction(row, [*facts, *region, *renamed_forms(path, atoms)], {})
-        common = [name for name in first.store if all(name in each.store for each in own)]
-        store = {
-            name: first.store[name]
-            for name in common
-            if all(each.store[name] == first.store[name] for each in own)
-        }
-        found.append(Path(store, atoms, tuple(region), first.said, first.ended))
-    return [path for number, path in enumerate(paths) if number not in used] + found
+def joined(paths: Sequence[Path], facts: Sequence[Guard]) -> list[tuple[list[int], Path]]:
+    """Return all paths, with their numbers, those that may be joined as one."""
+    alike: dict[object, list[int]] = {}
+    for number, path in enumerate(paths):
+        spend(10 + len(path.atoms) + len(path.store))
+        kept = path.atoms, path.said, path.ended, frozenset(path.store.items())
+        alike.setdefault(kept, []).append(number)
+    found: list[tuple[list[int], Path]] = []
+    for numbers in alike.values():
+        region = _region(paths, numbers, facts) if len(numbers) > 1 else None
+        if region is None:
+            found += [([number], paths[number]) for number in numbers]
+        else:
+            found.append((numbers, replace(paths[numbers[0]], guards=tuple(region))))
+    return found
+
+
+def _region(
+    paths: Sequence[Path], numbers: Sequence[int], facts: Sequence[Guard]
+) -> list[Guard] | None:
+    """Return the region of some paths; None if it is not known to have no more than they have."""
+    orders = [order for k in numbers if (order := order_of(known_forms(paths[k]))) is not None]
+    region: list[Guard] = []
+    for pair in sorted(set.intersection(*map(set, orders)) if orders else ()):
+        least, strict = min(order[pair] for order in orders)
+        terms = sorted(zip(pair, (Fraction(1), Fraction(-1)), strict=True))
+        region.append((Form(-least, tuple([t for t in terms if t[0] != NOTHING])), strict))
+    atoms, others = paths[numbers[0]].atoms, [k for k in range(len(paths)) if k not in numbers]
+    known = ([*facts, *region, *renamed_forms(paths[k], atoms)] for k in others)
+    alone = orders and all(order_of(forms) is None for forms in known)
+    return region if alone else None
 
 
 def combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
@@ -111,22 +164,6 @@ def combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
         spend(4 + size_of(form) + size_of(total) + size_of(total.constant))
         total, strict = total.plus(form.scaled(multiple)), strict or above
     return total, strict
-
-
-def implied(form: Form, strict: bool, json: object, known: Sequence[Guard]) -> None:
-    """Make sure that a form is >= 0, or > 0, where others are."""
-    total, above = combined(json, known)
-    rest = form.plus(total.scaled(Fraction(-1)))
-    if rest.terms or rest.constant < 0 or not (rest.constant or above or not strict):
-        raise Refuted("a fact, or the form of a region, does not follow")
-
-
-def contradiction(json: object, known: Sequence[Guard], changes: Changes) -> None:
-    """Make sure that forms contradict each other, whatever changes are."""
-    total, strict = combined(json, known)
-    _, most = between(total, changes)
-    if most > 0 or not (strict or most):
-        raise Refuted("a path is possible, or meets a region that it is no part of")
 
 
 def known_forms(path: Path) -> list[Guard]:

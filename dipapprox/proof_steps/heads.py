@@ -9,15 +9,12 @@ from itertools import permutations, product
 from dipapprox.data_classes import dataclass, field
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.paths import Path, Read, Sample, number_form
-from dipapprox.kernel.regions import known_forms
+from dipapprox.kernel.regions import NOTHING, joined, known_forms, order_of
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.liveness import live_at_head
-from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.moves import Changes, Moves, Shift
-from dipapprox.proof_steps.orders import NOTHING, Reason, closure
-from dipapprox.proof_steps.regions import joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +41,7 @@ class Way:
         numbers: Of the paths that are joined to it; its own.
         path: The path.
         target: Where it leads; None for an end.
-        reasons: Why each fact of the target follows.
-        never: Why it is impossible; None if it is not known to be.
+        is_possible: Whether it is not known to be impossible.
         ends: Its inputs, by number, with the changes that are looked at.
         known: For a shift of the cells at its beginning and changes: shifts at the end, what they
             cost, and the shifts of its samples.
@@ -55,8 +51,7 @@ class Way:
     numbers: list[int]
     path: Path
     target: Head | None
-    reasons: tuple[Reason, ...]
-    never: Reason | None
+    is_possible: bool
     ends: tuple[tuple[int, tuple[Fraction, ...]], ...]
     known: dict[tuple[Shift, Changes], list[tuple[Shift, Fraction, Shift]]] = field(
         default_factory=dict
@@ -89,7 +84,6 @@ class Heads:
 
     Attributes:
         ways: The paths from each head.
-        joined: How paths from each head are joined, as the kernel reads it.
         unit: The most that a mean changes; 1 if none does.
     """
 
@@ -100,7 +94,6 @@ class Heads:
         self._follower = Follower(machine)
         self._live = live_at_head(machine.round or (), machine.each)
         self.ways: dict[Head, list[Way]] = {}
-        self.joined: dict[Head, list[Json]] = {}
         self.unit = Fraction(0)
         self._explore()
 
@@ -115,9 +108,7 @@ class Heads:
                 paths = self._follower.start()
             else:
                 paths = self._follower.round(dict(head.values), head.held)
-            ask = self._limits.check
-            numbered, self.joined[head] = joined(paths, self._live, head.facts, ask)
-            ways = self.ways[head] = [self._way(head, own, path) for own, path in numbered]
+            ways = self.ways[head] = [self._way(head, *own) for own in joined(paths, head.facts)]
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:
                 means = [atom.mean for atom in path.atoms if isinstance(atom, Sample)]
@@ -128,13 +119,10 @@ class Heads:
     def _way(self, head: Head, own: list[int], path: Path) -> Way:
         changes = self._machine.changes(path).items()
         ends = tuple([(k, tuple(self._machine.extremes(change))) for k, change in changes])
-        known = (
-            closure([*head.facts, *known_forms(path)]) if self._with_facts or head.is_first else {}
-        )
-        if isinstance(known, tuple):
-            return Way(own, path, None, (), known, ends)
+        known = order_of([*head.facts, *known_forms(path)])
+        if known is None:
+            return Way(own, path, None, False, ends)
         target = self.target(path)
-        reasons: list[Reason] = []
         if target is not None and self._with_facts and known:
             facts = []
             places = [(NOTHING, NOTHING, Fraction(0))]
@@ -144,14 +132,12 @@ class Heads:
                     places.append((number, form.terms[0][0], form.constant))
             for (high, x, a), (low, y, b) in permutations(places, 2):
                 if (x, y) in known:
-                    found = known[x, y]
+                    least, strict = known[x, y]
                     terms = sorted([(high, Fraction(1)), (low, Fraction(-1))])
-                    least = found.least + a - b
-                    form = Form(-least, tuple(t for t in terms if t[0] != NOTHING))
-                    facts.append((form, found.strict))
-                    reasons.append(found.reason)
+                    known_terms = tuple(t for t in terms if t[0] != NOTHING)
+                    facts.append((Form(b - a - least, known_terms), strict))
             target = Head(target.values, target.held, tuple(facts))
-        return Way(own, path, target, tuple(reasons), None, ends)
+        return Way(own, path, target, True, ends)
 
     def _most(self, path: Path, mean: Form) -> Fraction:
         total = Fraction(0)

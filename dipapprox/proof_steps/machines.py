@@ -55,6 +55,12 @@ def number_json(value: Fraction) -> Json:
     return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
+def form_json(form: Form) -> Json:
+    """Return a linear form."""
+    terms: list[Json] = [[atom, number_json(c)] for atom, c in form.terms]
+    return [number_json(form.constant), terms]
+
+
 def cell_json(cell: core.Cell) -> Json:
     """Return an input or an output."""
     domain = cell.domain

@@ -24,12 +24,8 @@ from dipapprox.kernel.paths import Path, Read, Sample, number_form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import START, Head, Heads, Way
-from dipapprox.proof_steps.machines import Json, number_json, values_json
+from dipapprox.proof_steps.machines import Json, form_json, number_json, values_json
 from dipapprox.proof_steps.moves import Changes, Moves, Shift
-from dipapprox.proof_steps.orders import (
-    form_json,
-    reason_json,
-)
 from dipapprox.proof_steps.quiet import QuietRuns
 from dipapprox.proof_steps.shifts import Shifts
 
@@ -158,18 +154,15 @@ class PotentialSearch:
         """The only node of a machine without rounds."""
         cases: list[Json] = []
         for way in self._ways[START]:
-            if way.never is not None:
-                cases.append({"never": reason_json(way.never)})
-            else:
-                shifts = Shifts(self._machine, way.path, self._budget, self._limits.check)
-                cases.append(shifts.case())
+            shifts = Shifts(self._machine, way.path, self._budget, self._limits.check)
+            cases.append(shifts.case() if way.is_possible else None)
         return self._written_node(START, [[number_json(self._budget), []]], cases)
 
     def _needs_nothing(self, head: Head, way: Way) -> bool:
         """Whether a way is impossible, seen by nobody, or a quiet end."""
         if way.path.ended and way.path.said in self.quiet.of(head):
             return True
-        return way.never is not None or (way.path.ended and not self._machine.ends)
+        return not way.is_possible or (way.path.ended and not self._machine.ends)
 
     def _needing(self) -> set[Head]:
         """Return the heads from where some runs need allowances: those that are not quiet."""
@@ -328,14 +321,10 @@ class PotentialSearch:
             allowances.append([number_json(self._budget - member.vector[shift]), moved])
         cases: list[Json] = []
         for place, way in enumerate(self._ways[member.head]):
-            if way.never is not None:
-                cases.append({"never": reason_json(way.never)})
-                continue
             if self._needs_nothing(head, way):
                 cases.append(None)
                 continue
             leaves: list[Json] = []
-            facts: list[Json] = [reason_json(reason) for reason in way.reasons]
             for case in way.cases:
                 target = member.links[place, case]
                 moves: list[Json] = []
@@ -344,7 +333,7 @@ class PotentialSearch:
                     shifts: list[Json] = [number_json(self._unit * each) for each in chosen]
                     moves.append([needed.index(source), shifts])
                 to = None if target is None else numbers[target]
-                leaves.append({"to": to, "facts": facts, "moves": moves})
+                leaves.append({"to": to, "moves": moves})
             sizes = [(number, len(each)) for number, each in way.ends]
             cases.append(_nested(sizes, leaves, _are_apart(way.path)))
         return self._written_node(head, allowances, cases)
@@ -355,7 +344,6 @@ class PotentialSearch:
             "held": list(head.held),
             "facts": [[form_json(form), strict] for form, strict in head.facts],
             "allowances": allowances,
-            "joined": self._heads.joined[head],
             "cases": cases,
         }
 

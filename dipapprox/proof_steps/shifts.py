@@ -15,8 +15,7 @@ from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.paths import Path, Sample, between
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.orders import form_json
+from dipapprox.proof_steps.machines import Json, form_json, number_json
 
 MOST_TRIED = 100_000
 """Shifts of samples, for one case."""
@@ -87,7 +86,7 @@ class Shifts:
             for atom, shift in zip(self._path.atoms, shifts, strict=True):
                 if isinstance(atom, Sample):
                     moved.append(form_json(shift) if shift.terms else number_json(shift.constant))
-            return {"to": None, "facts": [], "moves": [[0, moved]]}
+            return {"to": None, "moves": [[0, moved]]}
         for number in self._inputs:
             if number not in fixed:
                 return self._parted(number, fixed)

@@ -21,7 +21,6 @@ NODE: Json = {
     "held": [],
     "facts": [],
     "allowances": [[1, []]],
-    "joined": [],
     "cases": [],
 }
 
@@ -103,14 +102,6 @@ def test_values_of_finite_inputs_are_counted_before_they_are_made() -> None:
     inputs = [REAL, ["a", {"from": 1, "to": 10_000}], ["b", {"from": 1, "to": 15_000}]]
     with pytest.raises(Refused, match="finite inputs"):
         replay(*finite(inputs=inputs, real=True))
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_region_says_something(strict: bool) -> None:
-    joined = {"paths": [0], "region": [[1, strict]], "inside": [[[]]], "outside": []}
-    case = {"to": None, "facts": [], "moves": [[0, [0]]]}
-    with pytest.raises(BadProof, match="without atoms"):
-        replay(*budgeted(draw(-1), node={**NODE, "joined": [joined], "cases": [case]}))
 
 
 def test_what_is_not_seen_is_not_padded() -> None:

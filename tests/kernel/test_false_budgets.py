@@ -30,13 +30,12 @@ def node(
         "held": list(held),
         "facts": list(facts),
         "allowances": allowances,
-        "joined": [],
         "cases": cases,
     }
 
 
-def to(place: int | None, *moves: Json, facts: tuple[Json, ...] = ()) -> Json:
-    return {"to": place, "facts": list(facts), "moves": list(moves)}
+def to(place: int | None, *moves: Json) -> Json:
+    return {"to": place, "moves": list(moves)}
 
 
 def proves(machine: Json, nodes: list[Json], quiet: tuple[Json, ...] = ()) -> Budgets:
@@ -83,7 +82,6 @@ def test_the_proof_that_is_changed_holds() -> None:
 
 
 TWICE = [["count", 0], ["count", 0]]
-ONCE_MORE = {**GOES_ON, "joined": [[0, 1]]}
 ROUND_AGAIN = {"input": 1, "cases": [to(0), to(0)]}
 
 REFUSED: dict[str, tuple[list[Json], str]] = {
@@ -107,7 +105,6 @@ REFUSED: dict[str, tuple[list[Json], str]] = {
         "the start",
     ),
     "no nodes": ([], "the start"),
-    "alike nodes that join otherwise": ([*NODES, ONCE_MORE], "in different ways"),
     "a path too few": (edited(cases=[BELOW]), "2 paths"),
     "a path too many": (edited(cases=[BELOW, ABOVE, ABOVE]), "2 paths"),
     "an end before the end": (edited(cases=[to(None, [0, [1]]), ABOVE]), "ends before"),
@@ -173,17 +170,17 @@ def test_what_is_wrong_is_refused(name: str) -> None:
 
 
 def test_facts_have_to_follow() -> None:
-    def nodes(bound: Json, row: Json) -> list[Json]:
-        """The threshold is known to be at least so much at each turn."""
-        fact = [[bound, [[0, 1]]], False]
-        goes_on = {**GOES_ON, "facts": [fact], "cases": [None, None]}
-        below = [to(1, [0, [-1]], facts=(row,)), to(1, [0, [1]], facts=(row,))]
-        goes_on["cases"] = [{"input": 1, "cases": below}, ABOVE]
-        return [node([to(1, [0, [1]], facts=(row,))], [[1, []]]), goes_on]
-
+    """The threshold is known to be at least so much at each turn, or not."""
     for bound in (0, 10**9):
-        with pytest.raises(NotProved):
-            proves(SPARSE, nodes(bound, []))
+        goes_on = {**GOES_ON, "facts": [[[bound, [[0, 1]]], False]]}
+        with pytest.raises(Refuted, match="a fact does not follow"):
+            proves(SPARSE, [NODES[0], goes_on])
+
+
+def test_paths_that_are_possible_cost_something() -> None:
+    for cases in ([None, ABOVE], [GOES_ON["cases"][0], None]):
+        with pytest.raises(Refuted, match="a path is possible"):
+            proves(SPARSE, [NODES[0], {**GOES_ON, "cases": cases}])
 
 
 POSITIVE = [">", ["cell", "x"], 0]

@@ -443,8 +443,8 @@ def alone(family: str, whole: bool) -> dict[str, Any]:
 
 def shifted(machine: dict[str, Any], budget: int, *shifts: Any) -> Budgets:
     """Replay: the sample is shifted so, where it is above 0 and where it is not."""
-    cases = [{"to": None, "facts": [], "moves": [[0, [shift]]]} for shift in shifts]
-    node = {"values": [], "held": [], "facts": [], "allowances": [[budget, []]], "joined": []}
+    cases = [{"to": None, "moves": [[0, [shift]]]} for shift in shifts]
+    node = {"values": [], "held": [], "facts": [], "allowances": [[budget, []]]}
     step = {"rule": "potential", "from": [], "nodes": [{**node, "cases": cases}], "quiet": []}
     claim = {"verdict": "DP", "budget": budget, "at least": None}
     found = replay(machine, claim, [step])

@@ -162,27 +162,25 @@ def test_the_start_is_no_place_of_a_quiet_pair() -> None:
         "round": [["exit"]],
         "published": {"whenever": [], "first": [], "each": [], "ends": True, "padding": None},
     }
-    pair = {"places": [1, 1], "shifts": [], "last": [], "paths": [[None]]}
-    node = {"values": [], "held": [], "facts": [], "allowances": [[0, []]], "joined": []}
-    on = {"to": 1, "facts": [], "moves": [[0, [0]]] * 2}
-    end = {"to": None, "facts": [], "moves": [[0, [0]]]}
+    node = {"values": [], "held": [], "facts": [], "allowances": [[0, []]]}
+    on = {"to": 1, "moves": [[0, [0]]] * 2}
+    end = {"to": None, "moves": [[0, [0]]]}
     claim = {"verdict": "DP", "budget": 1, "at least": None}
 
     def proved(case: Any) -> Any:
         nodes = [{**node, "allowances": [[1, []]], "cases": [on, case]}, {**node, "cases": [None]}]
-        step = {"rule": "potential", "from": [], "nodes": nodes, "quiet": [pair]}
+        step = {"rule": "potential", "from": [], "nodes": nodes, "quiet": [[1, [], []]]}
         return replay(machine, claim, [step])
 
     assert proved(end) == Budgets(Fraction(1))
-    with pytest.raises(BadProof, match="a case"):
+    with pytest.raises(Refuted, match="possible, and seen"):
         proved(None)
 
 
 def test_a_place_has_one_shift_for_runs_that_end_alike() -> None:
     def change(_machine: Any, step: Any) -> None:
-        _, pair = copy.deepcopy(step["quiet"])
-        pair["paths"][0][0] = len(step["quiet"])
-        step["quiet"].append({**pair, "shifts": [pair["shifts"][0] - 1]})
+        (place, (shift,), last), *_ = step["quiet"]
+        step["quiet"].append([place, [shift - 1], last])
 
     with pytest.raises(BadProof, match="several shifts"):
         changed("silent", change)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from dipapprox.kernel.errors import BadProof, NotProved, Refuted
-from dipapprox.kernel.forms import Form
-from dipapprox.kernel.quiet import Quiet, read_quiet, second_atoms
-from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
+from dipapprox.kernel import quiet
+from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.quiet import Ends, read_quiet
+from dipapprox.kernel.rounds import Rounds, read_rounds
 
 READ = ["set", ["cell", "v"], ["cell", "q"]]
 DRAWN = ["draw", ["cell", "r"], "Lap", ["cell", "v"], [4, -1]]
@@ -25,7 +24,6 @@ def above(then: list[Any], otherwise: list[Any]) -> list[Any]:
 
 
 ENDS = above(EXIT, [])
-"""The path that goes on is 0, the one that ends 1; guards of both are about r - x."""
 
 
 def machine(turn: list[Any], norm: str = "linf", radius: Any = 1, **published: Any) -> Rounds:
@@ -42,25 +40,17 @@ def machine(turn: list[Any], norm: str = "linf", radius: Any = 1, **published: A
     )
 
 
-def pair(last: Any, shift: Any, *paths: list[Any], places: Any = (1, 1)) -> dict[str, Any]:
-    return {"places": [*places], "shifts": [shift], "last": last, "paths": [*paths]}
-
-
-WHY = [[0, 1], [1, 1]]
-"""Multiples of the guards of both runs: a number, and perhaps the change of the input."""
-
-
-def ends(shift: Any, reason: list[Any] | None = None, *, own: Any = 0) -> dict[str, Any]:
+def ends(shift: Any) -> list[Any]:
     """Where the first run ends, so does the second one."""
-    return pair([], shift, [own, None], [reason or WHY, None])
+    return [1, [shift], []]
 
 
-def goes_on(shift: Any, reason: list[Any] | None = None, *, own: Any = 0) -> dict[str, Any]:
+def goes_on(shift: Any) -> list[Any]:
     """Where the first run goes on, so does the second one."""
-    return pair(None, shift, [own, reason or WHY], [])
+    return [1, [shift], None]
 
 
-def read(turn: list[Any], *pairs: Any, places: Any = (START, HELD), **fields: Any) -> list[Quiet]:
+def read(turn: list[Any], *pairs: Any, places: Any = (START, HELD), **fields: Any) -> Ends:
     return read_quiet(machine(turn, **fields), places, [*pairs])
 
 
@@ -69,122 +59,115 @@ def refused(turn: list[Any], *pairs: Any, match: str | None = None, **fields: An
         read(turn, *pairs, **fields)
 
 
-IS_POSSIBLE = "possible|not known"
+OTHERWISE = "ends otherwise"
 
 
 def test_shifts_make_up_for_all_changes() -> None:
     for shift in (-1, -2):
-        assert [each.shifts for each in read(ENDS, ends(shift))] == [(shift,)]
+        assert read(ENDS, ends(shift)) == {HELD: {(): (shift,)}}
     for shift in (1, 2):
-        assert read(ENDS, goes_on(shift))[0].last is None
+        assert read(ENDS, goes_on(shift)) == {HELD: {None: (shift,)}}
     for shift in ("-1/2", 0, 1):
-        refused(ENDS, ends(shift), match=IS_POSSIBLE)
+        refused(ENDS, ends(shift), match=OTHERWISE)
     for shift in ("1/2", 0, -1):
-        refused(ENDS, goes_on(shift), match=IS_POSSIBLE)
+        refused(ENDS, goes_on(shift), match=OTHERWISE)
     for radius, up, down in ((2, 1, -1), ("3/2", 1, -1), (2, "3/2", "-3/2")):
-        refused(ENDS, goes_on(up), radius=radius, match=IS_POSSIBLE)
-        refused(ENDS, ends(down), radius=radius, match=IS_POSSIBLE)
-    assert read(ENDS, ends(-2), goes_on(2, own=1), radius=2)
+        refused(ENDS, goes_on(up), radius=radius, match=OTHERWISE)
+        refused(ENDS, ends(down), radius=radius, match=OTHERWISE)
+    assert read(ENDS, ends(-2), goes_on(2), radius=2) == {HELD: {(): (-2,), None: (2,)}}
 
 
 def test_changes_in_one_direction_need_less() -> None:
     assert read(ENDS, ends(0), norm="increasing")
     assert read(ENDS, goes_on(0), norm="decreasing")
-    refused(ENDS, ends(0), norm="decreasing", match=IS_POSSIBLE)
-    refused(ENDS, goes_on(0), norm="increasing", match=IS_POSSIBLE)
+    refused(ENDS, ends(0), norm="decreasing", match=OTHERWISE)
+    refused(ENDS, goes_on(0), norm="increasing", match=OTHERWISE)
 
 
 def test_means_move_samples() -> None:
     twice = [*ENDS]
     twice[1] = [*DRAWN[:3], ["*", 2, ["cell", "v"]], [4, -1]]
     assert read(twice, ends(-2))
-    refused(twice, ends(-1), match=IS_POSSIBLE)
+    refused(twice, ends(-1), match=OTHERWISE)
     # What is held moves it, too: they stay as far apart.
     twice[1] = [*DRAWN[:3], ["+", ["cell", "x"], ["cell", "v"]], [4, -1]]
     for shift in (0, 5, -5):
-        refused(twice, ends(shift), match=IS_POSSIBLE)
-    assert read(twice, ends(5), norm="increasing")
+        refused(twice, ends(shift), match=OTHERWISE)
 
 
-def test_what_a_path_is_answered_with() -> None:
-    refused(ENDS, pair([], -1, [0, None], [None, None]), match="does not end with the last words")
-    refused(ENDS, pair([], -1, [0, None], [0, None]), match="one of two runs ends")
-    refused(ENDS, pair(None, 1, [0, None], []), match="does not end with the last words")
-    refused(ENDS, pair(None, 1, [0, 0], []), match="one of two runs ends")
-    refused(ENDS, pair(None, 1, [0, WHY], [None]))
-    for number in (1, -1, "1/2", False):
-        refused(ENDS, ends(-1, own=number))
-    # A pair that is another one's, with other last words or another shift.
-    refused(ENDS, ends(-1, own=1), goes_on(1, own=1), match="is not quiet")
-    refused(ENDS, ends(-1, own=1), ends(-2, own=1), match="shifted otherwise")
-    assert read(ENDS, ends(-1), ends(-2, own=1))
-    for other in ([], [1], [1, 1, 1], [0, 1], [1, 0], [1, 2], [1, -1]):
+def test_pairs_are_of_places() -> None:
+    for pair in ([1, [-1]], [0, [-1], []], [2, [-1], []], [-1, [-1], []], [1, [], []]):
         with pytest.raises(BadProof):
-            read(ENDS, {**ends(-1), "places": other})
-
-
-def test_runs_hold_the_same_cells() -> None:
-    refused(ENDS, pair([], -1, places=(1, 2)), places=(START, HELD, ((), ("y",))), match="other")
+            read(ENDS, pair)
+    with pytest.raises(BadProof, match="several shifts"):
+        read(ENDS, ends(-1), ends(-2))
+    refused(above(EXIT, [["set", ["cell", "x"], 3]]), ends(-1), match="no place")
 
 
 def test_ends_are_seen() -> None:
     for published in ({"ends": False}, {"padding": []}):
         refused(ENDS, ends(-1), match="not seen that runs end", **published)
-        assert read(ENDS, **published) == []
+        assert read(ENDS, **published) == {}
 
 
 def test_the_second_run_is_quiet() -> None:
     said = above(EXIT, [SAID])
-    refused(said, pair([], -1, [0, None], [WHY, None]))
-    # What publishes something is not quiet: there is nothing to show.
-    assert read(said, pair([], -1, [], [WHY, None]))
-    assert read(said, pair(None, 0, [], []))
+    # It would have to publish something not to end.
+    assert read(said, ends(-1))
+    refused(said, ends(0), match=OTHERWISE)
     hidden = above([], [SAID])
-    refused(hidden, pair(None, -1, [0, 0], []), match="is not quiet")
-    assert read(hidden, pair(None, -1, [0, WHY], []))
+    refused(hidden, goes_on(0), match="not quiet")
+    assert read(hidden, goes_on(-1))
 
 
 def test_last_words_are_the_same() -> None:
     word = above([SAID, *EXIT], [])
     last = [{"name": "a"}]
-    found = read(word, {**ends(-1), "last": last})
-    assert found[0].last == ("a",)
+    assert read(word, [1, [-1], last]) == {HELD: {("a",): (-1,)}}
+    # Nothing ends so: where the first run goes on, the second one must not end otherwise.
     for other in ([], [{"name": "b"}], [*last, *last]):
-        # Nothing ends so: then nothing is to be shown of what ends.
-        refused(word, {**ends(-1), "last": other})
-        refused(word, pair(other, -1, [0, None], []))
+        refused(word, [1, [-1], other], match=OTHERWISE)
+        assert read(word, [1, [1], other])
     # One of two ends is silent.
     both = above([["if", [">=", ["cell", "r"], 0], [SAID], []], *EXIT], [])
-    refused(both, pair(last, -1, [0, None, None], [WHY, None, None], []))
+    refused(both, [1, [-1], last], match=OTHERWISE)
 
 
 COUNTED = above([["set", ["cell", "n"], 1]], [])
 FREE, ONCE = ((("n", 0),), ("x",)), ((("n", 1),), ("x",))
 
 
-def test_cells_hold_what_the_next_pair_says() -> None:
-    places = START, FREE, ONCE
-    stays = {"places": [1, 1], "shifts": [0], "last": None, "paths": [[3, 2], [1, 0]]}
-    others = [{**stays, "places": at} for at in ([1, 2], [2, 1], [2, 2])]
-    others[0]["paths"] = [[3, 3], [1, 1]]
-    others[1]["paths"] = [[3, 2], [3, 2]]
-    others[2]["paths"] = [[3, 3], [3, 3]]
-    assert len(read(COUNTED, stays, *others, places=places)) == 4
-    for row in ([[0, 2], [1, 0]], [[3, 3], [1, 0]], [[3, 2], [0, 0]], [[3, 2], [1, 1]]):
-        refused(COUNTED, {**stays, "paths": row}, *others, places=places, match="something else")
+def test_pairs_lead_to_places_with_what_cells_hold() -> None:
+    assert read(COUNTED, goes_on(0), places=(START, FREE, ONCE))
+    refused(COUNTED, goes_on(0), places=(START, FREE), match="no place")
+    refused(COUNTED, goes_on(0), places=(ONCE, FREE), match="no place")
+    other = ((("n", 1),), ("x", "y"))
+    refused(COUNTED, goes_on(0), places=(START, FREE, other), match="no place")
     moved = above([["set", ["cell", "x"], ["cell", "r"]]], [])
-    refused(moved, pair(None, 0, [0, 0], [0, 0]), match="shifted otherwise")
-    fixed = above([["set", ["cell", "x"], 3]], [])
-    refused(fixed, pair(None, 1, [0, 0], [0, 0]), match="shifted otherwise")
+    refused(moved, goes_on(0), match="shifted otherwise")
     named = above([["set", ["cell", "x"], {"name": "a"}]], [])
-    refused(named, pair(None, 0, [0, 0], [0, 0]), match="no number")
+    refused(named, goes_on(0), match="no place")
+
+
+def test_runs_hold_the_same_cells() -> None:
+    both = [*ENDS[:2], ["if", [">=", ["cell", "r"], 0],
+                        [["set", ["cell", "n"], 1], ["set", ["cell", "y"], ["cell", "x"]]],
+                        [["set", ["cell", "n"], 0]]]]  # fmt: skip
+    places = START, FREE, ((("n", 1),), ("x", "y"))
+    refused(both, goes_on(0), places=places, match="other cells")
+
+
+def test_shifts_that_grow_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    grown = ["set", ["cell", "x"], ["+", ["cell", "x"], 3]]
+    grows = [READ, ["if", [">=", ["cell", "v"], 0], [grown], []]]
+    monkeypatch.setattr(quiet, "MOST_PAIRS", 20)
+    with pytest.raises(Refused, match="20 quiet pairs"):
+        read(grows, goes_on(0))
 
 
 def test_runs_read_equally_much() -> None:
-    more = above([READ], [])
-    for row in ([[0, 0], [0, 0]], [[0, 0], [WHY, 0]]):
-        refused(more, pair(None, 0, *row), match="read other numbers")
-    assert read(above([], []), pair(None, 0, [0, 0], [0, 0]))
+    refused(above([READ], []), goes_on(0), match="read other numbers")
+    assert read(above([], []), goes_on(0))
 
 
 @pytest.mark.parametrize(
@@ -199,34 +182,14 @@ def test_noise_is_shared_while_the_same_is_drawn(
     sides = [["draw", ["cell", "s"], name, 0, [scale, -1]] for name, scale in drawn]
     last = ["if", [">=", ["cell", "s"], ["cell", "x"]], EXIT, []]
     turn = [*above(*([side] for side in sides)), last]
-    # Of both runs the second guard is about s - x.
-    apart = [[1, 1], [3, 1]]
-    row = [0, 0, apart, apart]
     if holds:
-        assert read(turn, pair(None, shift, row, row, [], []))
+        assert read(turn, goes_on(shift))
     else:
-        refused(turn, pair(None, shift, row, row, [], []), match=IS_POSSIBLE)
+        refused(turn, goes_on(shift), match=OTHERWISE)
 
 
 def test_changes_of_inputs_are_no_numbers_of_a_run() -> None:
+    """The first run reads 5 or more; only the change is at most 1."""
     large = [READ, ["if", [">=", ["cell", "v"], 5], EXIT, []]]
-    # The first run reads 5 or more; only the change is at most 1.
-    refused(large, pair([], 0, [0, None], [[[0, 1]], None]), match=IS_POSSIBLE)
-    own = machine(ENDS)
-    path, other = Follower(own).round({}, ["x"])
-    moved, changes = second_atoms(own, (Fraction(3),), path, other)
-    one = Fraction(1)
-    assert moved == [
-        Form(Fraction(3), ((0, one),)),
-        Form(Fraction(0), ((1, one), (7, one))),
-        Form(Fraction(0), ((2, one), (7, one))),
-    ]
-    assert changes == {7: (-one, one)}
-
-
-def test_steps_are_read_strictly() -> None:
-    for change in ({"more": 1}, {"shifts": []}, {"shifts": [-1, -1]}, {"last": 3}, {"paths": []}):
-        with pytest.raises(BadProof):
-            read(ENDS, {**ends(-1), **change})
-    with pytest.raises(Refuted, match=IS_POSSIBLE):
-        read(ENDS, ends(-1, [[0, 1], [1, "1/2"]]))
+    refused(large, ends(0), match=OTHERWISE)
+    assert read(large, ends(0), norm="increasing")

@@ -151,7 +151,7 @@ FALSE: dict[str, tuple[Callable[[list[Json]], None], type[NotProved]]] = {
     ),
     "what exits is seen by nobody": (
         lambda proof: proof[2]["nodes"][0]["cases"].__setitem__(slice(1, 3), [None, None]),
-        BadProof,
+        Refuted,
     ),
     "'whole' is no word": (_changed(2, whole=1), BadProof),
     "listed adjacency": (
