@@ -63,9 +63,8 @@ def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Chang
                 best = run.best_ray
                 if best is not None:
                     change = list(ends)
-                    steps = zip(run.inputs, best.ray.origin, best.ray.target, strict=True)
-                    for k, a, b in steps:
-                        change[k] = b - a
+                    for k, step in zip(run.inputs, best.ray.target, strict=True):
+                        change[k] = step
                     yield tuple(change)
 
 

@@ -23,15 +23,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Value
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.proofs.changes import Box, Change
 from dipapprox.proofs.cones import Cone, ConeBuilder
 from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
-from dipapprox.proofs.rays import Ray, climbed_ray, direct_ray, ray_from_zero
-from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, DearChange
+from dipapprox.proofs.rays import Ray, best_ray, dearness, ray_along
+from dipapprox.proofs.worst_change import BoxShift, CostOfChanges
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.state import FinalStates
 
@@ -102,34 +102,16 @@ class PartRun:
         Args:
             with_rays: Whether to look for rays: they leave all bounds.
         """
-        worst = list[list[DearChange]]()
         for output, cones in self._groups:
             costs = [CostOfChanges(cone, self._limits) for cone in cones]
             found = [cost.worst(self._boxes) for cost in costs]
-            worst.append([each.dearest for each in found])
-            ray = direct_ray(costs, worst[-1]) if with_rays else None
+            ray = best_ray(costs, [each.dearest for each in found]) if with_rays else None
             pairs = zip(cones, found, strict=True)
             states = tuple(StateProof(cone, each.dearest, each.shifts) for cone, each in pairs)
             self._costs.append(costs)
             self._proofs.append(OutputProof(tuple(output), states, ray))
             if ray is not None and ray.loss is None:
                 return
-        if with_rays:
-            self._climb(worst)
-
-    def _climb(self, worst: Sequence[Sequence[DearChange]]) -> None:
-        """Look for better rays of outputs that may lose more than is known, the dearest first."""
-        uppers = [_upper(each) for each in self._proofs]
-        order = sorted(range(len(uppers)), key=lambda k: uppers[k] or 0, reverse=True)
-        for k in sorted(order, key=lambda k: uppers[k] is not None):
-            output, upper = self._proofs[k], uppers[k]
-            best = self.best_ray
-            known = best.ray.loss if best is not None else Fraction(0)
-            if known is None or len(output.states) == 1 or (upper is not None and upper <= known):
-                continue
-            ray = climbed_ray(self._costs[k], worst[k], self._limits)
-            if ray is not None and (ray.loss is None or ray.loss > _loss_of(output.ray)):
-                self._proofs[k] = replace(output, ray=ray)
 
     @property
     def proof(self) -> PartProof:
@@ -141,19 +123,18 @@ class PartRun:
     def best_ray(self) -> PartRay | None:
         """The ray on which the part loses most; None if it loses nothing."""
         found = [PartRay(k, each.ray) for k, each in enumerate(self._proofs) if each.ray]
-        return max(found, key=_loss, default=None)
+        return max(found, key=lambda each: dearness(each.ray), default=None)
 
     def start(self, each: PartRay) -> dict[int, Fraction]:
         """Return the inputs that a ray starts from, by number among the program's."""
         states = self._proofs[each.output].states
-        return dict(zip(self.inputs, states[each.ray.state].cone.start, strict=True))
+        return dict(zip(self.inputs, states[0].cone.start, strict=True))
 
     def ray_at(self, change: Change) -> PartRay | None:
         """The most that the part loses along the ray of a change of all inputs, from 0."""
         own = tuple(change[k] for k in self.inputs)
-        rays = ((k, ray_from_zero(costs, own)) for k, costs in enumerate(self._costs))
-        found = [PartRay(k, ray) for k, ray in rays if ray is not None]
-        return max(found, key=_loss, default=None)
+        found = [PartRay(k, ray_along(costs, own)) for k, costs in enumerate(self._costs)]
+        return max(found, key=lambda each: dearness(each.ray), default=None)
 
     def dearest_shift(self, box: Box) -> tuple[StateProof, BoxShift] | None:
         """The state and shift that cost most for changes in a box; None where a state has none."""
@@ -167,24 +148,6 @@ class PartRun:
                     if is_within(shift.box, own) and (found is None or shift.cost > found[1].cost):
                         found = state, shift
         return found
-
-
-def _upper(output: OutputProof) -> Fraction | None:
-    """What an output costs at most, in multiples of radius · eps; None if that is unknown."""
-    costs = list[Fraction]()
-    for state in output.states:
-        if state.shifts is None:
-            return None
-        costs += [shift.cost for shift in state.shifts]
-    return max(costs, default=Fraction(0))
-
-
-def _loss_of(ray: Ray | None) -> Fraction:
-    return Fraction(0) if ray is None or ray.loss is None else ray.loss
-
-
-def _loss(each: PartRay) -> tuple[bool, Fraction]:
-    return each.ray.loss is None, each.ray.loss or Fraction(0)
 
 
 def is_within(inner: Box, outer: Box) -> bool:

@@ -97,7 +97,7 @@ class RealProof(BudgetAnswer):
         return {
             "kind": "ray",
             "start": [exact_text(value) for value in family.start],
-            "origin": [exact_text(value) for value in family.origin],
+            "origin": ["0"] * len(family.target),
             "target": [exact_text(value) for value in family.target],
             "output": {cell: plain_value(value) for cell, value in family.output},
             "budget": None if family.loss is None else exact_text(family.loss),
@@ -204,35 +204,28 @@ def _draws(program: core.Program) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class InputFamily:
-    """Adjacent inputs start + t·origin + s·(target - origin), s and s + 1, for 0 <= s < t.
+    """Adjacent inputs start + s·target, s and s + 1, for s >= 0.
 
     Attributes:
-        start, origin, target: Vectors of all inputs.
+        start, target: Vectors of all inputs.
         output: The output that loses on the way: cells with their values.
-        loss: What is lost as t grows, in multiples of eps; None for more than any number.
+        loss: What is lost as s grows, in multiples of eps; None for more than any number.
         integers: Whether inputs are integers.
     """
 
     start: tuple[Fraction, ...]
-    origin: tuple[Fraction, ...]
     target: tuple[Fraction, ...]
     output: tuple[tuple[str, core.Value], ...]
     loss: Fraction | None
 
     def text(self) -> str:
         """Say it in a line."""
-        step = tuple(b - a for a, b in zip(self.origin, self.target, strict=True))
-        fixed = "" if not any(self.start) else f"{_vector(self.start)} + "
-        if any(self.origin):
-            fixed += f"t·{_vector(self.origin)} + "
-        inputs = f"inputs {fixed}s·{_vector(step)} against {fixed}(s + 1)·{_vector(step)}"
-        if any(self.origin):
-            inputs += " for 0 <= s < t"
+        step, fixed = _vector(self.target), f"{_vector(self.start)} + " if any(self.start) else ""
+        inputs = f"inputs {fixed}s·{step} against {fixed}(s + 1)·{step}"
         shown = _output_text(self.output)
         shown = f"output {shown}" if shown else "number published"
         loses = "loses more than any number" if self.loss is None else "loses the most"
-        grows = "t" if any(self.origin) else "s"
-        return f"Tight as {grows} grows: {inputs}; the {shown} {loses}"
+        return f"Tight as s grows: {inputs}; the {shown} {loses}"
 
 
 def family_of(proof: Proof) -> InputFamily | None:
@@ -241,21 +234,20 @@ def family_of(proof: Proof) -> InputFamily | None:
     if not proof.losses or changes is None:
         return None
     size = len(program.inputs)
-    start, origin, target = ([Fraction(0)] * size for _ in range(3))
+    start, target = ([Fraction(0)] * size for _ in range(2))
     output: list[tuple[str, core.Value]] = []
     lost: Fraction | None = Fraction(0)
     for each in proof.losses:
         part, ray = proof.parts[each.part], each.ray
         shown = part.outputs[each.output]
-        possible = shown.states[ray.state].cone.start
+        possible = shown.states[0].cone.start
         for place, k in enumerate(part.inputs):
             start[k] = possible[place]
-            origin[k] = ray.origin[place] * changes.radius
             target[k] = ray.target[place] * changes.radius
         cells = (program.outputs[cell].name for cell in part.cells)
         output += zip(cells, shown.output, strict=True)
         lost = _added(lost, each, changes.radius)
-    return InputFamily(tuple(start), tuple(origin), tuple(target), tuple(output), lost)
+    return InputFamily(tuple(start), tuple(target), tuple(output), lost)
 
 
 MOST_STEPS = 64
@@ -264,7 +256,7 @@ MOST_STEPS = 64
 
 def _impossible_text(proof: Proof, family: InputFamily) -> str | None:
     """Say between which inputs of a ray from 0 its output becomes impossible, if that is found."""
-    if family.loss is not None or any(family.origin) or proof.integers:
+    if family.loss is not None or proof.integers:
         return None
     ((part, output),) = ((each.part, each.output) for each in proof.losses)
     cones = [state.cone for state in proof.parts[part].outputs[output].states]

@@ -118,9 +118,9 @@ def _written(
 
 
 def _ray(answer: RealProof) -> budgets.DearestRay | None:
-    """Return the ray of a program's proof, if it has one from where nothing is known to be lost."""
+    """Return the ray of a program's proof, if it has one."""
     family = family_of(answer.proof)
-    if family is None or any(family.origin):
+    if family is None:
         return None
     names = [cell.name for cell in answer.proof.program.inputs]
     return budgets.DearestRay(dict(zip(names, family.target, strict=True)), dict(family.output))
@@ -135,10 +135,8 @@ def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | No
         case RealProof(proof=Proof(places=Places() as lost) as proof):
             return budgets.DearestInputs(*_by_name(proof, lost), dict(output_of(proof, lost)), None)
         case RealProof(proof=proof) if (family := family_of(proof)) is not None:
-            step = [b - a for a, b in zip(family.origin, family.target, strict=True)]
-            ends = zip(family.start, family.origin, step, strict=True)
-            first = [q + FAR * (2 * a + d) for q, a, d in ends]
-            second = [q + d for q, d in zip(first, step, strict=True)]
+            first = [q + FAR * d for q, d in zip(family.start, family.target, strict=True)]
+            second = [q + d for q, d in zip(first, family.target, strict=True)]
             names = [cell.name for cell in proof.program.inputs]
             one, other = (
                 {name: [value] for name, value in zip(names, point, strict=True)}

@@ -48,16 +48,16 @@ def test_budgets_hold_on_small_domains(path: str, parameters: dict[str, int]) ->
 
 
 def along(proof: Proof, steps: int) -> list[tuple[Row, Row]]:
-    """Adjacent inputs from `steps` times the origins of rays to as many times their targets."""
+    """Adjacent inputs from where rays begin to `steps` times their targets."""
     assert proof.changes is not None
     assert proof.changes.radius == 1
-    places = [(Fraction(0), 0, 0)] * len(proof.program.inputs)
+    places = [(Fraction(0), 0)] * len(proof.program.inputs)
     for each in proof.losses:
         part, ray = proof.parts[each.part], each.ray
-        start = part.outputs[each.output].states[ray.state].cone.start
+        start = part.outputs[each.output].states[0].cone.start
         for place, k in enumerate(part.inputs):
-            places[k] = start[place], ray.origin[place], ray.target[place]
-    rows = [tuple(q + steps * a + s * (b - a) for q, a, b in places) for s in range(steps + 1)]
+            places[k] = start[place], ray.target[place]
+    rows = [tuple(q + s * b for q, b in places) for s in range(steps + 1)]
     return list(pairwise(rows))
 
 
