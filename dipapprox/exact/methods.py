@@ -111,7 +111,7 @@ class LaplaceSums:
         limits.check()
         if isinstance(event, Chosen | Mixture):
             return NotEnclosed("not all samples are of Laplace type")
-        form = self._integrals.sum_of_samples(spelled_out(event), limits)
+        form = self._integrals.closed_form(spelled_out(event), limits, sums_only=True)
         return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
 
 

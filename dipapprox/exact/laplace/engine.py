@@ -51,13 +51,15 @@ class LaplaceIntegrals:
         self._forget()
 
     def closed_form(
-        self, event: Event | Star, limits: Limits
+        self, event: Event | Star, limits: Limits, *, sums_only: bool = False
     ) -> ExponentialPolynomial | NotEnclosed:
         """Return Pr[event] as a function of ε.
 
         Args:
             event: Connected and reduced; a sample of scale s is one of scale s / ε.
-            limits: GridEvent throughout; `limits.pieces` bounds the parts of the event.
+            limits: Asked throughout; `limits.pieces` bounds the parts of the event.
+            sums_only: Refuse what does not reduce to comparisons of sums: the rest takes
+                milliseconds.
 
         Returns:
             Σ c ε^n e^{qε} with q < 0, or q = 0 = n; or why there is none: some sample is not of
@@ -74,32 +76,15 @@ class LaplaceIntegrals:
         obstacle = _obstacle(event)
         if obstacle is not None:
             return NotEnclosed(obstacle)
-        order = event if isinstance(event, Star) else _order(event)
+        order = _order(event, sums_only)
+        if not isinstance(order, NotEnclosed) and not self._prepare(GridRequirements.of(order)):
+            order = NotEnclosed("no units fit its scales and means")
         if isinstance(order, NotEnclosed):
-            assert isinstance(event, Event)
-            return integrate(event, limits)
-        if not self._prepare(GridRequirements.of(order)):
-            return integrate(spelled_out(event), limits)
+            return order if sums_only else integrate(spelled_out(event), limits)
         found = self._eliminated(order, limits)
         if isinstance(order, SumEvent) and isinstance(found, ExponentialPolynomial):
             _sums.put(event, found)
         return found
-
-    def sum_of_samples(self, event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
-        """The same for events that reduce to comparisons of sums only: milliseconds each."""
-        known = _sums.get(event)
-        if known is not None:
-            return known
-        obstacle = _obstacle(event)
-        if obstacle is not None:
-            return NotEnclosed(obstacle)
-        order = sum_event(event, 0)
-        if isinstance(order, NotEnclosed):
-            return order
-        if not self._prepare(GridRequirements.of(order)):
-            return NotEnclosed("no units fit its scales and means")
-        found = self._eliminated(order, limits)
-        return found if isinstance(found, NotEnclosed) else _sums.put(event, found)
 
     def _eliminated(self, order: Order, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
         terms = plan_of(order, limits, self._table)
@@ -136,9 +121,11 @@ class LaplaceIntegrals:
         )
 
 
-def _order(event: Event) -> Order | NotEnclosed:
+def _order(event: Event | Star, sums_only: bool) -> Order | NotEnclosed:
     """Read an event as comparisons of samples, or else of sums: no precision is needed."""
-    order = order_event(event)
+    if isinstance(event, Star):
+        return event
+    order = NotEnclosed("sums only") if sums_only else order_event(event)
     return sum_event(event, 0) if isinstance(order, NotEnclosed) else order
 
 

@@ -64,9 +64,9 @@ from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.tier import Tier
 
 if TYPE_CHECKING:
-    from dipapprox.numerics.elimination import placed_evaluator
+    from dipapprox.numerics.elimination import shifted
 else:
-    placed_evaluator = Deferred("dipapprox.numerics.elimination.placed_evaluator")
+    shifted = Deferred("dipapprox.numerics.elimination.shifted")
 
 _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are
@@ -234,7 +234,7 @@ class Eliminated:
         plans, events = list(pending.values()), [batch.grid_events[place] for place in pending]
         if batch.required is None:
             orders = [each.order for each in events if isinstance(each.order, OrderEvent)]
-            return placed_evaluator.enclose_placed(
+            return shifted.enclose_placed(
                 orders, plans, batch.bits, level, self._table, batch.limits
             )
         evaluator = self._evaluator(batch.required, level, batch.bits, events=len(plans))
