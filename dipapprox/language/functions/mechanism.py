@@ -107,8 +107,8 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
 
     def call(run: PathRun) -> Any:
         run.node = function.node
-        placed, named = head.arguments(run, declarations)
-        return run.call(function, *placed, **named)
+        given = head.arguments(run, declarations)
+        return run.call(function, *given.args, **given.kwargs)
 
     def finish(run: PathRun, value: Any) -> End:
         return end_of(value, declarations.outputs, head.several, run.here)

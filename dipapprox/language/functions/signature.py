@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import ast as python
 import re
+from collections import OrderedDict
 from collections.abc import Container, Sequence
 from fractions import Fraction
+from inspect import BoundArguments
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +69,10 @@ class SignatureHead:
             adjacent: Which inputs are neighbours.
             given: The parameters that replace defaults.
         """
-        self.fixed: dict[str, object] = {}
         self.parameters: list[str] = []
         self.needed: set[str] = set()
         self.weights: list[str] = []
-        self.placed: list[str] = []
+        self._signature = function.signature
         lines: list[str] = []
         parameters: list[str] = []
         node = function.node
@@ -86,8 +87,6 @@ class SignatureHead:
                 hint = f'a list: {name}: Annotated[list[Quantity], "[N] in {{0, 1}}"]'
                 message = f"'*{name}' cannot be an input: how many there are is not known"
                 raise refusal("type error", message, hint, span)
-            if each.kind is each.POSITIONAL_ONLY:
-                self.placed.append(name)
             default: Any = each.default
             empty = default is each.empty
             domain = _domain_text(annotation)
@@ -106,8 +105,6 @@ class SignatureHead:
             elif type(default) is not bool and is_number(default):
                 self.parameters.append(name)
                 parameters.append(f"param {name} = {Fraction(default)}")
-            else:
-                self.fixed[name] = default
         result = _hint(machine, function, getattr(node, "returns", None))
         outputs = _domain_text(result) or _domain_of_type(result, taken, "the result", span)
         if not outputs:
@@ -131,20 +128,18 @@ class SignatureHead:
             message = "an annotation, or the rule of adjacency, declares more than one thing"
             raise refusal("syntax error", message, "", span)
 
-    def arguments(
-        self, run: PathRun, declarations: Declarations
-    ) -> tuple[list[object], dict[str, object]]:
-        """Return what the function is called with in a run: by place, and by name."""
-        given = dict(self.fixed)
+    def arguments(self, run: PathRun, declarations: Declarations) -> BoundArguments:
+        """Return what the function is called with in a run."""
+        given: dict[str, Any] = {name: Weight(ast.Name(name)) for name in self.weights}
         for name in self.parameters:
             value = declarations.parameters[name]
             given[name] = int(value) if value.denominator == 1 else value
-        for name in self.weights:
-            given[name] = Weight(ast.Name(name))
         for variable in declarations.inputs:
             cells = [_input(run, cell) for cell in cells_of((variable,))]
             given[variable.name] = cells[0] if variable.size is None else cells
-        return [given.pop(name) for name in self.placed], given
+        found = BoundArguments(self._signature, OrderedDict(given))
+        found.apply_defaults()
+        return found
 
 
 def _hint(machine: Machine, function: Function, node: python.expr | None) -> Any:
