@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum, EnumType, IntEnum, StrEnum
 from fractions import Fraction
@@ -212,15 +213,18 @@ def bound(
     machine: Machine, function: Function, placed: tuple[Any, ...], named: dict[str, Any]
 ) -> BoundArguments:
     """Return the arguments of a call, as Python places them."""
+    given, names = function.node.args, function.signature.parameters
+    if not (named or given.vararg or given.kwonlyargs or given.kwarg) and len(placed) == len(names):
+        return BoundArguments(function.signature, OrderedDict(zip(names, placed, strict=True)))
     try:
         found = function.signature.bind(*placed, **named)
     except TypeError as error:
-        short, written = function.name.rpartition(".")[2], ast.unparse(function.node.args)
+        short, written = function.name.rpartition(".")[2], ast.unparse(given)
         if function.standard:
             written = re.sub(r": \w+", "", written)
         hint = f"it is called {short}({written})"
         raise machine.refusal(f"'{short}' cannot be called so: {error}", hint) from None
-    if len(found.arguments) < len(function.signature.parameters):
+    if len(found.arguments) < len(names):
         found.apply_defaults()
     return found
 
