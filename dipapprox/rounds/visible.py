@@ -4,9 +4,8 @@ The words of an automaton have a letter for each step. What is seen of a program
 publish nothing, or several things at once. Bounds that are proved by a run that its *word*
 determines, or by all runs with a word, hold for the program if one of these is true:
 
-- *apart*: two ways on from a state publish different things sooner or later, whatever follows. Then
-  a run, or some longer one, is the only one with what it publishes; and a longer run never costs
-  less;
+- *apart*: of two ways on from a state neither publishes what the other begins with. Then a run is
+  the only one with what it publishes;
 - *aligned*: all ways on from states that runs with the same word may be in publish equally many
   things. Then runs that publish the same have the same word. That the program ends need not count
   as one if it is never all that a step publishes: a run that goes on where another has ended after
@@ -25,7 +24,6 @@ from itertools import combinations
 from typing import TypeVar
 
 from dipapprox.automata.model import Automaton
-from dipapprox.graphs import strong_components
 
 Seen = tuple[str | None, ...]
 """What one step publishes, in its order; None for a number of noise."""
@@ -43,72 +41,12 @@ def tells_steps(automaton: Automaton, seen: Sequence[Seen]) -> bool:
         automaton: Of a program.
         seen: What each of its transitions publishes.
     """
-    return _Apart(automaton, seen).all() or _are_aligned(automaton, seen)
-
-
-class _Apart:
-    """Looks at pairs of runs that have published the same, but for what one is ahead."""
-
-    def __init__(self, automaton: Automaton, seen: Sequence[Seen]) -> None:
-        self._automaton, self._seen = automaton, seen
-        self._leaving = automaton.leaving()
-        self._known: dict[tuple[int, int, Seen], bool] = {}
-
-    def all(self) -> bool:
-        """Whether all ways on from all states are told apart."""
-        return all(
-            self._after(one, other)
-            for leaving in self._leaving
-            for one, other in combinations(leaving, 2)
-        )
-
-    def _after(self, one: int, other: int) -> bool:
-        ahead, behind = self._seen[one], self._seen[other]
-        targets = [self._automaton.transitions[index].target for index in (one, other)]
-        if len(ahead) < len(behind):
-            ahead, behind, targets = behind, ahead, targets[::-1]
-        if ahead[: len(behind)] != behind:
-            return True
-        return self._differ(targets[0], targets[1], ahead[len(behind) :])
-
-    def _differ(self, first: int, second: int, lead: Seen) -> bool:
-        """Whether runs from two states always differ, where the first has published `lead` more."""
-        waiting = [(first, second, lead)]
-        children: dict[tuple[int, int, Seen], list[tuple[int, int, Seen]]] = {}
-        while waiting:
-            pair = waiting.pop()
-            if pair in children:
-                continue
-            if len(children) > _MOST_PAIRS:
-                return False
-            ahead, behind, lead = pair
-            if not self._leaving[behind]:
-                if not lead:
-                    return False  # both have published the same and may end
-                children[pair] = []
-                continue
-            found = []
-            for index in self._leaving[behind]:
-                shown = self._seen[index]
-                target = self._automaton.transitions[index].target
-                common = min(len(shown), len(lead))
-                if shown[:common] != lead[:common]:
-                    continue
-                if len(shown) <= len(lead):
-                    found.append((ahead, target, lead[common:]))
-                else:
-                    found.append((target, ahead, shown[common:]))
-            children[pair] = found
-            waiting += found
-        return not _has_cycle(children)
-
-
-def _has_cycle(children: dict[tuple[int, int, Seen], list[tuple[int, int, Seen]]]) -> bool:
-    """Whether one can go on for ever."""
-    numbers = {pair: number for number, pair in enumerate(children)}
-    following = [[numbers[each] for each in found] for found in children.values()]
-    itself = any(number in found for number, found in enumerate(following))
-    return itself or len(set(strong_components(following))) < len(children)
+    apart = all(
+        seen[one][: len(seen[other])] != seen[other][: len(seen[one])]
+        for leaving in automaton.leaving()
+        for one, other in combinations(leaving, 2)
+    )
+    return apart or _are_aligned(automaton, seen)
 
 
 def _are_aligned(automaton: Automaton, seen: Sequence[Seen]) -> bool:

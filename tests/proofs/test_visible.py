@@ -73,9 +73,10 @@ def test_random_graphs_are_of_both_kinds() -> None:
         ([(0, 0, "a"), (0, 1, "aE")], True),  # the end is seen
         ([(0, 0, ""), (0, 0, "a")], False),
         ([(0, 1, ""), (1, 1, "a"), (1, 2, "bE")], True),
-        ([(0, 1, "a"), (0, 2, ""), (1, 1, "b"), (2, 2, "c")], True),
+        ([(0, 1, "a"), (0, 2, ""), (1, 1, "b"), (2, 2, "c")], False),  # only later
         ([(0, 1, "a"), (0, 2, "ab"), (1, 1, "b"), (2, 2, "b")], False),
-        ([(0, 1, "a"), (0, 2, "ab"), (1, 1, "c"), (2, 2, "c")], True),
+        ([(0, 1, "a"), (0, 2, "ab"), (1, 1, "c"), (2, 2, "c")], False),
+        ([(0, 1, "a"), (0, 2, "bb"), (1, 1, "c"), (2, 2, "c")], True),
     ],
 )
 def test_small_graphs(steps: list[tuple[int, int, str]], told: bool) -> None:
