@@ -2,5 +2,5 @@
 
 In: events, a precision, an engine. Out: enclosures of their probabilities, or why there is none.
 Read `methods` first, then `probability`; the engines are the folders `elimination`, `nested`,
-`conditioning`, `gaussian_rank` and `integers`.
+`gaussian_rank` and `integers`.
 """
