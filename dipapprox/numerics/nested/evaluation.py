@@ -23,6 +23,7 @@ A node can be asked two things.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Protocol, assert_never
 
 from flint import acb, arb
@@ -41,7 +42,6 @@ from dipapprox.numerics.nested.nest import (
     Node,
     NodeProduct,
     NodeSum,
-    variables,
 )
 from dipapprox.numerics.nested.quadrature import Effort, integrate
 
@@ -212,9 +212,6 @@ class _NestEvaluator:
         self.effort = settings.effort
         inner = replace(settings.effort, evaluations=settings.inner_evaluations)
         self.body = make_evaluator(nest.body, replace(settings, effort=inner))
-        # Without outer variables in the body, whole panels are the same for all outer values.
-        self.shareable = variables(nest.body) == {nest.depth}
-        self.shared: dict[int, arb] = {}
 
     def value(self, at: list[arb]) -> arb:
         lower, upper = self.lower.real(at), self.upper.real(at)
@@ -237,25 +234,9 @@ class _NestEvaluator:
             self.check()
             return self._density_bound(x, list(at))
 
-        inside = [i for i, point in enumerate(self.breaks) if start <= point <= stop]
-        if not inside:
-            return integrate(value, magnitude, start, stop, self.effort) / self.scale
-        total = integrate(value, magnitude, start, self.breaks[inside[0]], self.effort)
-        for i in inside[:-1]:
-            total = total + self._panel(i, value, magnitude)
-        total = total + integrate(value, magnitude, self.breaks[inside[-1]], stop, self.effort)
-        return total / self.scale
-
-    def _panel(
-        self, index: int, value: Callable[[arb], arb], magnitude: Callable[[acb], arb]
-    ) -> arb:
-        if index in self.shared:
-            return self.shared[index]
-        first, last = self.breaks[index], self.breaks[index + 1]
-        total = integrate(value, magnitude, first, last, self.effort)
-        if self.shareable:
-            self.shared[index] = total
-        return total
+        marks = [start, *(point for point in self.breaks if start <= point <= stop), stop]
+        parts = (integrate(value, magnitude, *ends, self.effort) for ends in pairwise(marks))
+        return sum(parts, _ZERO) / self.scale
 
     def _density_bound(self, x: arb | acb, at: list[arb | acb]) -> arb:
         """Bound |density·scale·body| for x in a ball."""

@@ -28,11 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import ceil
 from typing import assert_never
 
 from dipapprox.data_classes import replace
-from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.nest import (
@@ -43,7 +41,6 @@ from dipapprox.numerics.nested.nest import (
     NodeProduct,
     NodeSum,
     children,
-    variables,
 )
 
 Interval = tuple[Fraction, Fraction]
@@ -118,13 +115,6 @@ _REACH = 8
 """Breaks are put this many scales to either side of a place."""
 
 
-_PANEL = 1
-"""Width of shared panels, in scales."""
-
-_MOST_PANELS = 128
-"""With more of them, sharing is not tried."""
-
-
 def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:
     points = {
         point
@@ -133,18 +123,7 @@ def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:
         for point in (place - _REACH * scale, place + _REACH * scale)
         if box[0] < point < box[1]
     }
-    if variables(nest.body) == {nest.depth} and variables(nest):
-        points |= _grid(nest.span.law, box)
     return tuple(sorted(points))
-
-
-def _grid(law: Distribution, box: Interval) -> set[Fraction]:
-    """Panels that are the same for all values of the outer variables, to be integrated once."""
-    step = _PANEL * law.scale
-    count = ceil((box[1] - box[0]) / step)
-    if count > _MOST_PANELS:
-        return set()
-    return {box[0] + k * step for k in range(count)} | {box[1]}
 
 
 def _places(nest: Nest) -> set[tuple[Fraction, Fraction]]:
