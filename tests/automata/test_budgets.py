@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -18,14 +17,12 @@ from dipapprox.automata.shifts import Changes, run_cost
 from dipapprox.automata.structures import disclosing_cycle, leaking_cycles
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
-from dipapprox.automata.weights import fallback_weight, live_variables, published_weight
+from dipapprox.automata.weights import fallback_weight, published_weight
 from dipapprox.limits import Limits
 from tests.automata import examples
 from tests.automata.exact_structures import exact_structures
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton
-
-HALF = Fraction(1, 2)
 
 
 def quotient_of(found: Automaton) -> Quotient:
@@ -68,18 +65,6 @@ def test_weights_are_the_known_ones(
     assert published_weight(found.whole).value == Fraction(on_whole)
     assert published_weight(found.graph).value == Fraction(on_quotient)
     assert fallback_weight(found.graph).value == Fraction(fallback)
-
-
-def test_live_variables() -> None:
-    graph = quotient_of(automaton(examples.TWO_RANGE_2)).graph
-    named = {
-        graph.automaton.states[state].name: graph.automaton.names(mask)
-        for state, mask in zip(graph.states, live_variables(graph), strict=True)
-    }
-    assert named["q4"] == ("u", "v", "w")
-    assert named["q5"] == ("w",)
-    assert named["q6"] == ("v", "w")
-    assert named["qh"] == named["q1"] == ()
 
 
 # --- costs of runs ------------------------------------------------------------------------------
@@ -212,18 +197,6 @@ def test_searches_agree_with_exhaustion_where_inputs_change_one_way(
     assert exact >= 5
 
 
-def test_runs_within_a_length_cost_what_their_best_change_costs() -> None:
-    """Two oracles of each other: ternary vectors, and cuts for every change of every run."""
-    for seed in range(12):
-        found = random_automaton(seed, variables=2, states=4)
-        best = Fraction(0)
-        for run in feasible_runs(found, 4):
-            choices = [(1, -1) if found.reads(found.transitions[t]) else (0,) for t in run]
-            for changes in product(*choices):
-                best = max(best, run_cost(found, run, changes).value)
-        assert best == dearest(found, 4)
-
-
 @pytest.mark.parametrize("factor", [Fraction(3), Fraction(1, 7)])
 def test_budgets_scale_with_the_rates(factor: Fraction) -> None:
     for seed in range(15):
@@ -277,18 +250,6 @@ def _swapped(mask: int) -> int:
     return mask >> 1 | (mask & 1) << 1
 
 
-@pytest.mark.parametrize(("m", "live"), [(1, 0), (3, 2), (3, 6)])
-def test_pinned_values_give_an_upper_bound_with_its_proof(
-    m: int, live: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dipapprox.automata.optimum.MOST_LIVE", live)
-    graph = quotient_of(automaton(examples.m_range(m))).graph
-    result = search(graph, Fraction(m), Limits())
-    assert result.is_pinned == (live < 2 * m)
-    assert result.family is not None
-    assert result.family.value == 1
-
-
 def test_pins_never_give_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
     tight = 0
     for seed in range(60):
@@ -303,10 +264,3 @@ def test_pins_never_give_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
             assert free.family.value <= pinned.family.value
             tight += free.family.value == pinned.family.value
     assert tight >= 10
-
-
-def test_rates_without_a_small_unit_are_not_searched() -> None:
-    tiny = examples.SVT.replace("1/2", f"1/{2**70}")
-    result = search(quotient_of(automaton(tiny)).graph, Fraction(1), Limits())
-    assert result.family is None
-    assert result.reason == "the rates have no small common unit"

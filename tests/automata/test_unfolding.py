@@ -86,16 +86,6 @@ def test_the_quotient_is_the_coarsest_bisimulation(seed: int) -> None:
     assert list(found.classes) == naive_classes(found)
 
 
-def test_walks_of_the_quotient_are_followed() -> None:
-    found = quotient_of(automaton(examples.m_range(1)))
-    (loop,) = [e for e in range(len(found.graph.edges)) if found.graph.is_internal(e)]
-    first, second = found.graph.leaving[0][0], found.graph.leaving[1][0]
-    lifted = found.lift((first, second, loop, loop, loop))
-    nodes = [found.whole.edges[edge].target for edge in lifted]
-    assert [found.classes[node] for node in nodes] == [1, 2, 2, 2, 2]
-    assert len(set(nodes[1:])) == 2  # before the first round and after it
-
-
 def test_too_many_nodes_are_a_limit() -> None:
     with pytest.raises(LimitReached, match="more than 1000 symbolic states"):
         augment(automaton(examples.all_pairs(4)), Limits(states=1000))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -16,10 +14,7 @@ from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.unfolding import augment
 from dipapprox.automata.words import word_rate
 from dipapprox.limits import Limits
-from dipapprox.proofs import prove_automaton as proving
-from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.log_ratios import log_ratio
-from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from tests.automata import examples
 from tests.automata.examples import automaton, chain
 from tests.automata.random_automata import feasible_runs, random_automaton
@@ -98,44 +93,3 @@ def test_more_rounds_lose_more_at_eps_1(text: str) -> None:
         last = ratio.upper
         if text == examples.DISCLOSING:
             assert Fraction(rounds, 4) in ratio
-
-
-def test_large_runs_are_not_tried() -> None:
-    found = automaton(examples.SVT)
-    run = (0, *[1] * 50, 2)
-    ray = ray_of(found, run, (0, *[-1] * 50, 1), Fraction(5, 4), Limits())
-    assert ray is not None
-    assert log_ratio(found, run, ray, Fraction(1), Limits()) is None
-
-
-def test_what_illustrates_an_answer_splits_into_few_pieces(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Two rounds whose comparisons have cycles: a few pieces, or thousands."""
-    found = random_automaton(3683, variables=3, states=6, shown=0.35)
-    allowed = set[int]()
-    plain = Limits.check_pieces
-
-    def note(limits: Limits, count: int) -> None:
-        allowed.add(limits.pieces)
-        plain(limits, count)
-
-    monkeypatch.setattr(Limits, "check_pieces", note)
-    proof = prove_automaton(NamedAutomaton("found", found), None, Stops.HIDDEN, Limits())
-    assert allowed == {500}
-    assert [each.log_ratio is not None for each in proof.rounds[:2]] == [True, False]
-
-
-def test_what_illustrates_an_answer_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    plain = proving.rounds_of
-
-    def rounds_of(*args: Any) -> Any:
-        clock[0] += 7
-        return plain(*args)
-
-    monkeypatch.setattr(proving, "rounds_of", rounds_of)
-    monkeypatch.setattr(proving, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    found = automaton(examples.LEAKING_CYCLE)
-    proof = prove_automaton(NamedAutomaton("found", found), None, Stops.HIDDEN, Limits())
-    assert proof.rounds and proof.seconds == 7

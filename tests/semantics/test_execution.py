@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
-from dipapprox.language.elaborate import elaborate
-from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.semantics.execution import execute, shared_executions
+from dipapprox.semantics.execution import execute
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
 from tests.semantics.strategies import programs
 
@@ -100,20 +98,3 @@ def test_states_whose_choices_depend_on_the_input_have_the_right_probabilities(
     program: core.Program, seed: int
 ) -> None:
     check_partition(program, True, seed, 2, fewer=True, few_inputs=True)
-
-
-def test_executions_are_shared_between_few_programs_and_where_that_is_wanted() -> None:
-    text = "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- q\n"
-    several = [elaborate(parse(text), {}, str(k)) for k in range(6)]
-    limits = Limits()
-    first = several[0]
-    assert execute(first, True, limits) is not execute(first, True, limits)
-    with shared_executions():
-        states = execute(first, True, limits)
-        assert states.program is first
-        assert execute(first, True, Limits()) is states
-        assert execute(first, False, limits).merged is False
-        assert execute(first, True, Limits(states=7)) is not states
-        assert all(execute(each, True, limits).program is each for each in several)
-        assert execute(first, True, limits) is not states
-    assert execute(first, True, limits) is not execute(first, True, limits)

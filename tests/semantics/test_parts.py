@@ -6,7 +6,6 @@ import random
 from dataclasses import fields, replace
 from enum import Enum
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -23,7 +22,6 @@ from tests.semantics.examples import assign, cells, choose, compare, draw, progr
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
 from tests.semantics.test_choices import coin
-from tests.work import calls
 
 BITS = cells("q", 3, (0, 1))
 OUTS = cells("out", 3, (0, 1, 2))
@@ -102,11 +100,6 @@ def test_what_is_seen_to_be_whole_has_one_part(first: core.Program, second: core
         if is_seen_whole(both):
             parts = independent_parts(both)
             assert sum(part.random and bool(part.outputs) for part in parts) == 1
-
-
-def test_twice_the_statements_are_twice_the_work() -> None:
-    small, large = (partial(independent_parts, sparse_vector(size)) for size in (60, 120))
-    assert calls(large) < 2.5 * calls(small)
 
 
 def test_statements_that_no_output_needs_are_kept() -> None:

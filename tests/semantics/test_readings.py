@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb
@@ -25,7 +24,6 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, Reading
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
-from tests.work import calls
 
 _HEADER = """input q[3] in {{0, 1}}
 input r in -1..1
@@ -238,27 +236,6 @@ def test_listed_inputs_have_a_state_for_every_count(step: str, distance: int) ->
     states = execute(_counted(step, size), True, limits, compared=True, inputs=inputs)
     assert len(states.states) <= 2 * (size + 1)
     assert not any(isinstance(each, Reading) for each in states.choices) or distance == 1
-
-
-def test_only_what_is_asked_for_is_evaluated() -> None:
-    """A probability costs what its own nodes do, however many inputs are listed."""
-    size = 8
-    inputs = list(product(map(Fraction, range(2)), repeat=size))[:64:3]
-
-    def work(listed: list[core.Input]) -> int:
-        states = execute(
-            _counted(_COUNTED["weights"], size), True, Limits(), compared=True, inputs=listed
-        )
-        catalogue = Catalogue(states, Fraction(1))
-        solved = catalogue.states(inputs[:1])[0]
-        events = [catalogue.events[k] for _, numbers in solved for k in numbers]
-        return calls(lambda: enclose_choices(_chosen(events), 40, Limits()))
-
-    assert work(inputs) < 2 * work(inputs[:1])
-
-
-def _chosen(events: Sequence[object]) -> list[Chosen]:
-    return [event for event in events if isinstance(event, Chosen)]
 
 
 def test_inputs_that_are_read_again_are_kept_apart() -> None:

@@ -11,15 +11,13 @@ from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.semantics.examples import assign, cells, choose, compare, draw, program
+from tests.semantics.examples import assign, cells, choose, compare, program
 from tests.semantics.interpreter import set_probability
 from tests.semantics.test_choices import coin
-from tests.work import calls
 
 COINS = 20
 FEW = Limits(states=1000)
 COUNTS = cells("out", 1, range(COINS + 1))
-BIT = cells("q", 1, (0, 1))
 
 
 def plus(name: str, other: str) -> core.Statement:
@@ -63,23 +61,6 @@ def test_branches_and_exits_between_choices_are_followed() -> None:
     assert chances(states) == {**ended, Fraction(COINS): Fraction(1, 2**COINS)}
 
 
-def test_conditions_on_inputs_between_choices_split_once() -> None:
-    none = choose(compare("q[1]", "=", 0), [assign("c", 0)], [])
-    body = [*sum_of_coins(none), assign("out[1]", "s")]
-    states = execute(program(BIT, COUNTS, body), True, FEW)
-    counted = {value: chance for value, chance in chances(states).items() if value != 0}
-    assert counted == {value: p for value, p in binomial().items() if value != 0}
-    assert len(states.states) == COINS + 2
-
-
-def test_thresholds_between_choices_split_once() -> None:
-    """A sample that was drawn before decides whether the coins count."""
-    none = choose(compare("x", "<", 0), [assign("c", 0)], [])
-    body = [draw("x", 0, COINS), *sum_of_coins(none), assign("out[1]", "s")]
-    states = execute(program((), COUNTS, body), True, FEW)
-    assert len(states.states) == COINS + 2
-
-
 @pytest.mark.parametrize("wanted", [True, False])
 def test_choices_that_never_meet_stay_choices_of_their_own(wanted: bool) -> None:
     outputs = cells("out", 3, (0, 1))
@@ -95,20 +76,3 @@ def test_states_that_are_not_merged_are_those_of_all_courses() -> None:
         body += [coin("c", site), plus("s", "c")]
     states = execute(program((), COUNTS, [*body, assign("out[1]", "s")]), False, Limits())
     assert len(states.states) == 2**5
-
-
-def test_work_of_a_walk_grows_as_its_places_do() -> None:
-    """n steps have n²/2 places, and each is left and reached in the same work."""
-    most = {}
-    for steps in (60, 90):
-        body = [assign("s", 0)]
-        for site in range(steps):
-            body += [coin("c", site), plus("s", "c")]
-        walk = program((), COUNTS, [*body, _late(steps // 2)])
-        most[steps] = calls(lambda walk=walk: execute(walk, True, Limits()))
-    assert most[90] <= 2.3 * most[60]
-    assert most[90] <= 650 * 90**2 / 2
-
-
-def _late(middle: int) -> core.Statement:
-    return choose(compare("s", ">", middle), [assign("out[1]", 1)], [assign("out[1]", 0)])

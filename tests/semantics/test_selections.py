@@ -20,7 +20,6 @@ from dipapprox.semantics import execution
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.selections import selections_in
 from dipapprox.semantics.state import Extreme, FinalState, FinalStates, guards_of
-from tests.work import calls
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -147,15 +146,6 @@ def test_states_that_are_not_merged_are_those_of_the_branches() -> None:
     assert not any(has_extremes(state) for state in states.states)
 
 
-def test_work_grows_linearly() -> None:
-    def work(size: int) -> int:
-        example = program("noisy_max_gauss.dpg", size)
-        return calls(lambda: execute(example, True, Limits()))
-
-    work(10)
-    assert work(120) < 3.5 * work(40)
-
-
 MIXED = """
 best <- v[1]
 out <- 1
@@ -199,9 +189,3 @@ def test_of_integers_every_point_has_the_state_that_the_branches_lead_to(name: s
             if all(guard.form.at(samples).constant < 0 for guard in guards_of(state.path))
         ]
         assert found == [(out,)]
-
-
-def test_of_many_integers_there_are_as_many_states() -> None:
-    text = HEAD.replace("4", "30").replace("Gauss", "DLap")
-    states = execute(program(text + "out <- argmax(v)"), True, Limits())
-    assert len(states.states) == 30

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import parse_program
-from dipapprox.limits import Limits
-from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import SampleComparison, Store, assigned_apart, guard_of
 
 _NAMES = st.sampled_from([f"x[{k}]" for k in range(12)])
@@ -48,19 +42,6 @@ def test_cells_do_what_copied_dictionaries_do(
             differing = {n for n in values | others if values.get(n) != others.get(n)}
             assert cells.equals(other, {"x[0]", "x[1]"}) == (differing <= {"x[0]", "x[1]"})
             assert differing <= assigned_apart([cells, other])
-
-
-def test_states_that_assign_one_cell_each_share_all_others() -> None:
-    text = (
-        "input q[64] in {0, 1}\noutput out[64] in {0, 1}\nadjacent linf 1\n"
-        "for i in 1..64 do out[i] <- 0 end\nrT <- Gauss(0, 2/eps)\n"
-        "for i in 1..64 do r <- Gauss(q[i], 4/eps)\nif r >= rT then out[i] <- 1; exit end end\n"
-    )
-    states = execute(elaborate(parse_program(text, "dpg", "p"), {}, "p"), True, Limits())
-    held = {id(layer): len(layer) for s in states.states for layer in s.outputs._cells._layers}
-    held |= {id(s): len(s.outputs._cells._own) for s in states.states}
-    assert sum(held.values()) <= 4 * 64
-    assert [tuple(s.outputs).count(Fraction(1)) for s in states.states] == [1] * 64 + [0]
 
 
 @given(st.integers(0, 5), st.integers(0, 5), st.booleans())

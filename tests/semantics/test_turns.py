@@ -262,11 +262,6 @@ def test_random_turns(turn: str, before: str, ends: bool) -> None:
     assert final(execute(program, True, Limits(states=300))) == final(executed)
 
 
-def test_turns_cost_less_when_repeated() -> None:
-    small, large = (read(HEAD + LOOPS["sparse vector"], N=size) for size in (40, 80))
-    assert 2 * (work(large) - work(small)) < work(plain(large)) - work(plain(small))
-
-
 def work(program: core.Program) -> int:
     return calls(lambda: execute(program, True, Limits()))
 
@@ -287,15 +282,6 @@ def test_what_is_written_out_is_what_every_turn_elaborates_into(text: str) -> No
 def test_random_turns_are_written_out(turn: str) -> None:
     text = f"{HEAD}{CLEARED}r <- Lap(t, 1)\ns <- r\nx <- r\ny <- r\nfor i in 1..N do {turn} end"
     assert plain(read(text)) == unrolled(text)
-
-
-def test_what_a_loop_says_is_elaborated_once() -> None:
-    loops = [each for each in read(HEAD + LOOPS["sparse vector"]).body if repeats(each)]
-    assert [loop.turns for loop in loops if isinstance(loop, core.Repeat)] == [8, 8]
-    small, large = (
-        calls(lambda size=size: read(HEAD + LOOPS["sparse vector"], N=size)) for size in (40, 80)
-    )
-    assert large - small < 40 * 80
 
 
 def repeats(statement: core.Statement | core.Repeat) -> bool:
