@@ -115,7 +115,7 @@ def choose(
         raise running().refusal("a choice needs at least one value", kind="value error")
     if any(isinstance(value, Weight) for value, _ in pairs):
         raise running().refusal("a value depends on eps", _PAIRED)
-    weights = [_weight(given, "a probability") for _, given in pairs]
+    weights = [weight(given, "a probability") for _, given in pairs]
     _check_probabilities(pairs, weights, isinstance(options, Mapping) or probabilities is not None)
     for value, _ in pairs:
         run.quantity(value, "a value")
@@ -165,7 +165,7 @@ def _check_probabilities(
         weights: The probabilities.
         told_apart: Whether it is clear which is which.
     """
-    shares = [weight.known for weight in weights if weight.known is not None]
+    shares = [each.known for each in weights if each.known is not None]
     if len(shares) < len(weights):
         return  # they depend on eps or inputs: the program is checked
     values = [value for value, _ in pairs]
@@ -252,7 +252,7 @@ def rounded(value: Mean, low: Exact, high: Exact, step: Exact = 1) -> Quantity:
 
 def exp(exponent: Scale | Mean) -> Weight:
     """Return e ** exponent, for the probabilities of `choose`."""
-    inner = _weight(exponent, "an exponent")
+    inner = weight(exponent, "an exponent")
     if inner.known == 0:
         return constant(_ONE, Weight)  # type: ignore[no-any-return]  # of that kind
     return Weight(ast.Call("exp", (inner.node,), span=running().here), inner.cells)
@@ -278,14 +278,14 @@ def _path() -> PathRun:
 
 
 def _of_scale(word: str, value: Scale) -> Weight:
-    inner = _weight(value, f"what '{word}' is taken of")
+    inner = weight(value, f"what '{word}' is taken of")
     node = inner.node if inner.node.span else replace(inner.node, span=running().here)
     return Weight(ast.Call(word, (node,), span=running().here), inner.cells)
 
 
 def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
     centre = _number(mean, "the mean")
-    width = _known(_weight(scale, "the scale"))
+    width = _known(weight(scale, "the scale"))
     call = ast.Call(family.name, (centre.node, width.node), span=running().here)
     kind = "integer" if family.is_discrete else "real"
     return _path().drawn(call, "r", [None], kind)  # type: ignore[no-any-return]  # a quantity
@@ -312,7 +312,7 @@ def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Q
     numbers = _numbers(values)
     nodes = [each.node for each in numbers]
     if rate is not None:
-        nodes.insert(0, _weight(rate, "the rate").node)
+        nodes.insert(0, weight(rate, "the rate").node)
     call = ast.Call(word, tuple(nodes), span=running().here)
     place = _path().drawn(call, "i", [tuple(_ONE * (i + 1) for i in range(len(numbers)))])
     return arithmetic("-", place, 1)  # type: ignore[no-any-return]  # a quantity
@@ -339,13 +339,6 @@ def _number(value: Any, what: str) -> Quantity:
     found = as_number(_path().quantity(value, what))
     if running().is_text(found):
         raise running().refusal(f"{what} must be a number, got a named value")
-    return found
-
-
-def _weight(value: Any, what: str) -> Weight:
-    found = weight(value)
-    if found is None:
-        raise running().refusal(f"{what} must be a number or depend on eps")
     return found
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from functools import partial
 from math import isinf
 from operator import add, and_, mul, or_, sub, truediv
 from types import NoneType
@@ -253,14 +254,10 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mu
 def arithmetic(operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, one of which is a symbol; the operator is one of + - * /."""
     kind = Weight if Weight in (type(left), type(right)) else Quantity
-    take = weight if kind is Weight else _operand
-    taken = [take(each) for each in (left, right)]
-    for side, given in zip(taken, (left, right), strict=True):
-        if side is None:
-            raise _unlike(operator, given)
+    take = partial(weight, what="an operand") if kind is Weight else _operand
+    first, second = (take(each) for each in (left, right))
+    for side in (first, second):
         _refuse_text(side, operator)
-    first, second = taken[0], taken[1]
-    assert first is not None and second is not None
     if kind is Quantity:
         if operator in "*/" and first.compute is None and second.compute is None:
             what = "product" if operator == "*" else "quotient"
@@ -312,31 +309,25 @@ def _chained(
     return kind((left, right), (operator,), span=span)
 
 
-def _unlike(operator: str, other: object) -> SourceError:
-    """Return the error for an operation with what is no number."""
-    return running().refusal(
-        f"'{operator}' with what is no number: {type(other).__name__}", OFFERED
-    )
+def _operand(value: Any) -> Quantity:
+    known = type(value) in (Quantity, Condition)
+    return as_number(value) if known else constant(exact(value, "an operand"))
 
 
-def _operand(value: Any) -> Quantity | None:
-    if type(value) in (Quantity, Condition):
-        return as_number(value)
-    return constant(exact(value, "an operand")) if is_number(value) else None
-
-
-def weight(value: Any) -> Weight | None:
-    """Return an expression in eps; None if it can be none."""
+def weight(value: Any, what: str) -> Weight:
+    """Return an expression in eps; `what` it is begins the message of others."""
     if type(value) is Weight:
         return value
-    if type(value) in (Quantity, Condition):
-        of = as_number(value)
-        if running().is_text(of):
-            raise running().refusal("a scale or a probability is a named value")
-        if of.compute is None:
-            raise running().refusal("a scale or a probability depends on a sample")
-        return Weight(of.node, of.cells, None if of.cells else of.compute)
-    return constant(exact(value, "a scale"), Weight) if is_number(value) else None
+    if is_number(value):
+        return constant(exact(value, what), Weight)  # type: ignore[no-any-return]  # of that kind
+    if type(value) not in (Quantity, Condition):
+        raise running().refusal(f"{what} must be a number or depend on eps")
+    of = as_number(value)
+    if running().is_text(of):
+        raise running().refusal("a scale or a probability is a named value")
+    if of.compute is None:
+        raise running().refusal("a scale or a probability depends on a sample")
+    return Weight(of.node, of.cells, None if of.cells else of.compute)
 
 
 def _refuse_text(symbol: Symbolic[Any], operator: str) -> None:
@@ -381,12 +372,13 @@ def compared(relation: Relation, left: Any, right: Any) -> Any:
             _refuse_text(left, relation.value)
         return constant(relation.holds(Fraction(0), Fraction(1 if right > 0 else -1)))
     named = type(right) is str and running().declares(right)
-    second = constant(right) if named else _operand(right)
     never = constant(relation is Relation.NOT_EQUAL)
-    if second is None:
+    if not (named or is_number(right) or isinstance(right, Symbolic)):
         if relation in _EQUALITIES and type(right) in (str, NoneType, tuple, list, dict):
             return never  # of what Python compares: none of these is a number, or a text declared
-        raise _unlike(relation.value, right)
+        message = f"'{relation.value}' with what is no number: {type(right).__name__}"
+        raise running().refusal(message, OFFERED)
+    second = constant(right) if named else _operand(right)
     if relation not in _EQUALITIES:
         _refuse_text(left, relation.value)
         _refuse_text(second, relation.value)
