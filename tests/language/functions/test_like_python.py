@@ -174,10 +174,11 @@ def compound(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]
         st.builds(lambda c, x, y: [f"if {c}:", *x, "else:", *y], BOOLEANS, body, body),
         st.builds(lambda v, x, y: [f"for i in {v}:", *x, "else:", *y], VECTORS, body, body),
         st.builds(
+            # Loops in loops have counters of their own, and end.
             lambda c, x: [
-                "t = 0",
-                f"while t < 2 and {c}:",
-                "    t += 1",
+                f"t{len(x)} = 0",
+                f"while t{len(x)} < 2 and {c}:",
+                f"    t{len(x)} += 1",
                 *x,
             ],
             BOOLEANS,
