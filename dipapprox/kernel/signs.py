@@ -187,10 +187,9 @@ def _rises(function: Sum, low: Fraction) -> bool:
 
 def _is_above(function: Sum, low: Fraction, high: Fraction, depth: int) -> bool:
     """Whether a function is known to be > 0 between two eps."""
-    values = _values(function, low, high, depth)
+    if _values(function, low, high, depth) > 0:
+        return True
     for _ in range(MOST_RISES):
-        if values > 0:
-            return True
         first, last = function.sign(low), function.sign(high)
         if min(first, last) < 0:
             return False
@@ -200,8 +199,7 @@ def _is_above(function: Sum, low: Fraction, high: Fraction, depth: int) -> bool:
             return True
         if first and last:
             return False
-        function = slope.scaled(1 if not first else -1)
-        values = values if not first else -values
+        function = slope.scaled(-1 if first else 1)
     return False
 
 

@@ -15,6 +15,7 @@ from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exact.signs.positive import positive_on
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.kernel import signs
 from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.signs import ALL, Epsilons, Signs, read_epsilons
@@ -89,6 +90,30 @@ def test_touching_functions_are_told(name: str, on: Epsilons, flipped: bool) -> 
     function = -TOUCHING[name] if flipped else TOUCHING[name]
     answer = is_nonnegative(function, interval_of(on), Limits())
     assert Signs(on).tell(as_sum(function), positive=False) == isinstance(answer, Nonnegative)
+
+
+def test_how_many_cuts_and_rises_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rises from 0 on, slopes of one sign, and slopes of slopes at both ends need no cuts."""
+    near_e = constant(Fraction(271828182845904, 10**14))
+    functions_of = {
+        ALL: [exp(1) - ONE - EPS, EPS * exp(1) - EPS],
+        Epsilons(Fraction(1), TWO): [exp(1) - near_e, exp(-1) - exp(-2), product([EPS - ONE] * 2)],
+        Epsilons(HALF, Fraction(1)): [near_e + constant(HALF) - exp(1), product([EPS - ONE] * 2)],
+    }
+    monkeypatch.setattr(signs, "MOST_BOXES", 2)
+    for on, known in functions_of.items():
+        for function in known:
+            assert Signs(on).tell(as_sum(function), positive=False)
+    square = as_sum(product([EPS - ONE] * 2))
+    assert not Signs(Epsilons(HALF, Fraction(7, 2))).tell(square, positive=False)
+    monkeypatch.setattr(signs, "MOST_RISES", 0)
+    assert not Signs(Epsilons(Fraction(1), TWO)).tell(square, positive=False)
+
+
+def test_all_epsilons_are_those_above_0() -> None:
+    assert ALL.holds(Fraction(0), None) and ALL.value is ALL
+    assert Epsilons(HALF, HALF).value == HALF
+    assert not Signs(ALL).tell(as_sum(EPS - constant(HALF)), positive=False)
 
 
 def test_what_touches_0_at_an_irrational_number_is_not_known() -> None:
