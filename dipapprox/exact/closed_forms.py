@@ -16,9 +16,8 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
 from dipapprox.exact.choices.circuits import chosen_probability
-from dipapprox.exact.integers.elimination import system_weight
+from dipapprox.exact.integers.elimination import integer_system, system_weight
 from dipapprox.exact.integers.lattice_ratios import SumTooLong
-from dipapprox.exact.integers.systems import integer_system
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits

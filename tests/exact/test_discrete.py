@@ -12,7 +12,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Star
 from dipapprox.exact.closed_forms import discrete_probability
-from dipapprox.exact.integers.systems import IntegerSystem, integer_system
+from dipapprox.exact.integers.elimination import IntegerSystem, integer_system
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
@@ -119,8 +119,8 @@ def test_a_guard_and_its_complement_add_up(event: Event) -> None:
     *others, last = event.guards
     system = integer_system(Event(event.samples, (last,)))
     assert isinstance(system, IntegerSystem)
-    (row,) = system.inequalities
-    opposite = LinearForm.of({i: Fraction(-a) for i, a in row.terms}, Fraction(row.bound + 1))
+    ((row, bound),) = system.bounds
+    opposite = LinearForm.of({i: Fraction(-a) for i, a in enumerate(row)}, Fraction(bound + 1))
     parts = []
     for guards in ([*others, last], [*others, opposite], others):
         if guards:

@@ -220,6 +220,6 @@ def test_a_zero_that_parts_of_too_high_degree_share(
     fine = refine(zero, F(1, 10**15), LIMITS)
     assert F("0.693147180559944") < fine.lower < fine.upper < F("0.693147180559947")
     assert isinstance(is_nonnegative(function, ALL_EPSILONS, LIMITS), Nonnegative) is (power == 3)
-    monkeypatch.setattr("dipapprox.exact.signs.common_zero._HIGHEST", 30)
+    monkeypatch.setattr("dipapprox.exact.signs.bivariate._HIGHEST", 30)
     with pytest.raises(LimitReached, match="cannot be told apart"):
         zeros(function, ALL_EPSILONS, LIMITS)

@@ -23,12 +23,15 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 from math import lcm
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.event import Event
 from dipapprox.exact.integers.lattice_ratios import ZERO, LatticeRatio
 from dipapprox.exact.integers.sums import (
     Function,
@@ -41,9 +44,10 @@ from dipapprox.exact.integers.sums import (
     one,
     substituted,
 )
-from dipapprox.exact.integers.systems import IntegerSystem
 from dipapprox.exact.integers.tight_bounds import Bounds, tightened
 from dipapprox.limits import Limits
+from dipapprox.linear.form import content
+from dipapprox.linear.integer_points import integer_inequality
 
 Residues = tuple[tuple[int, int], ...]
 """(A, r) for every sample: z = A z' + r, and functions and inequalities are about the z'."""
@@ -54,6 +58,47 @@ Pieces = dict[tuple[Bounds, Residues], Function]
 
 class _TooManyPieces(Exception):
     """The budget for pieces is used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerSystem:
+    """Independent discrete Laplace samples z_i with Pr[z_i] ∝ Y^{rates[i] * |z_i - means[i]|}.
+
+    Attributes:
+        unit: Y = e^{-unit * ε}, unit > 0: the largest number of which all 1 / scale are multiples.
+        rates: 1 / scale in units, positive.
+        means: One for each sample.
+        bounds: (a, b): Σ a_i z_i <= b, none of them 0 <= b.
+    """
+
+    unit: Fraction
+    rates: tuple[int, ...]
+    means: tuple[int, ...]
+    bounds: Bounds
+
+
+def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
+    """Read an event of discrete Laplace samples as a system over the integers."""
+    for family in [law.family for law in event.samples]:
+        if not family.is_exponential:
+            return NotEnclosed(f"outside-fragment: {family.title} noise has no closed form")
+        if not family.is_discrete:
+            return NotEnclosed("outside-fragment: not all samples are integers")
+    means = []
+    for law in event.samples:
+        if law.mean.denominator != 1:
+            return NotEnclosed(f"the mean {law.mean} of a discrete Laplace sample is no integer")
+        means.append(law.mean.numerator)
+    rates = [1 / law.scale for law in event.samples]
+    unit = content(rates)
+    multiples = tuple(int(rate / unit) for rate in rates)
+    bounds = []
+    for guard in event.guards:
+        inequality = integer_inequality(guard)
+        row = dict(inequality.terms)
+        dense = tuple([row.get(i, 0) for i in range(len(rates))])
+        bounds.append((dense, inequality.bound))
+    return IntegerSystem(unit, multiples, tuple(means), tuple(bounds))
 
 
 def system_weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEnclosed:
@@ -67,9 +112,7 @@ def system_weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEn
         SumTooLong: If a coefficient has too many terms.
     """
     size = len(system.rates)
-    bounds = tightened(
-        (_dense(inequality.terms, size), inequality.bound) for inequality in system.inequalities
-    )
+    bounds = tightened(system.bounds)
     if bounds is None:
         return ZERO
     pieces: Pieces = {(bounds, ((1, 0),) * size): one(size)}
@@ -86,11 +129,6 @@ def system_weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEn
     if total.keys() - {(nothing, nothing)}:
         raise BrokenInvariant("a summed variable is left")
     return total.get((nothing, nothing), ZERO)
-
-
-def _dense(terms: Iterable[tuple[int, int]], size: int) -> tuple[int, ...]:
-    entries = dict(terms)
-    return tuple(entries.get(i, 0) for i in range(size))
 
 
 def _difficulty(variable: int, pieces: Pieces) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Which of several functions are 0 at the same ε? Exact, by common divisors (`common_zero`)."""
+"""Which of several functions are 0 at the same ε? Exact, by common divisors (`bivariate`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.errors import LimitReached
-from dipapprox.exact.signs.common_zero import vanishes_too
+from dipapprox.exact.signs.bivariate import vanishes_too
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.zero import Zero, refine
 from dipapprox.exact.signs.zeros import zeros

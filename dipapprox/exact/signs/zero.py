@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dipapprox.data_classes import dataclass
-from dipapprox.exact.signs.common_zero import vanishes_too
+from dipapprox.exact.signs.bivariate import vanishes_too
 from dipapprox.exact.signs.evaluation import Evaluator
 from dipapprox.exact.signs.interval import split_point
 from dipapprox.exact.signs.normal_form import NormalForm
@@ -96,7 +96,7 @@ def in_order(
     """Order zeros of any functions, ascending, equal ones together.
 
     Boxes are refined until they are disjoint; those that stay together are asked for a common
-    divisor with a zero there (`common_zero`), so this ends with certain places unless the degrees
+    divisor with a zero there (`bivariate`), so this ends with certain places unless the degrees
     are too high for that, or different zeros are nearer than some 2^-4000.
 
     Args:
