@@ -138,31 +138,22 @@ def _cost(value: Value, other: Value, spent: Fraction, rule: Rule) -> Fraction |
     """Return what is spent after a change of a cell; None if the rule forbids it."""
     if isinstance(rule, Everyone) or value == other:
         return spent
-    if isinstance(rule, Euclidean):
-        if isinstance(value, str) or isinstance(other, str):
-            return None
-        cost = spent + (other - value) ** 2
-        return cost if cost <= rule.radius**2 else None
-    if rule.norm is Norm.L0:
-        cost = spent + 1
+    limit, adds = rule.radius, True
+    if isinstance(rule, Within) and rule.norm is Norm.L0:
+        cost = Fraction(1)
+    elif isinstance(value, str) or isinstance(other, str):
+        return None
+    elif isinstance(rule, Euclidean):
+        cost, limit = (other - value) ** 2, rule.radius**2
     else:
-        if isinstance(value, str) or isinstance(other, str):
+        forbidden = {Norm.INCREASING: other < value, Norm.DECREASING: other > value}
+        if forbidden.get(rule.norm):
             return None
-        change = other - value
-        match rule.norm:
-            case Norm.LINF:
-                cost = abs(change)
-            case Norm.L1:
-                cost = spent + abs(change)
-            case Norm.INCREASING:
-                cost = change if change > 0 else rule.radius + 1
-            case Norm.DECREASING:
-                cost = -change if change < 0 else rule.radius + 1
-            case _:
-                assert_never(rule.norm)
-        if rule.norm is not Norm.L1:
-            return spent if cost <= rule.radius else None
-    return cost if cost <= rule.radius else None
+        cost, adds = abs(other - value), rule.norm is Norm.L1
+    total = spent + cost if adds else cost
+    if total > limit:
+        return None
+    return total if adds else spent
 
 
 # --- the condition --------------------------------------------------------------------------------
