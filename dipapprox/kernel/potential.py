@@ -75,8 +75,6 @@ MOST_NODES = 100_000
 MOST_INTEGERS = 1_000
 """Changes of one integer that are looked at one by one."""
 
-Head = tuple[Cells, tuple[Guard, ...]]
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -94,11 +92,6 @@ class Place:
     def cells(self) -> Cells:
         """What is known of the cells."""
         return tuple(self.values.items()), self.held
-
-    @property
-    def head(self) -> Head:
-        """What alike nodes have in common."""
-        return self.cells, self.facts
 
 
 def read_places(json: object) -> list[Place]:
@@ -175,7 +168,7 @@ class _Step:
         self._source = source
         self._path = path
         self._changes = machine.changes(path)
-        self.heads: set[Head] = set()
+        self.heads = set[tuple[Cells, tuple[Guard, ...]]]()
 
     @cached_property
     def _order(self) -> Order | None:
@@ -228,7 +221,7 @@ class _Step:
                 # Runs that were quiet before have their shift from there.
                 if path.said or last not in own:
                     wanted.append((ZERO, shifts))
-            self.heads.add(place.head)
+            self.heads.add((place.cells, place.facts))
             if any(name not in store or store[name] != v for name, v in place.values.items()):
                 raise Refuted("the cells of the next node hold something else")
             cells = [number_form(self._path.store.get(name)) for name in held]

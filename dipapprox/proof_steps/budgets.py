@@ -351,16 +351,23 @@ def _folded(
 def _runs(
     machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
 ) -> Iterator[tuple[list[int], Growth]]:
-    """Yield runs that may lose more than a budget, with what their inputs grow by."""
-    if machine.round is None and bounds.ray is None:
-        yield from _guessed(machine, limits)
-        return
-    if machine.round is None and bounds.ray is not None:
-        grows = {name: (value,) for name, value in bounds.ray.grows.items()}
-        for number, path in enumerate(Follower(machine).start()):
+    """Yield runs that may lose more than a budget, with what their inputs grow by.
+
+    If no ray is known of a machine without rounds, all of its inputs grow, or one does.
+    """
+    if machine.round is None:
+        paths = Follower(machine).start()
+        if bounds.ray is None:
+            ends = {name: machine.change(name) for name in machine.inputs}
+            rays = [{name: (each[side],) for name, each in ends.items()} for side in (1, 0)]
+            rays += [{name: (end,)} for name, each in ends.items() for end in each]
+            guessed = (([path], ray) for ray in rays for path in range(len(paths)))
+            yield from islice(guessed, MOST_RUNS)
+            return
+        for number, path in enumerate(paths):
             said = dict(zip(machine.first, path.said, strict=True))
             if all(said.get(name) == value for name, value in bounds.ray.output.items()):
-                yield [number], grows
+                yield [number], {name: (value,) for name, value in bounds.ray.grows.items()}
         return
     for facts in (True, False):
         try:
@@ -372,16 +379,6 @@ def _runs(
             ways = product(*(way.numbers for way, _ in none.walk))
             for numbers in islice(ways, MOST_RUNS):
                 yield list(numbers), grown
-
-
-def _guessed(machine: Rounds, limits: Limits) -> Iterator[tuple[list[int], Growth]]:
-    """Yield runs of a machine without rounds, along rays of all inputs or of one."""
-    names = list(machine.inputs)
-    ends = {name: machine.change(name) for name in names}
-    rays = [{name: (ends[name][side],) for name in names} for side in (1, 0)]
-    rays += [{name: (end,)} for name in names for end in ends[name]]
-    paths = range(len(Follower(machine).start()))
-    yield from islice((([path], ray) for ray in rays for path in paths), MOST_RUNS)
 
 
 def _growth(walk: Sequence[tuple[Way, Changes]]) -> Growth:

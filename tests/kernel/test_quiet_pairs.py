@@ -96,7 +96,7 @@ def test_means_move_samples() -> None:
 
 
 def test_pairs_are_of_places() -> None:
-    for pair in ([1, [-1]], [0, [-1], []], [2, [-1], []], [-1, [-1], []], [1, [], []]):
+    for pair in ([1, [-1]], [0, [], []], [2, [-1], []], [-1, [-1], []], [1, [], []]):
         with pytest.raises(BadProof):
             read(ENDS, pair)
     with pytest.raises(BadProof, match="several shifts"):
@@ -145,8 +145,27 @@ def test_pairs_lead_to_places_with_what_cells_hold() -> None:
     refused(COUNTED, goes_on(0), places=(START, FREE, other), match="no place")
     moved = above([["set", ["cell", "x"], ["cell", "r"]]], [])
     refused(moved, goes_on(0), match="shifted otherwise")
+    alone = [["set", ["cell", "x"], ["cell", "r"]]]
+    refused([READ, DRAWN, *alone], goes_on(0), match="shifted otherwise")
+    twice = [["set", ["cell", "x"], ["*", 2, ["cell", "x"]]]]
+    refused([READ, ["if", [">=", ["cell", "v"], 0], twice, []]], goes_on(0), match="otherwise")
+    assert read([["set", ["cell", "x"], ["+", ["cell", "x"], 3]]], goes_on(0))
     named = above([["set", ["cell", "x"], {"name": "a"}]], [])
     refused(named, goes_on(0), match="no place")
+
+
+def test_thresholds_of_two_places_are_apart() -> None:
+    """One run may be where x is compared, the other where it is x + 1/2."""
+    low, high = (
+        ["if", [">=", ["cell", "r"], to], EXIT, []]
+        for to in (["cell", "x"], ["+", ["cell", "x"], "1/2"])
+    )
+    side = ["if", [">=", ["cell", "v"], 0], *([["set", ["cell", "n"], k]] for k in (1, 2))]
+    later = ["if", ["=", ["cell", "n"], 1], [low], [high]]
+    turn = [READ, DRAWN, ["if", ["=", ["cell", "n"], 0], [side], [later]]]
+    places = START, *(((("n", k),), ("x",)) for k in range(3))
+    assert read(turn, ends("-3/2"), places=places)
+    refused(turn, ends("-5/4"), places=places, match=OTHERWISE)
 
 
 def test_runs_hold_the_same_cells() -> None:

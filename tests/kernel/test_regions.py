@@ -89,6 +89,15 @@ def test_differences_without_a_common_point_contradict_each_other(known: list[Gu
     assert (order_of(known) is None) == (not places(known))
 
 
+def test_differences_add_up_and_the_strongest_stays() -> None:
+    less = X.plus(Y.scaled(Fraction(-1)))
+    for a, b in ((0, 0), (-3, -4), (1, 2)):
+        known = [(less.plus(Form(Fraction(-a))), False), (Y.plus(Form(Fraction(-b))), False)]
+        assert (order_of(known) or {})[0, NOTHING] == (a + b, False)
+        large = X.plus(Form(Fraction(-9)))
+        assert (order_of([*known, (large, True)]) or {})[0, NOTHING] == (9, True)
+
+
 def test_a_number_follows_from_itself() -> None:
     for constant, strict, is_so in ((1, True, True), (0, False, True), (0, True, False)):
         assert follows(Form(Fraction(constant)), strict, {}) == is_so
@@ -129,10 +138,8 @@ def test_a_form_over_other_atoms_is_none(json: object, reason: str) -> None:
         read_form(json, 2)
 
 
-@pytest.mark.parametrize(
-    "json", [[[[0, [[0, 1]]], 1]], [[[0, [[0, 1]]], None]], [[1, True]], [[[1, [[0, 0]]], False]]]
-)
-def test_a_guard_is_a_form_with_atoms_and_a_truth_value(json: object) -> None:
+@pytest.mark.parametrize("json", [[[[0, [[0, 1]]], 1]], [[[0, [[0, 1]]], None]]])
+def test_a_guard_is_a_form_and_a_truth_value(json: object) -> None:
     with pytest.raises(BadProof):
         read_guards(json, 1)
 
@@ -196,6 +203,16 @@ def test_joined_paths_are_their_region() -> None:
     (own, region), (_, alone) = joined(three(), [])
     assert (own, alone.said) == ([0, 1], ("no",))
     assert region == Path({"a": Fraction(1)}, ATOMS, ((X, True),), ("yes",))
+    # It is as wide as all of them together.
+    wide = three(guards=((X.plus(ONE), True), (MINUS_X, True)))
+    wide[2].guards = ((MINUS_X.plus(ONE.scaled(Fraction(-1))), False),)
+    assert joined(wide, [])[0][1].guards == ((X.plus(ONE), True),)
+    assert joined(wide[1::-1] + wide[2:], [])[0][1].guards == ((X.plus(ONE), True),)
+    below = Y.plus(MINUS_X)
+    sides = [Path({}, ATOMS, ((below, True), (form, True))) for form in (X, MINUS_X)]
+    assert joined([*sides, Path({}, ATOMS, ((below.scaled(Fraction(-1)), False),), ("no",))], [])[
+        0
+    ][1].guards == ((below, True),)
     # What is impossible has no part in it.
     never = three(guards=((X, True), (MINUS_X, True)))
     assert joined(never[:2], [])[0][1].guards == ((X, True), (Y, True))
