@@ -51,7 +51,6 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.highlighting",
         "dipapprox.integrals.optimizer",
         "dipapprox.numerics.algebras.kernels",
-        "dipapprox.numerics.elimination.placed_evaluator",
         "dipapprox.numerics.nested.engine",
         "dipapprox.numerics.parallel",
         "dipapprox.pairs.products.losses",
