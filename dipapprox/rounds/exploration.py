@@ -29,7 +29,6 @@ from dipapprox.language.cells import statements_in
 from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.rounds.hoisting import hoisted
 from dipapprox.rounds.liveness import RoundLiveness
 from dipapprox.rounds.noises import read_noise
 from dipapprox.rounds.paths import DRAWN, Foreseen, RoundPath, WantsMean, refusal
@@ -120,8 +119,8 @@ class _Exploration:
         limits: Limits,
     ) -> None:
         program.check_rational_scales()
-        self._rounds = replace(rounds, body=hoisted(rounds.body))
-        self._prelude = hoisted(written_out(program.body))
+        self._rounds = rounds
+        self._prelude = written_out(program.body)
         self._integers = _integers(self._prelude, self._rounds.body)
         self._forms = Forms()
         self._demands, self._added = demands, demands.added
