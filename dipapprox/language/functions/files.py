@@ -24,6 +24,7 @@ from dipapprox.errors import SourceError, UserError
 from dipapprox.language.functions import expressions, library, objects, places, statements
 from dipapprox.language.functions.expressions import Unread, bind
 from dipapprox.language.functions.machine import (
+    ERRORS,
     HOME,
     Annotation,
     Function,
@@ -293,12 +294,10 @@ class LiveScope(NameScope):
             self._seen[id(value)] = value, cells
             cells.extend(self.known(each, name) for each in value)
             made: Any = cells
-        elif kind is tuple:
-            made = tuple(self.known(each, name) for each in value)
+        elif kind in (tuple, set):
+            made = kind(self.known(each, name) for each in value)
         elif kind is dict:
             made = {self.known(k, name): self.known(v, name) for k, v in value.items()}
-        elif kind is set:
-            made = {self.known(each, name) for each in value}
         else:
             made = self._other(value, name)
         held = made.values() if type(made) is dict else made if type(made) in (list, tuple) else ()
@@ -316,16 +315,12 @@ class LiveScope(NameScope):
         called = str(getattr(value, "__qualname__", getattr(value, "__name__", "")))
         top = module.partition(".")[0]
         if module == "builtins" and getattr(builtins, called, None) is value:
-            exception = isinstance(value, type) and issubclass(value, BaseException)
-            return (
-                value
-                if exception
-                else library.builtin(called) or library.word(f"builtins.{called}")
-            )
+            known = ERRORS.get(called) or library.builtin(called)
+            return known or library.word(f"builtins.{called}")
         if module == "typing" and getattr(value, "_name", None):
             return ImportedName(f"typing.{value._name}")
-        known = top == "dipapprox" or top in sys.stdlib_module_names
-        if known and called and isinstance(value, type | FunctionType | BuiltinFunctionType):
+        followed = top == "dipapprox" or top in sys.stdlib_module_names
+        if followed and called and isinstance(value, type | FunctionType | BuiltinFunctionType):
             return library.word(f"{top if top == 'dipapprox' else module}.{called}")
         if type(value).__module__ == "dipapprox.language.functions.mechanism":
             value = getattr(value, "__wrapped__", value)
