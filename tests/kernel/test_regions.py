@@ -159,6 +159,11 @@ def test_only_continuous_samples_have_no_ties() -> None:
     atoms = (Held("n"), of("DLap"), of("Lap"))
     guards = tuple([(Form(Fraction(0), ((k, Fraction(1)),)), False) for k in range(3)])
     assert [above for _, above in known_forms(Path({}, atoms, guards))] == [False, False, True]
+    # It is the last sample that tells.
+    sums = [(Form(Fraction(0), ((k, Fraction(1)), (k + 1, Fraction(1)))), False) for k in (0, 1)]
+    assert [above for _, above in known_forms(Path({}, atoms, tuple(sums)))] == [False, True]
+    after = Path({}, (of("Lap"), of("DLap")), (sums[0],))
+    assert known_forms(after) == sums[:1]
     strict = tuple([(form, True) for form, _ in guards])
     assert [above for _, above in known_forms(Path({}, atoms, strict))] == [True, True, True]
 
