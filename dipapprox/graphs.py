@@ -167,22 +167,6 @@ def downward_order(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
     return tuple(order)
 
 
-def longest_path(size: int, edges: Sequence[Edge]) -> int:
-    """Return the number of vertices on a longest directed path; the graph must be acyclic.
-
-    Raises:
-        ValueError: If there is a directed cycle.
-    """
-    graph = _graph(size, edges, directed=True)
-    if not graph.is_dag():
-        raise ValueError("a longest path needs an acyclic graph")
-    length = [1] * size
-    for vertex in graph.topological_sorting():
-        for successor in graph.successors(vertex):
-            length[successor] = max(length[successor], length[vertex] + 1)
-    return max(length, default=0)
-
-
 def canonical_labels(size: int, edges: Iterable[Edge], colours: Sequence[int]) -> tuple[int, ...]:
     """Return a new number for every vertex, such that isomorphic graphs become equal.
 

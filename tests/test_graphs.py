@@ -106,14 +106,10 @@ def test_canonical_labels_do_not_see_names(data: st.DataObject, graph: tuple[int
     assert form(list(edges), colours) == form(renamed_edges, renamed_colours)
 
 
-def test_components_sources_and_longest_path() -> None:
+def test_components_and_sources() -> None:
     edges = [(0, 1), (1, 2), (0, 2), (4, 3)]
     assert graphs.components(6, edges) == ((0, 1, 2), (3, 4), (5,))
     assert graphs.sources(6, edges) == (0, 4, 5)
-    assert graphs.longest_path(6, edges) == 3
-    assert graphs.longest_path(2, []) == 1
-    with pytest.raises(ValueError, match="acyclic"):
-        graphs.longest_path(2, [(0, 1), (1, 0)])
 
 
 @settings(deadline=None, max_examples=24)

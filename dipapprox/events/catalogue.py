@@ -338,10 +338,6 @@ class Catalogue:
                 each.sort(key=itemgetter(0))
         return found
 
-    def for_input(self, input: Input) -> list[tuple[int, Numbers]]:
-        """Return the states of one input."""
-        return self.states((input,))[0]
-
     def _chosen(self, number: int, batch: Batch) -> Column | None:
         """The solution of what a state needs of choices, at every input; None for nothing."""
         chances = self._instantiator.chances

@@ -32,15 +32,6 @@ def order_edges(event: Event) -> tuple[tuple[int, int], ...]:
     return tuple((u, v) for u, v, _ in filter(None, found) if u >= 0 and v >= 0)
 
 
-def layers(event: Event) -> int:
-    """Return the number of samples on a longest chain of comparisons: the published "depth".
-
-    Raises:
-        ValueError: If the comparisons form a cycle (possible with offsets).
-    """
-    return graphs.longest_path(len(event.samples), order_edges(event))
-
-
 def naive(nested: NestedIntegral) -> Plan:
     """Nest all levels literally, in their order: the published baseline, nothing optimised.
 

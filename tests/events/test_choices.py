@@ -87,7 +87,7 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
                 factors = [*map(canonical, reduced.factors), *([chosen] if chosen else [])]
                 expected[output, frozenset(Counter(factors).items())] += 1
         found: Counter[object] = Counter()
-        for output, numbers in catalogue.for_input(input):
+        for output, numbers in catalogue.states([input])[0]:
             events = Counter(catalogue.events[each] for each in numbers)
             found[output, frozenset(events.items())] += 1
         assert found == expected
@@ -100,7 +100,7 @@ def test_probabilities_are_those_of_the_enumerated_runs(example: core.Program) -
     outputs = states.outputs
     for input in product(*(cell.domain for cell in example.inputs)):
         found: dict[tuple[core.Value, ...], Fraction] = {}
-        for output, numbers in catalogue.for_input(input):
+        for output, numbers in catalogue.states([input])[0]:
             probability = Fraction(1)
             for event in (catalogue.events[each] for each in numbers):
                 assert isinstance(event, Chosen)
@@ -117,14 +117,14 @@ def test_the_order_of_weights_does_not_matter() -> None:
     states = execute(response(), True, Limits())
     catalogue = Catalogue(states, Fraction(1))
     for value in (0, 1):
-        catalogue.for_input((Fraction(value),))
+        catalogue.states([(Fraction(value),)])
     assert len(catalogue.events) == 2
 
 
 def test_choices_know_where_the_program_runs() -> None:
     states = execute(response(), True, Limits())
     catalogue = Catalogue(states, Fraction(7, 3))
-    catalogue.for_input((Fraction(0),))
+    catalogue.states([(Fraction(0),)])
     chosen = [event for event in catalogue.events if isinstance(event, Chosen)]
     assert {event.eps for event in chosen} == {Fraction(7, 3)}
 

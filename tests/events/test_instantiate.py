@@ -101,7 +101,7 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
                 expected.append((output, Counter(map(canonical, reduced.factors))))
         found = [
             (output, Counter(catalogue.events[number] for number in numbers))
-            for output, numbers in catalogue.for_input(input)
+            for output, numbers in catalogue.states([input])[0]
         ]
         assert found == expected
     assert len(catalogue.events) == distinct
@@ -150,7 +150,7 @@ def test_impossible_states_are_left_out_of_rows() -> None:
     states = [FinalState((ZERO,), (), path(r - q)), FinalState((ONE,), (), never)]
     catalogue = Catalogue(final_states((sample,), states, 1, (ZERO, ONE)), ONE)
     for input in ((ZERO,), (ONE,)):
-        assert [output for output, _ in catalogue.for_input(input)] == [0]
+        assert [output for output, _ in catalogue.states([input])[0]] == [0]
 
 
 def test_inputs_move_into_means_only_where_all_guards_agree() -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from flint import arb
+
+from dipapprox.arithmetic.precision import precision
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
+from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -31,3 +35,10 @@ def whole(algebra: FunctionAlgebra[F, V], function: F) -> V:
     """∫ function over the line."""
     (found,) = algebra.product_totals([(function,)])
     return found
+
+
+def value(algebra: BallAlgebra, function: BallFunction, panel: int, u: arb) -> arb:
+    """Enclose a function at the point u in [-1, 1] of a panel."""
+    piece = function[panel]
+    with precision(algebra.bits):
+        return arb(0) if piece is None else piece.polynomial(u) + arb(0, piece.radius)

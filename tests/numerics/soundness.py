@@ -24,7 +24,7 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from tests.families import REAL_FAMILIES
-from tests.numerics.one_by_one import integral, power, product, whole
+from tests.numerics.one_by_one import integral, power, product, value, whole
 
 _BITS = 160
 
@@ -161,7 +161,7 @@ def _check(
             if not np.isfinite(errors[panel]):
                 continue
             j = chance.randrange(len(exact_nodes))
-            ball = balls.value(ball_function, panel, exact_nodes[j])
+            ball = value(balls, ball_function, panel, exact_nodes[j])
             error = arb(float(errors[panel]))
             report.checks += 1
             report.sharp += bool(10 * ball.rad() <= error)

@@ -34,6 +34,7 @@ from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.elimination.grid_evaluator import new_evaluator
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import GridRequirements, RefinementLevel
+from tests.numerics.one_by_one import value
 
 Q = Fraction
 CONTINUOUS = [family for family in FAMILIES.values() if not family.is_discrete]
@@ -66,15 +67,17 @@ def check(doubles: Sampled, balls: BallFunction, algebra: BallAlgebra, fast: Flo
             sup, wrong = doubles.layers[nodes, panel] * kappa, errors.values[panel]
             for j in range(0, nodes, 3):
                 u = arb(float(rule.nodes[j]))
-                exact = algebra.value(balls, panel, u)
-                value = arb(float(doubles.layers[j, panel]))
+                exact = value(algebra, balls, panel, u)
+                stored = arb(float(doubles.layers[j, panel]))
                 # The node is rounded: 2^-52 of a panel, where the function moves little.
                 slack = arb(2) ** -48 * float(sup)
-                assert abs(value - exact).lower() <= arb(float(wrong)) + slack, panel
+                assert abs(stored - exact).lower() <= arb(float(wrong)) + slack, panel
                 assert abs(exact).lower() <= arb(float(sup)), panel
                 checked += 1
             if not sup:
-                assert balls[panel] is None or abs(algebra.value(balls, panel, arb(0))).lower() <= 0
+                assert (
+                    balls[panel] is None or abs(value(algebra, balls, panel, arb(0))).lower() <= 0
+                )
     return checked
 
 
@@ -131,7 +134,7 @@ def test_sums_of_two_have_their_known_densities(family: Family) -> None:
                 side = 1 if family is EXPONENTIAL else -1
                 expected = (-abs(x) / 2).exp() - (-abs(x)).exp() if place * side > 0 else arb(0)
             # The first density is cut off where 2^-9 of its mass lies beyond.
-            assert abs(slow.value(found, panel, arb(0)) - expected).lower() < 2.0**-9
+            assert abs(value(slow, found, panel, arb(0)) - expected).lower() < 2.0**-9
 
 
 def test_a_width_fits_all_cuts_or_there_is_none() -> None:
@@ -223,7 +226,7 @@ def test_what_is_left_out_of_balls_is_counted() -> None:
     with precision(220):
         for panel in range(grid.panels):
             for u in (arb(-1), arb(0), arb(1) / 3, arb(1)):
-                near, true = coarse.value(found, panel, u), fine.value(exact, panel, u)
+                near, true = value(coarse, found, panel, u), value(fine, exact, panel, u)
                 assert near.overlaps(true), panel
             piece = found[panel]
             dropped += piece is not None and float(piece.radius) > 1e-9

@@ -210,14 +210,6 @@ class BallAlgebra:
         """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
         return [self._integrate(f, from_left) for f in self._products.of(products)]
 
-    def value(self, function: BallFunction, panel: int, u: arb) -> arb:
-        """Enclose the function at the point u in [-1, 1] of a panel."""
-        piece = function[panel]
-        if piece is None:
-            return _ZERO
-        with precision(self.bits):
-            return piece.polynomial(u) + spread(piece.radius)
-
     def _check(self) -> None:
         self.limits.check()
         give_way()

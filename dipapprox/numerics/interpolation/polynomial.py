@@ -267,10 +267,6 @@ class Polynomial:
             table, tuple(widths), (rounding + self.error) * (1 + _ULP), slopes
         )
 
-    def on(self, box: Sequence[Interval]) -> Model:
-        """Bound the function on a part of the box; see the module."""
-        return self.restricted(box).model()
-
 
 def fit(
     centres: tuple[Fraction, ...],

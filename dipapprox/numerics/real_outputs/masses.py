@@ -54,10 +54,6 @@ class IntervalMasses:
         ]
         return self._sum(products, bits)
 
-    def weight(self, part: Part, bits: int) -> Enclosure | NotEnclosed:
-        """Enclose the probability of all events of a part, whatever it publishes."""
-        return self._sum([list(part.events)], bits)
-
     def product(self, events: Iterable[Connected], bits: int) -> Enclosure | NotEnclosed:
         """Enclose the probability of independent events together."""
         return self._sum([list(events)], bits)

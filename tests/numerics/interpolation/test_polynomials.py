@@ -55,7 +55,7 @@ def test_models_hold_everywhere_in_their_boxes(data: st.DataObject) -> None:
         a, b = sorted(centre - 2 + 4 * data.draw(share) for _ in range(2))
         box.append((a, b))
         points.append([float(a + (b - a) * data.draw(share)) for _ in range(4)])
-    model = whole.on(box)
+    model = whole.restricted(box).model()
     middles = [float(a + b) / 2 for a, b in box]
     for u, v in product(*points):
         form = model.value + model.gradient @ (np.array([u, v]) - middles)
@@ -76,7 +76,7 @@ def test_models_hold_everywhere_in_their_boxes(data: st.DataObject) -> None:
 
 def test_models_of_small_boxes_are_narrow() -> None:
     box = [(c, c + Fraction(1, 1000)) for c in _fitted(Fraction(2)).centres]
-    model = _fitted(Fraction(2)).on(box)
+    model = _fitted(Fraction(2)).restricted(box).model()
     assert model.spread < 1e-6
     assert model.noise <= model.rest < 1e-2 * model.spread
     assert max(model.steepness) < 1e-3
