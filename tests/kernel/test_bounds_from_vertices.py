@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import erfc, exp, sqrt
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel import sets
+from dipapprox.kernel.adjacency import Adjacency, Range
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.machine import Machine, read_machine
@@ -158,6 +160,9 @@ def test_what_has_no_sets_of_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sets, "MOST_VERTICES", 3)
     with pytest.raises(Refused, match="more than 3 vertices"):
         every_real_pair(Proof(of, None), step)
+    endless = replace(of, inputs=(("q", Range(None, None)),), adjacency=Adjacency("linf", 1))
+    with pytest.raises(Refused, match="without ends"):
+        every_real_pair(Proof(endless, None), step)
     with pytest.raises(BadProof, match="listed pairs"):
         every_real_pair(Proof(of, (((0,), (1,)),)), step)
     telling = read_machine(
