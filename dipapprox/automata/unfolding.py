@@ -62,6 +62,11 @@ class Unfolding:
         """Return the transition of an edge."""
         return self.automaton.transitions[self.edges[edge].transition]
 
+    def steps(self, node: int) -> dict[int, int]:
+        """Return the transitions that are feasible at a node, each with where it leads."""
+        edges = (self.edges[index] for index in self.leaving[node])
+        return {edge.transition: edge.target for edge in edges}
+
     def is_internal(self, edge: int) -> bool:
         """Whether an edge lies on a cycle."""
         return self.components[self.edges[edge].source] == self.components[self.edges[edge].target]

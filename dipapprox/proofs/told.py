@@ -7,7 +7,7 @@ publishes the same; a few steps more may tell it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from dipapprox.automata.analysis import Analysis, RunBound
 from dipapprox.automata.candidates import Candidate
@@ -45,7 +45,7 @@ def as_seen(compiled: Compiled, analysis: Analysis) -> Analysis:
             return kept
         cycles = [range(each.start, each.end) for each in cycles_of(structure)]
         for run in _longer(whole, structure.run):
-            if is_told(0, _Leaving(whole), compiled.seen, run, cycles):
+            if is_told(whole, compiled.seen, run, cycles):
                 told = replace(structure, run=run)
                 longer, changes = repeated(analysis.automaton, told, 2)
                 cost = run_cost(analysis.automaton, longer, changes)
@@ -55,7 +55,7 @@ def as_seen(compiled: Compiled, analysis: Analysis) -> Analysis:
     if isinstance(analysis.lower, RunBound):
         candidate = analysis.lower.candidate
         for run in _longer(whole, candidate.run):
-            if is_told(0, _Leaving(whole), compiled.seen, run):
+            if is_told(whole, compiled.seen, run):
                 changes = candidate.changes + (0,) * (len(run) - len(candidate.run))
                 cost = run_cost(analysis.automaton, run, changes)
                 found = replace(kept, lower=RunBound(Candidate(run, changes, cost)))
@@ -63,26 +63,14 @@ def as_seen(compiled: Compiled, analysis: Analysis) -> Analysis:
     return replace(kept, reason=None if kept.is_exact else NOT_TOLD)
 
 
-class _Leaving:
-    """The steps that leave a node, each with where it leads."""
-
-    def __init__(self, whole: Unfolding) -> None:
-        self._whole = whole
-
-    def __call__(self, node: int) -> Iterable[tuple[int, int]]:
-        edges = (self._whole.edges[k] for k in self._whole.leaving[node])
-        return [(edge.transition, edge.target) for edge in edges]
-
-
 def _longer(whole: Unfolding, run: Run) -> Iterator[Run]:
     """Yield a run, then some that go on."""
-    leaving = _Leaving(whole)
     node = 0
     for step in run:
-        node = dict(leaving(node))[step]
+        node = whole.steps(node)[step]
     waiting = [(run, node)]
     for number, (longer, end) in enumerate(waiting):
         if number == _MOST_TRIED:
             return
         yield longer
-        waiting += [((*longer, step), target) for step, target in leaving(end)]
+        waiting += [((*longer, step), target) for step, target in whole.steps(end).items()]

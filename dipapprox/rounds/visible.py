@@ -19,11 +19,11 @@ all that such a run does. Its probability is then that of seeing something that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import TypeVar
 
 from dipapprox.automata.model import Automaton
+from dipapprox.automata.unfolding import Unfolding
 
 Seen = tuple[str | None, ...]
 """What one step publishes, in its order; None for a number of noise."""
@@ -74,21 +74,13 @@ def _are_aligned(automaton: Automaton, seen: Sequence[Seen]) -> bool:
     return True
 
 
-Node = TypeVar("Node", bound=Hashable)
-
-
 def is_told(
-    start: Node,
-    leaving: Callable[[Node], Iterable[tuple[int, Node]]],
-    seen: Sequence[Seen],
-    run: Sequence[int],
-    cycles: Sequence[range] = (),
+    whole: Unfolding, seen: Sequence[Seen], run: Sequence[int], cycles: Sequence[range] = ()
 ) -> bool:
     """Whether no other run publishes all that a run does, however often some parts are repeated.
 
     Args:
-        start: Where runs begin.
-        leaving: The steps that are feasible at a node, each with where it leads.
+        whole: All feasible runs.
         seen: What each step publishes.
         run: Steps.
         cycles: Positions of the parts, disjoint, ascending.
@@ -96,23 +88,23 @@ def is_told(
     Returns:
         False also where a part does not lead back to its node, or there is too much to look at.
     """
-    nodes = [start]
+    nodes = [0]
     for step in run:
-        nodes.append(dict(leaving(nodes[-1]))[step])
+        nodes.append(whole.steps(nodes[-1])[step])
     if any(nodes[cycle.start] != nodes[cycle.stop] for cycle in cycles):
         return False
     back = {cycle.stop: cycle.start for cycle in cycles}
     # Where the run is, where another one is, what the one that is ahead has published more; None
     # for the other one: they are still the same.
-    waiting: list[tuple[int, Node | None, Seen, bool]] = [(0, None, (), False)]
+    waiting: list[tuple[int, int | None, Seen, bool]] = [(0, None, (), False)]
     known = set(waiting)
     while waiting:
         place, other, lead, is_behind = waiting.pop()
         if len(known) > _MOST_PAIRS:
             return False
-        found: list[tuple[int, Node | None, Seen, bool]] = []
+        found: list[tuple[int, int | None, Seen, bool]] = []
         if other is not None and is_behind:
-            for step, target in leaving(other):
+            for step, target in whole.steps(other).items():
                 common = min(len(seen[step]), len(lead))
                 if seen[step][:common] == lead[:common]:
                     rest = lead[common:] or seen[step][common:]
@@ -125,7 +117,7 @@ def is_told(
             following = place + 1
             if other is None:
                 found.append((following, None, (), False))
-                for step, target in leaving(nodes[place]):
+                for step, target in whole.steps(nodes[place]).items():
                     common = min(len(seen[step]), len(own))
                     if step != run[place] and seen[step][:common] == own[:common]:
                         rest = own[common:] or seen[step][common:]

@@ -7,6 +7,9 @@ import pytest
 import dipapprox
 from dipapprox import StreamProof
 from dipapprox.automata.analysis import RunBound
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.orders import unordered
+from dipapprox.automata.unfolding import UnfoldedEdge, Unfolding, unfolding
 from dipapprox.errors import NoCertificate
 from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
@@ -14,6 +17,15 @@ from dipapprox.rounds.visible import is_told
 from tests.proofs.test_random_streams import Writer, of_rounds
 
 GRAPH = {0: [(0, 0), (1, 1), (2, 2)], 1: [(3, 1)], 2: [(4, 3)], 3: []}
+Graph = dict[int, list[tuple[int, int]]]
+
+
+def runs_in(graph: Graph) -> Unfolding:
+    """What has these steps, each with where it leads."""
+    edges = [UnfoldedEdge(node, step, to) for node, row in graph.items() for step, to in row]
+    return unfolding(Automaton((), (), ()), [(0, unordered(0))] * len(graph), edges)
+
+
 SEEN = ((), ("a",), ("b",), ("c",), ("c", "exit"))
 
 
@@ -28,7 +40,7 @@ SEEN = ((), ("a",), ("b",), ("c",), ("c", "exit"))
 def test_silent_steps_leave_runs_open(
     run: tuple[int, ...], cycles: tuple[range, ...], told: bool
 ) -> None:
-    assert is_told(0, GRAPH.__getitem__, SEEN, run, cycles) == told
+    assert is_told(runs_in(GRAPH), SEEN, run, cycles) == told
 
 
 @pytest.mark.parametrize(
@@ -44,20 +56,20 @@ def test_silent_steps_leave_runs_open(
 def test_runs_are_told_where_no_step_is_silent(
     run: tuple[int, ...], cycles: tuple[range, ...], told: bool
 ) -> None:
-    graph = {**GRAPH, 0: GRAPH[0][1:]}
-    assert is_told(0, graph.__getitem__, SEEN, run, cycles) == told
+    graph: Graph = {**GRAPH, 0: GRAPH[0][1:]}
+    assert is_told(runs_in(graph), SEEN, run, cycles) == told
     both = (*SEEN[:2], ("a",), *SEEN[3:])  # 1 and 2 look alike; only 4 ends
-    assert is_told(0, graph.__getitem__, both, (2, 4), ())
-    assert not is_told(0, graph.__getitem__, both, (1, 3), ())
+    assert is_told(runs_in(graph), both, (2, 4), ())
+    assert not is_told(runs_in(graph), both, (1, 3), ())
 
 
 def test_what_is_published_later_may_be_published_at_once() -> None:
-    graph = {0: [(0, 1), (1, 0)], 1: []}
+    graph: Graph = {0: [(0, 1), (1, 0)], 1: []}
     seen = (("a", "exit"), ("a",))
-    assert is_told(0, graph.__getitem__, seen, (0,))
-    assert not is_told(0, graph.__getitem__, seen, (1,))
+    assert is_told(runs_in(graph), seen, (0,))
+    assert not is_told(runs_in(graph), seen, (1,))
     graph = {0: [(0, 1), (1, 0), (2, 1)], 1: []}
-    assert not is_told(0, graph.__getitem__, (*seen, ("exit",)), (0,))
+    assert not is_told(runs_in(graph), (*seen, ("exit",)), (0,))
 
 
 @pytest.mark.parametrize("seed", [113, 155, 26, 1061, 154, 21])
