@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
-from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, limit_behind, was_interrupted
+from dipapprox.errors import NO_MEMORY, BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
@@ -127,21 +127,14 @@ def decide(
     total = count_selected(program, selection)
     run = _Run(question)
     try:
-        with limited(options.limits):
+        with EarlyEnd() as end, limited(options.limits):
             _decide(run, program, selection, total, options, progress)
-    except LimitReached as limit:
-        _stop_at(limit, run, total)
-    except MemoryError:
-        run.stop(Cause.MEMORY_LIMIT, NO_MEMORY)
+        if end.interrupted:
+            run.stop(Cause.INTERRUPTED, f"interrupted; {_looked_at(run, total)}")
+        elif end.reason is not None:
+            _stop_at(end.reason, run, total)
     except RecursionError:
         run.stop(Cause.DEGREE_BUDGET, "degree-budget: an expression is nested too deeply")
-    except (KeyboardInterrupt, SystemError) as error:
-        if was_interrupted(error):
-            run.stop(Cause.INTERRUPTED, f"interrupted; {_looked_at(run, total)}")
-        elif (behind := limit_behind(error)) is not None:
-            _stop_at(behind, run, total)
-        else:
-            raise
     except BrokenInvariant as broken:
         run.answer, run.violation = Answer.UNKNOWN, None
         run.violated_on = run.least = None
@@ -295,11 +288,13 @@ def _undecided(search: DecisionSearch) -> str:
     return f"{first}{more}"
 
 
-def _stop_at(limit: LimitReached, run: _Run, total: int | None) -> None:
-    detail = limit.reason
-    if run.answer is Answer.UNKNOWN or run.question.violations:
-        detail += f"; {_looked_at(run, total)}"
-    run.stop(cause_of(limit.reason, Cause.TIME_LIMIT), detail)
+def _stop_at(reason: str, run: _Run, total: int | None) -> None:
+    detail, cause = reason, Cause.MEMORY_LIMIT
+    if reason != NO_MEMORY:
+        cause = cause_of(reason, Cause.TIME_LIMIT)
+        if run.answer is Answer.UNKNOWN or run.question.violations:
+            detail += f"; {_looked_at(run, total)}"
+    run.stop(cause, detail)
 
 
 def _looked_at(run: _Run, total: int | None) -> str:
