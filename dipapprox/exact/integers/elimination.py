@@ -137,7 +137,7 @@ def _difficulty(variable: int, pieces: Pieces) -> tuple[int, int]:
     for bounds, _ in pieces:
         involved = [row for row, _ in bounds if row[variable]]
         classes += _classes(variable, involved)[2] - 1
-        made += sum(any(row[:variable]) or any(row[variable + 1 :]) for row in involved)
+        made += sum([row.count(0) < len(row) - 1 for row in involved])
     return classes, made
 
 
@@ -230,25 +230,22 @@ def _summed(variable: int, bounds: Bounds, function: Function) -> Iterator[tuple
         _require_decay(function, variable, 1)
     if not lowers:
         _require_decay(function, variable, -1)
-    ends = [
-        [substituted(sums, variable, upper) for upper in uppers],
-        [negated(substituted(sums, variable, lower.plus(-1))) for lower in lowers],
-    ]
+    less = negated(sums)
     for j, i in product(range(len(uppers)) or (None,), range(len(lowers)) or (None,)):
-        conditions, parts = list(rest), []
+        conditions, ends = list(rest), []
         if j is not None:
             others = ((k, form) for k, form in enumerate(uppers) if k != j)
             conditions += [_at_most(uppers[j], form, strictly=k < j) for k, form in others]
-            parts.append(ends[0][j])
+            ends.append((uppers[j], sums))
         if i is not None:
             others = ((k, form) for k, form in enumerate(lowers) if k != i)
             conditions += [_at_most(form, lowers[i], strictly=k < i) for k, form in others]
-            parts.append(ends[1][i])
+            ends.append((lowers[i].plus(-1), less))
         if i is not None and j is not None:
             conditions.append(_at_most(lowers[i], uppers[j]))
         where = tightened(conditions)
         if where is not None:
-            yield where, added(parts)
+            yield where, added([substituted(each, variable, end) for end, each in ends])
 
 
 def _require_decay(function: Function, variable: int, sign: int) -> None:
@@ -265,5 +262,5 @@ def _at_most(
     left: IntegerForm, right: IntegerForm, *, strictly: bool = False
 ) -> tuple[tuple[int, ...], int]:
     """left <= right, or left < right, as Σ a_i z_i <= bound."""
-    row = tuple(a - b for a, b in zip(left.coefficients, right.coefficients, strict=True))
+    row = tuple([a - b for a, b in zip(left.coefficients, right.coefficients, strict=True)])
     return row, right.constant - left.constant - int(strictly)

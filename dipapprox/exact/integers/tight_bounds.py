@@ -28,12 +28,12 @@ def tightened(inequalities: Iterable[tuple[Row, int]]) -> Bounds | None:
                 return None
             continue
         if divisor > 1:
-            row, bound = tuple(a // divisor for a in row), bound // divisor
+            row, bound = tuple([a // divisor for a in row]), bound // divisor
         known = tightest.get(row)
         if known is None or bound < known:
             tightest[row] = bound
-    for row, bound in tightest.items():
-        opposite = tightest.get(tuple(-a for a in row))
+    for row, bound in tightest.items() if len(tightest) > 1 else ():
+        opposite = tightest.get(tuple([-a for a in row]))
         if opposite is not None and bound + opposite < 0:
             return None
     bounds = tuple(sorted(tightest.items()))
@@ -66,9 +66,11 @@ def _irredundant(edges: list[tuple[int, int, int]]) -> list[int] | None:
     Bounds are dropped one after the other, each implied by those that are left at its turn: where
     cycles have weight 0, two may need each other.
     """
+    kept = list(range(len(edges)))
+    if len(edges) < 2:
+        return kept
     if potentials(edges, 0) is None:
         return None
-    kept = list(range(len(edges)))
     for k, (u, v, bound) in enumerate(edges):
         if not _may_be_implied(edges, kept, k):
             continue
