@@ -41,8 +41,8 @@ from dipapprox.services.model import (
     CallOutcome,
     NotPlain,
     Published,
+    Range,
     Replied,
-    Where,
 )
 from dipapprox.services.ranges import KeptCells, range_of
 from dipapprox.source import Span
@@ -126,11 +126,13 @@ class PlainHandlers:
             probability = _CERTAINLY
             for law, outcome in chosen:
                 probability = probability * law.weights[outcome]
-            state, forms = self._kept(end, held, before)
+            assert isinstance(end.knowledge, KeptCells)
+            ranges = end.knowledge.ranges
+            state, forms = self._kept(end.store, ranges, held, before)
             reply = self._reply(end.store, samples, handler.clamps)
             if place and all(value == NOTHING for value in reply):
                 raise NotPlain
-            where = self._where(end)
+            where = tuple([each for each in ranges.items() if each[1] != self._ranges[each[0]]])
             found.append(CallOutcome(probability, reply, state, forms, where))
         return found
 
@@ -152,7 +154,8 @@ class PlainHandlers:
 
     def _kept(
         self,
-        end: State,
+        store: Store[StoredValue],
+        ranges: Mapping[str, Range],
         held: Mapping[str, core.Value | None],
         before: Mapping[str, StoredValue],
     ) -> tuple[tuple[core.Value | None, ...], tuple[LinearForm, ...]]:
@@ -160,7 +163,7 @@ class PlainHandlers:
         state: list[core.Value | None] = []
         forms: list[LinearForm] = []
         for name, is_kept, domain in self._states:
-            value = end.store.get(name)
+            value = store.get(name)
             if value is before[name]:
                 state.append(held[name])
                 forms += [_symbol(name)] if is_kept else ()
@@ -169,7 +172,7 @@ class PlainHandlers:
                 if form.samples() or _is_clamped(form):
                     raise NotPlain((name,))
                 if name in self._ranges:
-                    self._require_fit(form, name, end)
+                    self._require_fit(form, name, ranges)
                 state.append(None)
                 forms.append(form)
             else:
@@ -210,14 +213,7 @@ class PlainHandlers:
             reply.append(known)
         return tuple(reply)
 
-    def _where(self, end: State) -> Where:
-        if not self._ranges:
-            return ()
-        assert isinstance(end.knowledge, KeptCells)
-        ranges = end.knowledge.ranges
-        return tuple([(name, now) for name, now in ranges.items() if now != self._ranges[name]])
-
-    def _require_fit(self, form: LinearForm, cell: str, end: State) -> None:
+    def _require_fit(self, form: LinearForm, cell: str, ranges: Mapping[str, Range]) -> None:
         """Make sure that a cell certainly gets a value of its domain.
 
         Data that is a symbol may be added to additive cells only: what is compared has to differ
@@ -226,8 +222,6 @@ class PlainHandlers:
         Raises:
             NotPlain: If it may not.
         """
-        assert isinstance(end.knowledge, KeptCells)
-        ranges = end.knowledge.ranges
         unknown = [name for name in form.inputs() if name not in ranges]
         if unknown:
             raise NotPlain(unknown)
