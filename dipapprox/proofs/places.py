@@ -68,8 +68,6 @@ class PlaceLoss:
     Attributes:
         part, output: Their numbers.
         shown: What the real outputs are close to.
-        state: The number of a state that is likely at the first input.
-        noise: That leads to it there, by source of its cone.
         costs: Of all states of the output at the second input; None where one is impossible.
         loss: In multiples of eps; None for ∞.
     """
@@ -77,8 +75,6 @@ class PlaceLoss:
     part: int
     output: int
     shown: Shown
-    state: int
-    noise: tuple[Fraction, ...]
     costs: tuple[PointCost | None, ...]
     loss: Fraction | None
 
@@ -316,13 +312,11 @@ def _loss(event: _Event, before: _Costs, after: _Costs, integers: bool) -> Place
     least, most = _least(before), _least(after)
     if least is None or (most is not None and most[0] <= least[0]):
         return None
-    cost, state = least
-    likely = before[state]
-    noise = () if likely is None else likely.noise
-    if integers and any(each.denominator != 1 for each in noise):
+    likely = before[least[1]]
+    if integers and likely is not None and any(e.denominator != 1 for e in likely.noise):
         return None
-    loss = None if most is None else most[0] - cost
-    return PlaceLoss(event.part, event.output, event.shown, state, noise, after, loss)
+    loss = None if most is None else most[0] - least[0]
+    return PlaceLoss(event.part, event.output, event.shown, after, loss)
 
 
 def _least(costs: _Costs) -> tuple[Fraction, int] | None:
