@@ -18,9 +18,10 @@ of the undecided pairs their number and the closest one.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.data_classes import dataclass, field, replace
@@ -33,13 +34,13 @@ from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.selections import Orbit, Pair
 
 
-class ExactPairs(Protocol):
+class ExactPairs(ABC):
     """Decides single pairs by the exact forms of their probabilities, or what else is exact."""
 
-    @property
-    def has_forms(self) -> bool:
-        """Whether probabilities may have exact forms: then pairs are worth asking one by one."""
+    has_forms = True
+    """Whether probabilities may have exact forms: then pairs are worth asking one by one."""
 
+    @abstractmethod
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta exactly.
 
@@ -55,6 +56,7 @@ class ExactPairs(Protocol):
             BrokenInvariant: If exact forms contradict each other.
         """
 
+    @abstractmethod
     def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
         """Whether Pr[output | u] > e^eps_prv Pr[output | u']; or why that is not known.
 

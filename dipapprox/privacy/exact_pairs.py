@@ -20,6 +20,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide, Probabilities, divergence
 from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle
 
@@ -30,7 +31,7 @@ _ONE = Fraction(1)
 _ARGUMENT = "the signs of closed forms say so, however small the difference is"
 
 
-class ExactDeltas:
+class ExactDeltas(ExactPairs):
     """Decides pairs by exact forms; what was computed is remembered.
 
     Args:
@@ -51,11 +52,6 @@ class ExactDeltas:
         self._signs: dict[tuple[int, int], bool] = {}
         self._sides: dict[tuple[tuple[int, int], ...], int] = {}
         self._values: dict[tuple[int, int], Enclosure] = {}
-
-    @property
-    def has_forms(self) -> bool:
-        """See `ExactPairs`."""
-        return True
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta; see `ExactPairs`."""

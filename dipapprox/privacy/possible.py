@@ -103,17 +103,14 @@ class PossibleOutputs:
                 assert_never(event)
 
 
-class PureViolations:
+class PureViolations(ExactPairs):
     """Decides pairs that violate delta 0 whatever the budget."""
+
+    has_forms = False
 
     def __init__(self, possible: PossibleOutputs, growth: Growth) -> None:
         self._possible = possible
         self._growth = growth
-
-    @property
-    def has_forms(self) -> bool:
-        """See `ExactPairs`."""
-        return False
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """See `ExactPairs`; no probability is enclosed."""
@@ -129,16 +126,12 @@ class PureViolations:
         return NotEnclosed("the output is possible for both inputs") if known is None else known
 
 
-class FirstThat:
+class FirstThat(ExactPairs):
     """Asks several deciders of pairs, one after the other."""
 
     def __init__(self, *deciders: ExactPairs) -> None:
         self._deciders = deciders
-
-    @property
-    def has_forms(self) -> bool:
-        """See `ExactPairs`."""
-        return any(each.has_forms for each in self._deciders)
+        self.has_forms = any(each.has_forms for each in deciders)
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Return the first decision, or why the last one made none."""

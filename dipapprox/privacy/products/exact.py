@@ -29,6 +29,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
@@ -146,7 +147,7 @@ class ExactProduct:
         return [terms for _, terms in shared]
 
 
-class ExactProductPairs:
+class ExactProductPairs(ExactPairs):
     """Decides pairs of a product by their closed forms; see `search.ExactPairs`.
 
     Args:
@@ -159,11 +160,6 @@ class ExactProductPairs:
         self._source = source
         self._deltas = ExactDeltas(source, claim.growth, claim.delta, limits)
         self._limits = limits
-
-    @property
-    def has_forms(self) -> bool:
-        """Whether probabilities may have exact forms."""
-        return True
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta."""
