@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof
@@ -49,22 +49,24 @@ def order_of(known: Iterable[Guard]) -> Order | None:
             least = -form.constant / factor, strict
             found[pair] = max(found.get(pair, least), least)
     atoms = sorted({atom for pair in found for atom in pair})
-    for middle, high in product(atoms, atoms):
-        first = found.get((high, middle))
-        if first is None:
-            continue
-        spend(2 * len(atoms))
-        for low in atoms:
-            second = found.get((middle, low))
-            if second is None:
+    for middle in atoms:
+        spend(10 + len(atoms) // 4)
+        for high in atoms:
+            first = found.get((high, middle))
+            if first is None:
                 continue
-            both = first[0] + second[0], first[1] or second[1]
-            if high == low:
-                if both > (ZERO, False):
-                    return None
-            elif (high, low) not in found or both > found[high, low]:
-                spend(size_of(both[0]))
-                found[high, low] = both
+            spend(2 * len(atoms))
+            for low in atoms:
+                second = found.get((middle, low))
+                if second is None:
+                    continue
+                both = first[0] + second[0], first[1] or second[1]
+                if high == low:
+                    if both > (ZERO, False):
+                        return None
+                elif (high, low) not in found or both > found[high, low]:
+                    spend(size_of(both[0]))
+                    found[high, low] = both
     return found
 
 

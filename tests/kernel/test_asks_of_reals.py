@@ -85,6 +85,11 @@ ASKS: dict[str, Proof] = {
         draw(-1),
         *[["if", ["<", X, 0], [], []]] * 6,
     ),
+    "differences of samples": budgeted(
+        ["repeat", 90, [["draw", ["moving", "a", 1], "Lap", 0, [1, -1]]]],
+        ["repeat", 89, [["if", ["<", ["moving", "a", 1], ["moving", "a", 2]], [], [["exit"]]]]],
+        node={**NODE, "cases": [None] * 90},
+    ),
     "comparisons of sums": finite(*summed(), repeat(3000, ["if", ["<", S, S], [], []])),
     "states with sums": finite(*summed(), COIN, repeat(2000, ["forget", ["d"]])),
     "pairs of values": finite(inputs=[REAL, ["a", {"from": 1, "to": 150}]], real=True),
