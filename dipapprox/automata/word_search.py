@@ -1,8 +1,8 @@
-"""Inputs to try for a bound by a word that several runs fit: rays, spread rays, single moves.
+"""Inputs to try for a bound by a word that several runs fit: rays, and single moves.
 
 The means of the first input are -t·Δ along a run, those of the second -(t - 1)·Δ: for a word that
-fits one run this reaches the run's cost. Other runs that fit the word are kept away by spreading
-the sizes. What is tried is the same every time; nothing is claimed of how good it is.
+fits one run this reaches the run's cost. What is tried is the same every time;
+nothing is claimed of how good it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
 _TIMES = (1, 2, 4, 8, 16)
-_SPREADS = ((3, 2, 9, 6, 12), (2, 6, 3, 12, 9), (3, 1, 4, 1, 5, 9, 2, 6), (6, 3, 2, 9))
 _MOST_WORK = 10_000
 """Values that are looked at for one run's word, but for the first inputs."""
 
@@ -46,10 +45,6 @@ def bounds_of_run(
         ray = tuple(Fraction(-change * times) for change in changes)
         yield from search.attempt(_Inputs(ray, changes))
     yield from search.climb(apart)
-    for spread in _SPREADS:
-        sizes = [spread[place % len(spread)] for place in range(len(run))]
-        means = (-change * size for change, size in zip(changes, sizes, strict=True))
-        yield from search.climb(_Inputs(tuple(map(Fraction, means)), changes))
 
 
 def _apart(automaton: Automaton, run: Run, changes: Changes) -> _Inputs:
