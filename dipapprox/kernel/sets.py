@@ -249,7 +249,9 @@ def every_real_pair(proof: Proof, step: Step) -> Private:
             if most <= floor((delta - error) * unit):
                 continue
             if not error or most > floor(delta * unit):
-                raise Refuted("the bound of delta at a pair, or a corner that is none, is larger")
+                if pairs.radius is not None:
+                    raise Refused("sets whose changes share a radius have corners that are none")
+                raise Refuted("the bound of delta at a pair is larger")
             if count > MOST_PARTS:
                 raise Refused(f"more than {MOST_PARTS} sets of pairs")
             place, side = max(errors, key=lambda each: errors[each])

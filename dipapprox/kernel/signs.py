@@ -11,7 +11,7 @@ one whose least n and least q are 0 (`Sum.parts`). Let g be that one.
 From l on, without end, g > 0 is shown by rises that end with positive terms: each rise lowers the
 degree of the coefficient of e ** 0, so after finitely many there is a sum with one exponential,
 then a constant. Other intervals are cut into boxes on which Taylor's formula leaves out 0 for g, or
-for a derivative with rises from zeros at the ends. Values at 0 are sums of coefficients, and exact;
+for a derivative up to which rises or falls lead. Values at 0 are sums of coefficients, and exact;
 values elsewhere have signs that are found for certain (`exponentials`). What no cut shows is not
 known: where a function of one sign touches 0 between the ends, it has to be at a rational number.
 """
@@ -185,22 +185,21 @@ def _rises(function: Sum, low: Fraction) -> bool:
     return True
 
 
-def _is_above(function: Sum, low: Fraction, high: Fraction, depth: int) -> bool:
-    """Whether a function is known to be > 0 between two eps."""
+def _is_above(
+    function: Sum, low: Fraction, high: Fraction, depth: int, rises: int | None = None
+) -> bool:
+    """Whether a function is known to be > 0 between two eps.
+
+    It is if it rises or falls all the way between ends where it is not below 0.
+    """
+    rises = MOST_RISES if rises is None else rises
     if _values(function, low, high, depth) > 0:
         return True
-    for _ in range(MOST_RISES):
-        first, last = function.sign(low), function.sign(high)
-        if min(first, last) < 0:
-            return False
-        _, slope = function.derivative().parts()
-        values = _values(slope, low, high, depth)
-        if values < 0 or values > 0:
-            return True
-        if first and last:
-            return False
-        function = slope.scaled(-1 if first else 1)
-    return False
+    if not rises or min(function.sign(low), function.sign(high)) < 0:
+        return False
+    _, slope = function.derivative().parts()
+    both = slope, slope.scaled(-1)
+    return any(_is_above(each, low, high, depth, rises - 1) for each in both)
 
 
 def _values(function: Sum, lower: Fraction, upper: Fraction, depth: int) -> Ball:

@@ -73,6 +73,7 @@ TOUCHING = {
     "a power between": product([EPS - constant(Fraction(22, 7))] * 4) * exp(1),
     "zeros at both ends": (EPS - constant(HALF)) * (constant(2) - EPS),
     "squares at both ends": product([EPS - constant(HALF), EPS - constant(2)] * 2),
+    "more nearly a double zero": product([EPS - ONE, EPS - ONE]) + constant(Fraction(1, 10**40)),
     "nearly a double zero": product([EPS - ONE, EPS - ONE]) + constant(Fraction(1, 10**12)),
     "high order at 0": exp(1) - ONE - EPS - (EPS * EPS).scaled(HALF) + constant(0),
     "high order at 0, and one zero below": (exp(1) - ONE - EPS) * (EPS + ONE) * (EPS - ONE),
