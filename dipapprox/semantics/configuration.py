@@ -106,7 +106,7 @@ class Trail:
     parent: Trail | None
     statement: core.If | core.While | core.Choose
     number: int
-    outcome: bool | core.Value
+    outcome: bool | core.Value | LinearForm
     cells: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -73,6 +73,7 @@ class Execution(Forms):
         weight_numbers: By weights.
         weighings: By such a number, the values of the expressions, and which options are alike.
         fixed_choices: The laws and values of choices that no state changes, likewise.
+        chooses_forms: Whether choices may come out as forms, for no outputs.
         numbers: Of what decides where paths part: statements, by identity, outcomes and turns.
         uses: What blocks do with cells, by identity.
         selections: The selections in blocks, likewise.
@@ -117,9 +118,10 @@ class Execution(Forms):
     weights: dict[int, tuple[int, tuple[core.Expression, ...]]] = field(default_factory=dict)
     weight_numbers: dict[tuple[core.Weight, ...], int] = field(default_factory=dict)
     weighings: dict[Hashable, Weighing] = field(default_factory=dict)
-    fixed_choices: dict[int, tuple[core.Choose, Weighing, tuple[core.Value, ...]]] = field(
-        default_factory=dict
+    fixed_choices: dict[int, tuple[core.Choose, Weighing, tuple[core.Value | LinearForm, ...]]] = (
+        field(default_factory=dict)
     )
+    chooses_forms: bool = False
     numbers: dict[tuple[int, int, int], int] = field(default_factory=dict)
     uses: dict[int, Use] = field(default_factory=dict)
     selections: dict[int, dict[int, Selection]] = field(default_factory=dict)

@@ -76,10 +76,12 @@ def assign(run: Execution, statement: core.Assign, state: State) -> list[State]:
 
 
 def assign_value(
-    run: Execution, state: State, name: str, value: core.Value, span: Span | None
+    run: Execution, state: State, name: str, value: core.Value | LinearForm, span: Span | None
 ) -> None:
     """Assign a value to a cell."""
-    if name in run.outputs:
+    if isinstance(value, LinearForm):
+        _store(run, state, name, value, span)
+    elif name in run.outputs:
         _set_output(run, state, name, value, span)
     else:
         _store(run, state, name, constant(run, value), span)
@@ -172,7 +174,7 @@ def target_name(run: Execution, state: State, target: core.Variable | core.Eleme
 
 def weighed(
     run: Execution, statement: core.Choose, name: str, state: State
-) -> tuple[FiniteLaw, tuple[core.Value, ...]]:
+) -> tuple[FiniteLaw, tuple[core.Value | LinearForm, ...]]:
     """Return the law of a choice, and the value of each outcome, all different.
 
     Values of probability 0 for all eps are left out. The weights as they are written are one of
@@ -180,10 +182,12 @@ def weighed(
     """
     fixed = run.fixed_choices.get(id(statement))
     if fixed is not None:
-        _, weighing, values = fixed
-        return weighing.law, values
-    values = tuple([finite(run, value, state) for value, _ in statement.options])
-    first: dict[core.Value, int] = {}
+        return fixed[1].law, fixed[2]
+    read = evaluate if run.chooses_forms else finite
+    values: tuple[core.Value | LinearForm, ...] = tuple(
+        [read(run, value, state) for value, _ in statement.options]
+    )
+    first: dict[core.Value | LinearForm, int] = {}
     alike = tuple([first.setdefault(value, place) for place, value in enumerate(values)])
     written, expressions = _weights_of(run, statement)
     numbers = tuple([number(run, expression, state) for expression in expressions])

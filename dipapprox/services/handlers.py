@@ -146,6 +146,7 @@ class PlainHandlers:
         body = expanded(handler.body, handler.clamps, _as_symbol)
         program = core.Program(handler.name, {}, (), (), body, core.Everyone())
         run = new_run(program, False, self._limits, None)
+        run.chooses_forms = True
         names = [name + _CLAMPED for name in handler.clamps]
         run.inputs = {name: LinearForm.symbol(name) for name in names}
         symbols = dict.fromkeys((*names, *(cell.name for cell in handler.arguments)), AllReals())

@@ -43,6 +43,25 @@ def test_conditions_on_a_cell_leave_the_values_that_meet_them(
         assert left == [n for n, v in values if v < 0 or (v == 0 and not strict)]
 
 
+def test_a_choice_may_come_out_as_what_a_counter_holds() -> None:
+    service = service_of("""
+    state n in 0..2 <- 0
+    state left in 0..2 <- 1
+    output reply in {0, 1, 2, stop}
+    adjacent replace
+    on data d in {0, 1} do n <- choose {d : 2/3, n : 1/3} end
+    on query ask do
+        if left = 0 then reply <- stop else
+            reply <- clamp(DLap(2 * n, 3 / eps), 0, 2)
+            left <- 0
+        end
+    end
+    """)
+    found = loss_by_counters(service, Examiner(), Limits())
+    assert found is not None
+    assert found.lower == found.upper == Fraction(2, 3)
+
+
 @settings(max_examples=25, deadline=None)
 @given(counting_services())
 def test_differences_of_counters_bound_what_values_show(text: str) -> None:
