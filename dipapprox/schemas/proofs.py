@@ -112,9 +112,9 @@ class ViolatingPath(StructureWitness, frozen=True, tag_field="kind", tag="PV"):
 
 
 class RayWitness(Statement, frozen=True, tag_field="kind", tag="ray"):
-    """Adjacent inputs start + t·origin + s·(target - origin), s and s + 1, for 0 <= s < t.
+    """Adjacent inputs start + s·target, s and s + 1, for s >= 0; the origin is 0.
 
-    As t grows, the budget is lost at the output; null for more than any.
+    As s grows, the budget is lost at the output; null for more than any.
     """
 
     start: tuple[Rational, ...]
