@@ -150,7 +150,8 @@ def cell_of(forms: Forms, place: core.Variable | core.Element, state: Values) ->
     if isinstance(place, core.Variable):
         return place.name
     index = finite(forms, place.index, state)
-    if isinstance(index, str) or index.denominator != 1 or not 1 <= index <= place.size:
+    # As whole numbers: fractions compare slowly.
+    if isinstance(index, str) or index.denominator != 1 or not 1 <= index.numerator <= place.size:
         raise PathFault(
             "value error",
             f"index of '{place.array}' is {index}",
@@ -158,7 +159,7 @@ def cell_of(forms: Forms, place: core.Variable | core.Element, state: Values) ->
             f"'{place.array}' has "
             + (f"the indices 1 to {place.size}" if place.size else "no elements"),
         )
-    return f"{place.array}[{index}]"
+    return f"{place.array}[{index.numerator}]"
 
 
 def constant(forms: Forms, value: core.Value) -> StoredValue:
