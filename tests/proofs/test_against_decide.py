@@ -16,8 +16,6 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import prove_real
 
-from .confirmation import confirm
-
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
 Row = tuple[Fraction, ...]
@@ -129,7 +127,6 @@ def test_random_programs(text: str) -> None:
     """Private at the upper bound on a small domain; far out on the ray not below the lower one."""
     program = parse(text, widen="-999..999")
     proof = prove_real(program, Limits())
-    confirm(proof)
     if proof.answer is Answer.DP:
         assert decide(parse(text), budget=proof.upper).answer is Answer.DP
     if proof.losses:
