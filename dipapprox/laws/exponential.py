@@ -33,7 +33,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 
 if TYPE_CHECKING:
@@ -169,6 +169,10 @@ class ExponentialNoise(RealFamily):
         if self.sides == BOTH_SIDES:
             return -(1 - t * t).log()
         return -(1 - t * self.sides[0]).log()
+
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """e^-|Re z| is largest at the end that reaches beyond the panel."""
+        return beyond
 
     # --- doubles -----------------------------------------------------------------------------
 

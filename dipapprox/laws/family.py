@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.libraries import np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dipapprox.arithmetic.legendre import Rule
     from dipapprox.laws.panels import Array, OnPanels
 
+Real = TypeVar("Real", float, "arb")
 
 BOTH_SIDES = (-1, 1)
 """Of the mean."""
@@ -203,6 +204,15 @@ class RealFamily(Family):
     @abstractmethod
     def log_moment(self, t: arb) -> arb:
         """Enclose ln E e^(tZ) for t >= 0; not finite where that is not finite."""
+
+    @abstractmethod
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """Return g with |f| <= steep e^g on an ellipse round a panel, on one side of a kink.
+
+        Args:
+            high: Its semi-axis across.
+            beyond: How far it reaches beyond the panel.
+        """
 
     # --- doubles: see `panels` and, in `numerics.algebras`, `sampled_laws` and `kernels` -------
 

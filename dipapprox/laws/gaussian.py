@@ -37,7 +37,7 @@ from fractions import Fraction
 from math import isqrt, sqrt
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 
 if TYPE_CHECKING:
@@ -168,6 +168,10 @@ class GaussianNoise(RealFamily):
     def log_moment(self, t: arb) -> arb:
         """t²/2."""
         return t * t / 2
+
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """|f(x + iy)| = f(x) e^(y²/2)."""
+        return high**2 / 2
 
     # --- doubles -----------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ the last as 1 - e^-w = w ∫_0^1 e^(-sw) ds. With w = p + iq, |q| <= v h, also
     |1 - e^-w|² = (1 - e^-p)² + 2 e^-p (1 - cos q) <= (1 - e^-b)² + e^(-a C) (b h)²    for C >= 0.
 
 v e^(-v C) rises up to v = 1/C, where it is 1/(e C), and falls from there on; if C <= 0 it rises.
+With cos y >= 1 - y²/2 = 1 - w, |f| <= e^-1 / (1 - w) <= e^-1 e^(w / (1 - w)).
 
 Doubles. In units of 2^-53, with T for the largest |t|: the argument is within 8 T (`panels`), the
 exponential within 16, so v within 8 T + 16; e^-v then within v (8 T + 16) + 16, and 1 - e^-v, less
@@ -47,9 +48,10 @@ all is below 2^-990, as it is computed and in truth.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 from dipapprox.laws.logistic import LOGISTIC
 from dipapprox.laws.reflected import Reflected
@@ -191,6 +193,11 @@ class Gumbel(RealFamily):
     def log_moment(self, t: arb) -> arb:
         """ln Γ(1 - t); not finite unless t < 1 is certain."""
         return (1 - t).lgamma() if t < 1 else flint.arb("nan")
+
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """See the module."""
+        w = high * high / 2
+        return w / (1 - w) if w < 1 else w * inf
 
     # --- doubles -----------------------------------------------------------------------------
 

@@ -22,9 +22,10 @@ q >= (1 - u)²; as a function of u, q is least at -cos y.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 
 if TYPE_CHECKING:
@@ -160,6 +161,11 @@ class Logistic(RealFamily):
     def log_moment(self, t: arb) -> arb:
         """-ln (sin(πt) / (πt))."""
         return -(flint.arb.pi() * t).sinc().log()
+
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """4 |f| <= 2 / (1 + cos y) <= 1 / (1 - y²/4) <= e^(w / (1 - w)), w = y²/4 < 1."""
+        w = high * high / 4
+        return w / (1 - w) if w < 1 else w * inf
 
     # --- doubles -----------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import Family, RealFamily, Speeds
+from dipapprox.laws.family import Family, Real, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes
 
 if TYPE_CHECKING:
@@ -115,6 +115,10 @@ class Reflected(RealFamily):
     def log_moment(self, t: arb) -> arb:
         """At -t: bases of mirror images know that, too."""
         return self._base.log_moment(-t)
+
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """The same: it is for panels anywhere."""
+        return self._base.ellipse(high, beyond)
 
     # --- doubles -----------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from dipapprox.exact.choices import validity
     from dipapprox.exact.signs import interval as epsilons
     from dipapprox.numerics import mixtures, parallel
+    from dipapprox.numerics.conditioning import engine as conditioning
     from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
@@ -74,6 +75,7 @@ else:
     epsilons = Deferred("dipapprox.exact.signs.interval")
     validity = Deferred("dipapprox.exact.choices.validity")
     exact = Deferred("dipapprox.exact.methods")
+    conditioning = Deferred("dipapprox.numerics.conditioning.engine")
     nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
     mixtures = Deferred("dipapprox.numerics.mixtures")
@@ -113,9 +115,12 @@ def methods_in_order(options: Options) -> InOrder:
             rank = TriedMethod(_gaussian_rank, is_gaussian, narrows, slow=True)
             integration = TriedMethod(_bounded_integration, is_laplace_type, narrows, slow=True)
             slowly = TriedMethod(bounded, has_density, narrows, slow=True)
+            separators = TriedMethod(
+                partial(_conditioning, options), has_density, narrows, slow=True
+            )
             exact_sums = TriedMethod(_laplace_sums, _is_laplace_sum, narrows)
             simple = TriedMethod(_guard_by_guard, has_half_spaces, narrows)
-            slow = [rank, integration, slowly]
+            slow = [rank, integration, separators, slowly]
             return InOrder([*steps, exact_sums, elimination, simple, *slow], "elimination")
         case Engine.AUTO | Engine.NESTED:
             return InOrder([*steps, TriedMethod(quadrature, has_density)], "nested")
@@ -171,6 +176,17 @@ def _sums() -> Method:
 
 def _nested(strategy: Strategy, most: int | None = None) -> Method:
     return nested.Nested(strategy, most)
+
+
+def _conditioning(options: Options) -> Method:
+    """What is left is enclosed in doubles, which take milliseconds: there are many of it."""
+    tier = Tier.FLOAT64 if options.tier is Tier.AUTO else options.tier
+    inner = [
+        TriedMethod(_closed_form, is_half_space, trivial=True),
+        TriedMethod(partial(Eliminated, tier), has_density),
+        TriedMethod(_gaussian_rank, is_gaussian, narrows=False),
+    ]
+    return conditioning.Conditioned(InOrder(inner, "elimination"))
 
 
 def _gaussian_rank() -> Method:

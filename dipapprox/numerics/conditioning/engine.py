@@ -1,0 +1,218 @@
+"""The method `conditioning`: a few samples take values in turn, the rest is eliminated each time.
+
+    event -> the fewest separators, of these the cheapest (`separators`) -> rules (`rules`)
+          -> for every choice of places the parts that are left, with moved means, in one batch
+          -> Σ weights · Π parts
+
+Iterated rules: let I_d integrate over separator d with its density, Q_d be its rule. As 0 <= g <= 1
+and Q_d 1 <= 1 + e_d,
+
+    |I_1 … I_k g - Q_1 … Q_k g|  <=  Σ_d e_d Π_{c≠d} (1 + e_c),
+
+where Q_d may be applied to I g of the others, which has the same bounds off the real line. What the
+cut-offs lose is at most Σ l_d. The number of choices is known before any is made; too many are
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from flint import arb
+
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
+from dipapprox.events.event import Connected, Event, spelled_out
+from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
+from dipapprox.numerics.conditioning.rules import Panels, Weighted, panels_for, weighted
+from dipapprox.numerics.conditioning.separators import (
+    MOST_SEPARATORS,
+    RemainingPart,
+    Separation,
+    law_given,
+    separations,
+)
+from dipapprox.numerics.kinds import as_continuous
+from dipapprox.numerics.methods import Answers, Method
+
+_MOST_EVENTS = 10_000
+"""Most events of parts, all together: some milliseconds each."""
+
+_MOST_CHOICES = 200_000
+"""Most choices of places: some microseconds each."""
+
+_REMEMBERED = 1_000
+
+_Shape = tuple[tuple[tuple[str, int, int], ...], tuple[LinearForm, ...]]
+
+
+class Conditioned:
+    """The method `conditioning`.
+
+    Args:
+        inner: Encloses the parts that are left.
+    """
+
+    name = "conditioning"
+
+    def __init__(self, inner: Method) -> None:
+        self._inner = inner
+        self._known: Cache[_Shape, tuple[Separation, ...]] = Cache(_REMEMBERED)
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] one by one; see `Method.enclose`."""
+        return Answers.of([self._enclose(event, bits, limits) for event in events])
+
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        continuous = as_continuous(event)
+        if isinstance(continuous, NotEnclosed):
+            return continuous
+        plain = spelled_out(continuous)
+        found = self._known.find(_shape(plain), lambda: tuple(separations(plain, limits)))
+        if not found:
+            return NotEnclosed(
+                f"no {MOST_SEPARATORS} samples or fewer whose values leave only what is easy"
+            )
+        work = _cheapest(plain, found, bits)
+        if isinstance(work, NotEnclosed):
+            return work
+        return work.enclosed(self._inner, limits)
+
+
+def _shape(event: Event) -> _Shape:
+    """What separations depend on: all but the means."""
+    laws = [(law.family.name, *law.scale.as_integer_ratio()) for law in event.samples]
+    return tuple(laws), event.guards
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A part and the separators that move its means, by position."""
+
+    part: RemainingPart
+    movers: tuple[int, ...]
+
+
+def _cheapest(event: Event, found: Sequence[Separation], bits: int) -> _Work | NotEnclosed:
+    """Return the work of the separation with the fewest choices."""
+    # Each rule may err by its share of a quarter, each law lose as much.
+    own = bits + 3 + MOST_SEPARATORS.bit_length()
+    best: _Work | None = None
+    for separation in found:
+        rules = [
+            panels_for(each, event.samples[each.sample], own) for each in separation.separators
+        ]
+        panels = [each for each in rules if each is not None]
+        if len(panels) == len(rules):
+            work = _Work(event, separation, panels, bits, own)
+            if best is None or work.choices < best.choices:
+                best = work
+    return best or NotEnclosed("no rule for a sample to take values in turn")
+
+
+class _Work:
+    """An event with a separation, to a width.
+
+    Attributes:
+        choices: How many choices of places there are.
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        separation: Separation,
+        panels: Sequence[Panels],
+        bits: int,
+        own: int,
+    ) -> None:
+        self._event, self._bits, self._own = event, bits, own
+        self._separators, self._panels = separation.separators, panels
+        self.choices = prod(each.places for each in panels)
+        moved = [{k for k, _ in separator.shift} for separator in self._separators]
+        self._left = [
+            _Left(part, tuple([d for d, own in enumerate(moved) if own & set(part.samples)]))
+            for part in separation.parts
+        ]
+
+    def enclosed(self, inner: Method, limits: Limits) -> Enclosure | NotEnclosed:
+        counts = [panels.places for panels in self._panels]
+        events = sum(prod(counts[d] for d in left.movers) for left in self._left)
+        if events > _MOST_EVENTS or self.choices > _MOST_CHOICES:
+            return NotEnclosed(
+                f"{len(counts)} samples would take {self.choices} values in turn, more than "
+                f"{_MOST_EVENTS}"
+            )
+        with precision(self._own + 64):
+            rules = [
+                weighted(s, self._event.samples[s.sample], panels, self._own)
+                for s, panels in zip(self._separators, self._panels, strict=True)
+            ]
+        tables: list[dict[tuple[int, ...], Enclosure]] = []
+        for left in self._left:
+            table = self._table(left, rules, inner, limits)
+            if isinstance(table, NotEnclosed):
+                return table
+            tables.append(table)
+        with precision(self._own + 64):
+            return self._total(rules, tables, limits)
+
+    def _table(
+        self, left: _Left, rules: Sequence[Weighted], inner: Method, limits: Limits
+    ) -> dict[tuple[int, ...], Enclosure] | NotEnclosed:
+        """The probabilities of a part for all choices of places that move it."""
+        choices = list(product(*(range(len(rules[d].places)) for d in left.movers)))
+        events = [self._event_of(left, choice, rules) for choice in choices]
+        wanted = self._bits + 2 + len(self._left).bit_length()
+        found: dict[tuple[int, ...], Enclosure] = {}
+        for choice, answer in zip(choices, inner.enclose(events, wanted, limits), strict=True):
+            if isinstance(answer, NotEnclosed):
+                return NotEnclosed(f"with values for {len(rules)} samples, {answer.reason}")
+            found[choice] = answer
+        return found
+
+    def _event_of(self, left: _Left, choice: Sequence[int], rules: Sequence[Weighted]) -> Event:
+        moved: dict[int, Fraction] = {}
+        for d, place in zip(left.movers, choice, strict=True):
+            for k, by in self._separators[d].shift:
+                moved[k] = moved.get(k, Fraction(0)) + by * rules[d].places[place]
+        laws = self._event.samples
+        nothing = Fraction(0)
+        samples = tuple([law_given(laws[k], moved.get(k, nothing)) for k in left.part.samples])
+        return Event(samples, left.part.guards)
+
+    def _total(
+        self,
+        rules: Sequence[Weighted],
+        tables: Sequence[dict[tuple[int, ...], Enclosure]],
+        limits: Limits,
+    ) -> Enclosure | NotEnclosed:
+        balls = [{choice: _ball(found) for choice, found in table.items()} for table in tables]
+        total = arb(0)
+        for choice in product(*(range(len(rule.places)) for rule in rules)):
+            if not choice[-1]:
+                limits.check()
+            term = arb(1)
+            for d, place in enumerate(choice):
+                term *= rules[d].weights[place]
+            for left, table in zip(self._left, balls, strict=True):
+                term *= table[tuple([choice[d] for d in left.movers])]
+            total += term
+        error = arb(0)
+        for d, rule in enumerate(rules):
+            others = prod((1 + r.error for c, r in enumerate(rules) if c != d), start=arb(1))
+            error += rule.error * others
+        found = to_enclosure(total + arb(0, error.upper()))
+        if isinstance(found, NotEnclosed):
+            return found
+        lost = sum((rule.lost for rule in rules), Fraction(0))
+        return Enclosure(found.lower, found.upper + lost).intersect(UNIT, Conditioned.name)
+
+
+def _ball(found: Enclosure) -> arb:
+    return to_ball(found.lower).union(to_ball(found.upper))
