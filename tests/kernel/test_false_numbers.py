@@ -301,7 +301,7 @@ def test_no_such_grid(change: dict[str, Any]) -> None:
 def test_a_pair_of_a_program_is_had_in_both_orders() -> None:
     """What bounds delta one way says nothing of the other."""
     one, other = (0,), (1,)
-    there = Private(Fraction(1), 0, Fraction(1, 4), ((one, other),))
+    there = Private(Fraction(1), Fraction(0), Fraction(1, 4), ((one, other),))
     looser = replace(there, delta=Fraction(1, 3))
     with pytest.raises(BadProof, match="without its reverse"):
         compositions._known(read_machine(MACHINE), there, [there])
