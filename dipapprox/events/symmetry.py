@@ -38,7 +38,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
@@ -209,22 +208,6 @@ class CellSymmetry:
         if id(domain) not in self._places:
             self._places[id(domain)] = {value: place for place, value in enumerate(domain)}
         return self._places[id(domain)]
-
-    def orbits(self) -> list[list[int]]:
-        """Group the outputs: those of a group have equal probabilities, each for the inputs of
-        another with cells exchanged."""
-        outputs = range(len(self._states))
-        known = {k: [k] for k in outputs}
-        for first, second in combinations(range(len(self._cells)), 2):
-            swap = self.swap(first, second)
-            if swap is None:
-                continue
-            for output in outputs:
-                own, other = known[output], known[swap.partners[output]]
-                if own is not other:
-                    own += other
-                    known.update(dict.fromkeys(other, own))
-        return [own for k, own in known.items() if min(own) == k]
 
     def _read(self, states: FinalStates) -> None:
         # Others by identity: states share guards, and hashing fractions is slow.

@@ -43,6 +43,9 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelecti
 
 FREE = Fraction(0)
 
+VERY_MANY = 20_000_000
+"""Pairs; going through more is the last thing to do."""
+
 _REMEMBERED = 100_000
 """Most changes kept."""
 
@@ -164,6 +167,14 @@ def count_selected(program: Program, selection: PairSelection) -> int | None:
             return count_pairs(program.inputs, program.adjacency)
         case _:
             assert_never(selection)
+
+
+def are_very_many(program: Program, selection: PairSelection) -> bool:
+    """Whether going through the finitely many pairs of a program is to be avoided."""
+    if has_real_inputs(program) or not isinstance(selection, AllPairs):
+        return False
+    total = count_selected(program, selection)
+    return total is None or total > VERY_MANY
 
 
 def adjacent_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> Iterator[Pair]:

@@ -1,7 +1,6 @@
 """Many pairs in, a finished `Search` out: in blocks, or all at once, whatever is quickest.
 
     outputs that depend on few counters     all at once, however many (`counted`)
-    too many inputs for one table           every output on its own, if that decides
     anything else                           in blocks: in doubles where those decide, each
                                             pair alone on the ladder where not
     more bits than doubles have             one by one, or orbit by orbit (`search`)
@@ -25,6 +24,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.language.core import Everyone, Program, Within
 from dipapprox.limits import Progress
 from dipapprox.numerics.bulk import BulkSource
+from dipapprox.pairs.adjacency import VERY_MANY
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
 from dipapprox.pairs.likely import likely_pairs
@@ -139,7 +139,7 @@ def search_blocks(
         search.cover(0, enclosure(least, largest, arrays.outputs, None))
 
 
-_MOST_IN_TABLE, _MOST_IN_PORTIONS = 20_000_000, 200_000
+_MOST_IN_TABLE, _MOST_IN_PORTIONS = VERY_MANY, 200_000
 """Most pairs that are taken in blocks where exact forms may decide what counters do not."""
 
 
@@ -171,10 +171,6 @@ def check_many(
             affordable = _MOST_IN_TABLE if in_table else _MOST_IN_PORTIONS
             counted = CountedPairs(plan, program.inputs, tables, total, search.limits, progress)
             if search_together(search, counted, total, elsewhere=total <= affordable):
-                return
-        if total is not None and in_doubles and not in_table:
-            alone = selected.output_by_output(tables, search.limits)
-            if alone is not None and search_together(search, alone, total):
                 return
     if in_doubles:
         search_blocks(search, arrays, total, progress)

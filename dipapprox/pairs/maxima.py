@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.adjacency import count_selected
+from dipapprox.pairs.adjacency import VERY_MANY, count_selected
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor
@@ -68,7 +69,6 @@ class Maxima:
         source: Distributions, for single pairs.
         limits: Asked throughout.
         progress: Told about budgets done.
-        signs: What tells whether the largest delta is 0, cheaply; None if nothing does.
 
     Attributes:
         pairs: As given.
@@ -85,7 +85,6 @@ class Maxima:
         source: ProbabilitySource,
         limits: Limits,
         progress: Progress = silent,
-        signs: Together | None = None,
     ) -> None:
         self.pairs = pairs
         self.ladder = ladder
@@ -93,7 +92,6 @@ class Maxima:
         self.source = source
         self._together = together
         self._arrays = arrays
-        self._signs = signs
         self._limits = limits
         self._progress = progress
         self._first = ladder[0] if arrays is None else arrays.bits
@@ -117,14 +115,11 @@ class Maxima:
         selected = SelectedPairs(states, selection, total)
         arrays = selected.arrays(source, DOUBLE_BITS, limits)
         plan = selected.plan(in_one_table=arrays.in_one_table)
-        tables = Tables(source, selected.outputs)
         together: Together | None = None
-        signs: Together | None = None
         if plan is not None:
+            tables = Tables(source, selected.outputs)
             together = CountedPairs(plan, states.program.inputs, tables, total, limits)
-        elif not arrays.in_one_table:
-            signs = selected.output_by_output(tables, limits)
-        return cls(total, ladder, together, arrays, source, limits, progress, signs)
+        return cls(total, ladder, together, arrays, source, limits, progress)
 
     @property
     def obstacle(self) -> str | None:
@@ -192,10 +187,8 @@ class Maxima:
         Raises:
             LimitReached: If a limit is reached before anything is known.
         """
-        if sign and self._signs is not None:
-            told = self._signs.at(factor_at(FACTOR_BITS), self._first)
-            if told is not None and enough(told.delta):
-                return told
+        if sign and (told := self._of_the_first(factor_at(FACTOR_BITS))) and enough(told.delta):
+            return told
         found = self.largest([factor_at(FACTOR_BITS)])[0]
         if enough(found.delta):
             return found
@@ -216,6 +209,21 @@ class Maxima:
         if found.pair is None or candidates is None:
             return found
         return self._among(candidates, found, factor_at, enough)
+
+    def _of_the_first(self, factor: Factor) -> Maximum | None:
+        """Bound the largest delta by the likely pairs, from below; None if all are better."""
+        arrays = self._arrays
+        few = self.pairs is not None and self.pairs <= VERY_MANY
+        if self._together is not None or arrays is None or few:
+            return None
+        best = _Best()
+        for tabled in islice(arrays, 1):
+            bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
+            for block in tabled.blocks():
+                self._limits.check()
+                best.take(tabled, block, bounds)
+        found = best.maximum(arrays.outputs, arrays.bits)
+        return replace(found, delta=Enclosure(found.delta.lower, UNIT.upper))
 
     def _among(
         self, candidates: Sequence[Pair], found: Maximum, factor_at: FactorAt, enough: Enough

@@ -2,7 +2,6 @@
 
     few pairs, or listed ones            no steps: pairs as they are listed
     outputs that depend on few counters  all pairs at once, however many (`largest`)
-    too many inputs for one table        every output on its own, if that decides (`OutputByOutput`)
     few enough inputs for one table      in blocks (`arrays`)
     anything else                        in portions, each with a table of its own
 
@@ -29,9 +28,7 @@ from dipapprox.numerics.bulk import Array, BulkSource
 from dipapprox.pairs.counters import CounterPlan, plan_counters
 from dipapprox.pairs.largest import MOST_EXPANSIONS
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
-from dipapprox.pairs.output_by_output import OutputByOutput
 from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, numbered_inputs
-from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Block, InputNumbers, Walk, pair_blocks, plan_walk
 from dipapprox.semantics.state import FinalStates
 
@@ -195,15 +192,6 @@ class SelectedPairs:
         if found is None or not in_one_table or self.total is None:
             return found
         return found if 2 * found.expansions <= self.total else None
-
-    def output_by_output(self, tables: Tables, limits: Limits) -> OutputByOutput | None:
-        """Return the pairs with every output on its own; None if that takes too much."""
-        cells, walk, symmetry = self.program.inputs, self.walk, self._symmetry
-        if walk is None or symmetry is None or self.total is None:
-            return None
-        if not OutputByOutput.is_affordable(symmetry, cells, walk):
-            return None
-        return OutputByOutput(symmetry, cells, walk, tables, self.total, limits)
 
     @cached_property
     def _plan(self) -> CounterPlan | None:

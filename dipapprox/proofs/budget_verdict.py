@@ -1,4 +1,4 @@
-"""What a budget of a program with real inputs tells of the questions of one ε and of intervals.
+"""What a budget of all numbers tells of the questions of one ε and of intervals.
 
 (D ε, 0)-differential privacy at every ε gives (ε_prv, δ) where D ε <= ε_prv, whatever δ >= 0 is.
 
@@ -9,7 +9,14 @@
 | the least ε_prv for δ = 0; calibration | first, as an upper end | the lower one is a pair's |
 
 What serves is found by one linear programme for each final state and change: about a tenth of a
-second.
+second. So inputs of finitely many values are asked about in the same way where their pairs are very
+many.
+
+**Theorem (finite domains).** A budget of all numbers between the least and the greatest value of
+every input serves the finite domains, too: whether u and u' are adjacent is told by the changes
+u'_i - u_i alone, not by which other values there are; so adjacent inputs of the finite domains are
+adjacent among all numbers, and an output has the same probability at the same input. Beside integer
+noise budgets are about integers: then all values must be integers.
 """
 
 from __future__ import annotations
@@ -23,10 +30,11 @@ from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
-from dipapprox.language.domains import AllReals
+from dipapprox.language.domains import AllReals, bounds_of, has_real_inputs
 from dipapprox.language.formula import Formula, Operation, Operator, names_of
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.formula_values import Undefined
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.delta import as_ratio
@@ -54,15 +62,26 @@ def serving_budget(program: Program, selection: PairSelection, limits: Limits) -
     """
     if not (isinstance(selection, AllPairs) and program.rounding is None and program.inputs):
         return None
-    if not all(isinstance(cell.domain, AllReals) for cell in program.inputs):
-        return None
+    domains = [cell.domain for cell in program.inputs]
+    listed = [each for each in domains if not isinstance(each, AllReals)]
+    if listed:
+        bounds = [bounds_of(each) for each in listed]
+        if len(listed) < len(domains) or None in bounds:
+            return None
+        cells = zip(program.inputs, bounds, strict=True)
+        wide = tuple(replace(cell, domain=AllReals(ends)) for cell, ends in cells)
+        program = replace(program, inputs=wide)
     with EarlyEnd(), limited(limits):
         try:
             proof = prove_real(program, limits, serving=True)
         except UserError:
             return None  # no program for every ε
-        # Beside integer noise budgets are about integers among the inputs.
-        if proof.answer is Answer.DP and not proof.integers:
+        whole = bool(listed) and all(
+            isinstance(value, Fraction) and value.denominator == 1
+            for each in listed
+            for value in each
+        )
+        if proof.answer is Answer.DP and (whole or not proof.integers):
             return proof.upper
     return None
 
@@ -76,7 +95,9 @@ def by_budget(
     selection: PairSelection,
     options: Options,
 ) -> Verdict | IntervalVerdict | None:
-    """Return DP for a claim of δ = 0 that is next to what a budget proves; None for others.
+    """Return DP for a claim that a budget proves; None for others.
+
+    Of real inputs δ = 0 must be claimed, next to the budget: other claims have certificates.
 
     Args:
         program: A closed core program.
@@ -93,12 +114,13 @@ def by_budget(
     limits = options.limits
     run: Run | None = None
     with EarlyEnd(), limited(limits):
-        if _is_near(budget, formulas, epsilons) and _is_enough(budget, formulas, *epsilons, limits):
+        near = not has_real_inputs(program) or _is_near(budget, formulas, epsilons)
+        if near and _is_enough(budget, formulas, *epsilons, limits):
             states = execute_for_declared(program, options.merge, limits)
             run = run_of(
                 program,
                 scope_of(program, selection),
-                pairs=None,
+                pairs=None if has_real_inputs(program) else count_selected(program, selection),
                 outputs=len(states.outputs),
                 final_states=len(states.states),
                 precision=0,

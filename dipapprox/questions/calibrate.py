@@ -10,6 +10,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
+from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration import calibrate
 from dipapprox.privacy.profiles.calibration_result import Calibration
@@ -50,7 +51,11 @@ class Calibrate(Question):
         """Calibrate the program; see `Question.answer`."""
         selection = self.pairs.select(program)
         budget = None
-        if not self.delta and has_real_inputs(program) and not options.proved:
+        if (
+            not self.delta
+            and not options.proved
+            and (has_real_inputs(program) or are_very_many(program, selection))
+        ):
             budget = budget_verdict.serving_budget(program, selection, options.limits)
         found = calibrate(
             program, self.eps_prv, self.delta, selection, options, self.width, progress, budget

@@ -13,6 +13,7 @@ from dipapprox.errors import BrokenInvariant, UserError, shorten
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
+from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
@@ -179,7 +180,11 @@ class Profile(Question):
             return profile_rounded(program, self.eps, asked, selection, options, progress)
         budget = None
         pure = isinstance(asked, AtOrders) or (isinstance(asked, AtDelta) and not asked.delta)
-        if pure and has_real_inputs(program) and not options.proved:
+        if (
+            pure
+            and not options.proved
+            and (has_real_inputs(program) or are_very_many(program, selection))
+        ):
             budget = budget_verdict.serving_budget(program, selection, options.limits)
         found = profile(program, self.eps, asked, selection, options, progress, budget)
         if not options.proved:

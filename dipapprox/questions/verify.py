@@ -11,6 +11,7 @@ from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
+from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
@@ -92,7 +93,7 @@ class Verify(Question):
         """Verify the claim; see `Question.answer`."""
         selection, limits = self.pairs.select(program), options.limits
         budget = None
-        if has_real_inputs(program) and not options.proved:
+        if are_very_many(program, selection) or (has_real_inputs(program) and not options.proved):
             budget = budget_verdict.serving_budget(program, selection, limits)
         if budget is None:
             return self._searched(program, selection, options, progress)
@@ -105,7 +106,7 @@ class Verify(Question):
                 program, budget, meant, formulas, epsilons, selection, options
             )
             if told is not None:
-                return told
+                return self._proved(program, told, selection, options)
         found = self._searched(program, selection, options, progress)
         return budget_verdict.with_budget(found, budget, formulas, epsilons, limits)
 
@@ -113,7 +114,7 @@ class Verify(Question):
         self, program: Program, selection: PairSelection, options: Options, progress: Progress
     ) -> Verdict | IntervalVerdict:
         """Verify it by what is known of pairs; with a proof that the kernel replays, if asked."""
-        claim, limits = self.claim, options.limits
+        claim = self.claim
         if isinstance(self.eps, ClosedInterval):
             over = interval_verifier.verify_interval(
                 program,
@@ -124,16 +125,28 @@ class Verify(Question):
                 options,
                 progress,
             )
-            if options.proved:
-                return proving_throughout.proved_interval(program, over, selection, limits)
-            return over
+            return self._proved(program, over, selection, options)
         if claim is not None and program.rounding is None:
             found = verifier.verify(program, claim, selection, options, progress)
         else:
             found = formula_verifier.verify_formula(
                 program, self.formulas(), self.eps, selection, options, progress
             )
-        return proving.proved(program, found, selection, limits) if options.proved else found
+        return self._proved(program, found, selection, options)
+
+    def _proved(
+        self,
+        program: Program,
+        found: Verdict | IntervalVerdict,
+        selection: PairSelection,
+        options: Options,
+    ) -> Verdict | IntervalVerdict:
+        """Return an answer with a proof that the kernel replays, if that is asked for."""
+        if not options.proved:
+            return found
+        if isinstance(found, Verdict):
+            return proving.proved(program, found, selection, options.limits)
+        return proving_throughout.proved_interval(program, found, selection, options.limits)
 
     def formulas(self) -> formula_claim.FormulaClaim:
         """Return the claim, made of formulas."""

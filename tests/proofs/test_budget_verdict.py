@@ -11,6 +11,10 @@ import dipapprox
 from dipapprox import Answer, Verdict
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant, NoCertificate
+from dipapprox.limits import Limits
+from dipapprox.pairs import adjacency, maxima, selected
+from dipapprox.pairs.selections import AllPairs
+from dipapprox.proofs.budget_verdict import serving_budget
 
 COMPARED = """
 input q[2] in real
@@ -120,3 +124,128 @@ def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch: pytest.Monk
     monkeypatch.setattr(name, lambda *_: Fraction(9, 10))
     with pytest.raises(BrokenInvariant, match="than a budget proves"):
         dipapprox.profile(dipapprox.parse(ROUNDED), eps=1, delta=0)
+
+
+FINITE = """
+param N = 5
+input q[N] in {values}
+output out in 1..N
+adjacent {near}
+for i in 1..N do
+    v[i] <- {noise}(q[i], {scale} / eps)
+end
+out <- argmax(v)
+"""
+
+
+def noisy_max(
+    n: int, values: str, near: str = "linf 1", noise: str = "Lap", scale: str = "2"
+) -> dipapprox.Program:
+    text = FINITE.format(values=values, near=near, noise=noise, scale=scale)
+    return dipapprox.parse(text, {"N": n})
+
+
+def test_very_many_pairs_are_told_by_a_budget() -> None:
+    program = noisy_max(5, "-10..10")
+    for eps, eps_prv, delta in [("1/2", "1/2", "0"), ("1/2", "1", "1/10"), ("1..2", "eps", "0")]:
+        found = dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta)
+        assert (found.answer, found.engine, found.pairs) == (Answer.DP, "budget", 61**5 - 21**5)
+        assert found.delta_enclosure == Enclosure.exact(0)
+    missed = dipapprox.verify(program, eps="1/2", eps_prv="0.49", delta=0)
+    assert missed.answer is Answer.NOT_DP
+    found = dipapprox.verify(program, eps="1/2", delta=0)
+    text = FINITE.format(values="-10..10", near="linf 1", noise="Lap", scale="2")
+    certificate = dipapprox.certify(program, text, found)
+    assert dipapprox.check(certificate.to_json()).outcome.value == "confirmed"
+
+
+BOTH = """
+input q[2] in -12..12
+output out in {0, 1}
+adjacent linf 1
+r <- Lap(q[1], 2 / eps)
+s <- Lap(q[2], 2 / eps)
+out <- 0
+if r >= 0 then
+    if s >= 0 then out <- 1 end
+end
+"""
+
+
+def test_likely_pairs_of_very_many_come_next_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adjacency, "VERY_MANY", 0)
+    monkeypatch.setattr(maxima, "VERY_MANY", 0)
+    monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
+    monkeypatch.setattr(maxima.Maxima, "largest", None)  # not all pairs are gone through
+    found = dipapprox.profile(dipapprox.parse(BOTH), eps=2, delta=0)
+    assert isinstance(found, dipapprox.LeastEpsPrv) and found.reason is None
+    least = found.eps_prv_enclosure
+    assert least.upper == 2 and 2 - Fraction(1, 10**6) <= least.lower
+
+
+@pytest.mark.parametrize("near", ["linf 1", "l1 2", "l0 1", "increasing 1", "all"])
+@pytest.mark.parametrize("values", ["0..2", "{0, 1/2, 3}"])
+def test_budgets_of_finite_domains_serve_all_pairs(values: str, near: str) -> None:
+    """Against the least eps_prv by all pairs."""
+    program = noisy_max(2, values, near)
+    budget = serving_budget(program, AllPairs(), Limits())
+    assert budget is not None
+    for eps in (Fraction(1, 3), Fraction(2)):
+        found = dipapprox.profile(program, eps=eps, delta=0)
+        assert isinstance(found, dipapprox.LeastEpsPrv)
+        assert found.engine.count("budget") == 0
+        assert (found.eps_prv_enclosure.lower or 0) <= budget * eps
+
+
+@pytest.mark.parametrize(
+    ("values", "noise", "served"),
+    [
+        ("0..2", "DLap", True),
+        ("{0, 1/2}", "DLap", False),  # a budget beside integer noise is about integers
+        ("{0, 1/2}", "Lap", True),
+        ("0..2", "Gauss", False),
+    ],
+)
+def test_which_finite_domains_have_budgets(values: str, noise: str, served: bool) -> None:
+    text = f"""
+    input p in {values}
+    input q in 0..2
+    output out in {{0, 1, 2}}
+    adjacent linf 1
+    r <- Lap(p, 1 / eps)
+    s <- {noise}(q, 1 / eps)
+    out <- 0
+    if r >= 0 then out <- 1 end
+    if s >= 1 then out <- 2 end
+    """
+    program = dipapprox.parse(text)
+    assert (serving_budget(program, AllPairs(), Limits()) is not None) is served
+
+
+def test_names_and_compared_inputs_have_no_budget() -> None:
+    for cell, test in [("{a, b}", "q = a"), ("0..3", "q >= 2")]:
+        text = f"""
+        input q in {cell}
+        output out in {{0, 1}}
+        adjacent all
+        r <- Lap(0, 1 / eps)
+        if {test} then out <- 1 else if r >= 0 then out <- 1 else out <- 0 end end
+        """
+        assert serving_budget(dipapprox.parse(text), AllPairs(), Limits()) is None
+
+
+@pytest.mark.parametrize(("eps_prv", "answer"), [("1", Answer.DP), ("1/3", Answer.NOT_DP)])
+def test_the_search_and_the_budget_agree(
+    eps_prv: str, answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = noisy_max(3, "0..3")
+    searched = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
+    calibrated = dipapprox.calibrate(program, eps_prv=1, delta=0, width="1/100")
+    monkeypatch.setattr(adjacency, "VERY_MANY", 0)
+    told = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
+    again = dipapprox.calibrate(program, eps_prv=1, delta=0, width="1/100")
+    assert searched.answer is told.answer is answer
+    assert (told.engine == "budget") is (answer is Answer.DP) and searched.engine != "budget"
+    for one, other in ((calibrated, again), (again, calibrated)):
+        assert one.certified is not None and other.refuted is not None
+        assert one.certified.eps < other.refuted.eps

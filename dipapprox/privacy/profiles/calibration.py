@@ -22,6 +22,7 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.divergence import difference_over
 from dipapprox.pairs.growth import Factor, eps_prv_factor
@@ -101,7 +102,10 @@ def calibrate(
         raise UserError(f"width must be in (0, 1), got {width}")
     executed = executed_for(program, selection, options)
     # Far below the width of eps: the eps_prv is about proportional to it.
-    question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(eps_prv, width))
+    share = min(width / 2**10, Fraction(1, 10**9))
+    if budget is not None and not has_real_inputs(program):
+        share = width / 4  # pairs are very many: likely ones next to the budget will do
+    question = AtDelta(delta, share * max(eps_prv, width))
     claimed = eps_prv_factor(eps_prv, _WITNESS_BITS)
     last: list[LeastEpsPrv] = []
 

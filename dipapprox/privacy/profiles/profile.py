@@ -143,9 +143,13 @@ class Profiler:
     def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
         """Enclose the least eps_prv for a delta."""
         wanted = question.tolerance
+        enough, real = self._enough, self._subject.boxes is not None
+        if question.width is None and not real and enough is not None and not question.delta:
+            # Pairs are very many: likely ones next to the budget will do.
+            wanted = max(wanted, _REAL_WIDTH * max(enough, Fraction(1)))
         found = self._least_eps_prv(question.delta, wanted)
         width, upper = found.eps_prv.width, found.eps_prv.upper
-        if question.width is None and self._subject.boxes is not None and upper is not None:
+        if question.width is None and real and upper is not None:
             wanted = _REAL_WIDTH * max(upper, Fraction(1))
         witness = None
         if found.pair is not None and (found.outputs is None or found.outputs):
