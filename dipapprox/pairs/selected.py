@@ -21,7 +21,7 @@ from itertools import islice
 import numpy as np
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.symmetry import CellSymmetry, symmetry_of
+from dipapprox.events.symmetry import symmetry_of
 from dipapprox.language.core import Input, Listed, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource
@@ -195,10 +195,7 @@ class SelectedPairs:
 
     @cached_property
     def _plan(self) -> CounterPlan | None:
-        if self.walk is None or self._symmetry is None:
+        symmetry = None if self.walk is None else symmetry_of(self.states)
+        if self.walk is None or symmetry is None:
             return None
-        return plan_counters(self._symmetry, self.program.inputs, self.walk, MOST_EXPANSIONS)
-
-    @property
-    def _symmetry(self) -> CellSymmetry | None:
-        return symmetry_of(self.states)
+        return plan_counters(symmetry, self.program.inputs, self.walk, MOST_EXPANSIONS)

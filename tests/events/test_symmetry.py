@@ -85,9 +85,8 @@ def test_counters_of_random_programs(program: Program) -> None:
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
     tables = Tables(source, len(states.outputs))
-    largest = largest_delta(
-        plan, program.inputs, partial(tables.cells, bits=40, factor=factor), Limits()
-    )
+    ask = partial(tables.cells, bits=40, factor=factor)
+    largest = largest_delta(plan, program.inputs, ask, 40, Limits())
     assert largest is not None
     found = [source.distribution(u, 0) for u in product(*(c.domain for c in program.inputs))]
     assert max(divergence(p, q, factor).lower for p in found for q in found) in largest.delta
