@@ -54,6 +54,6 @@ def smaller_eps(proof: Proof, step: Step, *premises: Private) -> Private:
             slack = formula + Ratio.constant(-value)
             if not signs.tell(slack.numerator, positive=False, on=part):
                 raise Refuted("what is claimed is not known to be weaker")
-    if lower != epsilons.upper:
+    if not premises or lower != epsilons.upper:
         raise Refuted("the interval is longer")
     return Private(epsilons.value, eps_prv, delta, None, count, in_sets=True)

@@ -198,8 +198,9 @@ def _is_above(
     if not rises or min(function.sign(low), function.sign(high)) < 0:
         return False
     _, slope = function.derivative().parts()
-    both = slope, slope.scaled(-1)
-    return any(_is_above(each, low, high, depth, rises - 1) for each in both)
+    if _sign_after(slope, low) < 0:
+        slope = slope.scaled(-1)
+    return _is_above(slope, low, high, depth, rises - 1)
 
 
 def _values(function: Sum, lower: Fraction, upper: Fraction, depth: int) -> Ball:

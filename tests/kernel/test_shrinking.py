@@ -125,6 +125,14 @@ def test_premises_are_privacy_at_ascending_eps(proof: Proof) -> None:
             replay(machine, claim, [*steps, {**last, "from": premises}])
 
 
+def test_one_eps_needs_a_premise(proof: Proof) -> None:
+    """An interval of one eps has no parts, and no premise says anything of it."""
+    machine, claim, steps = proof
+    one = {"eps": "1/2", "eps_prv": 0, "delta": 0}
+    with pytest.raises(NotProved):
+        replay(machine, {**claim, **one}, [{**steps[-1], **one, "from": []}])
+
+
 @pytest.mark.parametrize(
     ("words", "point", "shrinks"),
     [
