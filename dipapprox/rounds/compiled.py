@@ -40,7 +40,7 @@ from dipapprox.rounds.exploration import explore
 from dipapprox.rounds.offsets import Offsets
 from dipapprox.rounds.paths import refusal
 from dipapprox.rounds.steps import Atom, Point, Shown, Step, Steps
-from dipapprox.rounds.visible import Seen, tells_steps
+from dipapprox.rounds.visible import Seen, tells_steps, with_numbers
 from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 
 SILENT = "(nothing)"
@@ -204,9 +204,11 @@ class _Compiler:
             distinct(self._variables), tuple(self._states), tuple(self._transitions), changes
         )
         check_determinism(automaton)
-        tells = tells_steps(automaton, self._seen)
+        seen = with_numbers(self._seen) if integers else self._seen
+        # Words of the automaton tell numbers that are published from noise.
+        tells = seen == self._seen and tells_steps(automaton, seen)
         return Compiled(
-            automaton, tuple(self._words), tuple(self._seen), factor, tuple(losses), first,
+            automaton, tuple(self._words), tuple(seen), factor, tuple(losses), first,
             integers, tells,
         )  # fmt: skip
 

@@ -26,12 +26,23 @@ from dipapprox.automata.model import Automaton
 from dipapprox.automata.unfolding import Unfolding
 
 Seen = tuple[str | None, ...]
-"""What one step publishes, in its order; None for a number of noise."""
+"""What one step publishes, in its order; None for a number that noise may be."""
 
 END = "exit"
 """What is published, last, when the program ends; no name of a program is a keyword."""
 
 _MOST_PAIRS = 20_000
+
+
+def with_numbers(seen: Sequence[Seen]) -> list[Seen]:
+    """Return what steps publish where noise may be any integer: numbers may be noise, too."""
+    if not any(None in each for each in seen):
+        return list(seen)
+    return [tuple([None if _is_whole(name) else name for name in each]) for each in seen]
+
+
+def _is_whole(name: str | None) -> bool:
+    return name is not None and name.lstrip("-").isdigit()
 
 
 def tells_steps(automaton: Automaton, seen: Sequence[Seen]) -> bool:

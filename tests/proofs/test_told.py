@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import log
+
 import pytest
+from scipy.stats import dlaplace
 
 import dipapprox
 from dipapprox import StreamProof
@@ -94,3 +98,48 @@ def test_runs_of_random_programs_are_told(seed: int) -> None:
     else:
         result = check(certificate.to_json())
         assert result.outcome is Outcome.CONFIRMED, result.differences
+
+
+NUMBER_OR_NOISE = """
+stream q in real
+publishes {0, 1}
+adjacent linf 1
+forever do
+    read q
+    r <- DLap(q, 1 / eps)
+    if r > 1 then
+        read q
+        s <- DLap(q, 1 / eps)
+        if s > 1 then
+            publish 0
+            exit
+        end
+    end
+    publish DLap(0, 1 / eps)
+    exit
+end
+"""
+
+
+def test_an_integer_that_is_published_may_be_noise() -> None:
+    """0 is seen in both ways: 3/2 is not refuted, as no two inputs lose it."""
+
+    def chances(first: int, second: int) -> list[float]:
+        above = [dlaplace.sf(1 - q, 1.0) for q in (first, second)]
+        both = above[0] * above[1]
+        return [both + (1 - both) * dlaplace.pmf(0, 1.0), (1 - both) * dlaplace.pmf(1, 1.0)]
+
+    places = range(-12, 13)
+    lost = max(
+        abs(log(p / q))
+        for u, v in product(places, places)
+        for du, dv in product((-1, 0, 1), repeat=2)
+        for p, q in zip(chances(u, v), chances(u + du, v + dv), strict=True)
+    )
+    assert lost < 1.5
+    assert (
+        dipapprox.prove(dipapprox.parse(NUMBER_OR_NOISE), budget="3/2").answer
+        is not dipapprox.Answer.NOT_DP
+    )
+    name = NUMBER_OR_NOISE.replace("{0, 1}", "{a, b}").replace("publish 0", "publish a")
+    assert dipapprox.prove(dipapprox.parse(name), budget="3/2").answer is dipapprox.Answer.NOT_DP
