@@ -69,9 +69,9 @@ VERIFY = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
     [
         # A family of noise is a file, and so are mirror images. Verdicts may be replayed; tiers,
         # progress, flags and selections of pairs stand by themselves, for checks to load less.
-        (VERIFY, 149, 72),
-        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 170, 82),
-        (("decide", "programs/dipc/svt1.dpg"), 173, 73),
+        (VERIFY, 150, 73),
+        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 170, 81),
+        (("decide", "programs/dipc/svt1.dpg"), 171, 76),
     ],
 )
 def test_few_files_and_classes_are_passed(

@@ -36,7 +36,9 @@ def test_where_the_kernel_has_no_rule_the_verdict_stands(
     words = ["--eps", "1/2..1", "--delta", "1/10", "--certificate", str(path)]
     assert main(["verify", SVT, *words]) == 0
     shown = capsys.readouterr()
-    assert shown.err == "no certificate: the kernel has no closed form of Gauss noise\n"
+    assert shown.err == (
+        "no certificate: the kernel has no proof: the kernel has no closed form of Gauss noise\n"
+    )
     assert "the claim holds" in shown.out and "replayed" not in shown.out
     assert not path.exists()
     assert main(["verify", SVT, *words, "--proved"]) == 3

@@ -289,7 +289,7 @@ def test_what_is_impossible_is_told(name: str) -> None:
     catalogue = Catalogue(STATES[name], Fraction(1))
     assert found.impossible is not None
     for input, told, upper in zip(ROWS, found.impossible, found.upper, strict=True):
-        behind = {output for output, _ in catalogue.for_input(input)}
+        behind = {output for output, _ in catalogue.states((input,))[0]}
         assert told.tolist() == [output not in behind for output in range(len(told))]
         assert (upper[told] == 0).all()
         assert (upper[~told] > 0).all()
