@@ -46,6 +46,9 @@ FREE = Fraction(0)
 VERY_MANY = 20_000_000
 """Pairs; going through more is the last thing to do."""
 
+FEW_INPUTS = 8
+"""A budget for more inputs takes longer than counters, which is a guess about cost alone."""
+
 _REMEMBERED = 100_000
 """Most changes kept."""
 
@@ -172,6 +175,8 @@ def count_selected(program: Program, selection: PairSelection) -> int | None:
 def are_very_many(program: Program, selection: PairSelection) -> bool:
     """Whether going through the finitely many pairs of a program is to be avoided."""
     if has_real_inputs(program) or not isinstance(selection, AllPairs):
+        return False
+    if len(program.inputs) > FEW_INPUTS:
         return False
     total = count_selected(program, selection)
     return total is None or total > VERY_MANY
