@@ -2,8 +2,7 @@
 
 For n points in general position this is e / n!, e the number of linear extensions: the probability
 of the order for independent uniform points. Hook-length formula for forests (Knuth, TAOCP 3,
-5.1.4, exercise 20), integration of polynomials for orders whose diagram is a tree, dynamic
-programming over down-sets for small ones; None for the rest.
+5.1.4, exercise 20), dynamic programming over down-sets for small orders; None for the rest.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
 from itertools import combinations
 from math import prod
 
 from dipapprox.semantics.order import Order, bits
 
-_LARGEST_TREE = 40  # points; the polynomials have this degree
 _MOST_DOWN_SETS = 2000
 
 
@@ -90,75 +87,7 @@ def _component_share(order: Order, covers: dict[int, int], component: int) -> Fr
         for point in sorted(inner, key=lambda p: -order.below[p].bit_count()):
             above[covers[point].bit_length() - 1] += above[point]
         return Fraction(1, prod(above.values()))
-    size = component.bit_count()
-    if sum(covers[p].bit_count() for p in inner) == size - 1 and size <= _LARGEST_TREE:
-        return _tree_share(covers, component)
     return _counted_share(order, component)
-
-
-def _tree_share(covers: dict[int, int], component: int) -> Fraction:
-    """The share of an order whose diagram is a tree; the same shapes come again and again."""
-    larger = dict.fromkeys(bits(component), 0)
-    for point in larger:
-        for other in bits(covers.get(point, 0)):
-            larger[other] += 1
-    # Equal shapes mostly get equal numbers; where they do not, only time is lost.
-    ranked = sorted(larger, key=lambda p: (covers.get(p, 0).bit_count(), larger[p], p))
-    number = {point: k for k, point in enumerate(ranked)}
-    return _tree_integral(
-        tuple(sum(1 << number[other] for other in bits(covers.get(point, 0))) for point in ranked)
-    )
-
-
-@lru_cache(maxsize=4096)
-def _tree_integral(below: tuple[int, ...]) -> Fraction:
-    """Integrate out the leaves of a tree diagram over the unit cube.
-
-    A point's polynomial is the measure of its subtree given its own position x. Passing it to a
-    larger neighbour integrates from 0 to x, to a smaller one from x to 1.
-
-    Args:
-        below: For each point the mask of its lower covers.
-    """
-    smaller = dict(enumerate(below))
-    larger = dict.fromkeys(smaller, 0)
-    for point, mask in smaller.items():
-        for other in bits(mask):
-            larger[other] |= 1 << point
-    polynomials = {p: [Fraction(1)] for p in smaller}
-    leaves = [p for p in smaller if (smaller[p] | larger[p]).bit_count() == 1]
-    last = leaves[0]
-    while leaves:
-        leaf = leaves.pop()
-        (other,) = bits(smaller[leaf] | larger[leaf])
-        integral = _integral(polynomials[leaf])
-        if larger[leaf]:
-            message = integral
-            smaller[other] &= ~(1 << leaf)
-        else:
-            message = [-c for c in integral]
-            message[0] += sum(integral)
-            larger[other] &= ~(1 << leaf)
-        smaller[leaf] = larger[leaf] = 0
-        polynomials[other] = _product(polynomials[other], message)
-        last = other
-        if (smaller[other] | larger[other]).bit_count() == 1:
-            leaves.append(other)
-        elif not smaller[other] | larger[other]:
-            break
-    return sum(_integral(polynomials[last]), Fraction(0))
-
-
-def _integral(polynomial: list[Fraction]) -> list[Fraction]:
-    return [Fraction(0), *(c / (k + 1) for k, c in enumerate(polynomial))]
-
-
-def _product(left: list[Fraction], right: list[Fraction]) -> list[Fraction]:
-    result = [Fraction(0)] * (len(left) + len(right) - 1)
-    for i, a in enumerate(left):
-        for j, b in enumerate(right):
-            result[i + j] += a * b
-    return result
 
 
 def _counted_share(order: Order, component: int) -> Fraction | None:

@@ -64,7 +64,7 @@ def test_large_forests_by_hook_lengths() -> None:
     assert extension_share(order_of(chain)) == Fraction(1, factorial(30))
 
 
-def test_zigzag_trees_by_integration() -> None:
+def test_zigzags() -> None:
     """Alternating permutations: the zigzag of n points has E_n extensions (OEIS A000111)."""
     euler = {7: 272, 10: 50521, 15: 1903757312}
     for size, count in euler.items():
