@@ -170,7 +170,7 @@ def _value(graph: Graph, number: Node, known: list[Any], signs: Signs) -> Any:
 def _density(law: Law, factor: Fraction, signs: Signs) -> Pieces:
     family = FAMILIES[law.family]
     if not family.is_exponential:
-        raise Refused(f"the kernel has no closed form of {law.family} noise")
+        raise Refused(f"there is no closed form of {law.family} noise")
     scale, point = law.coefficient, signs.epsilons.point
     if law.power != -1:
         if point is None:

@@ -129,8 +129,8 @@ Step = tuple[CallOutcome, ...]
 """All outcomes of a call: of total probability 1, whatever cells without values hold."""
 
 
-class Untracked(Exception):
-    """Two runs cannot be told apart by differences of cells; by values they may be.
+class _NeedsValues(Exception):
+    """Something is not known of cells unless their values are.
 
     Args:
         cells: Whose values are needed, as far as known.
@@ -139,19 +139,15 @@ class Untracked(Exception):
     def __init__(self, cells: Collection[str] = ()) -> None:
         super().__init__()
         self.cells = frozenset(cells)
+
+
+class Untracked(_NeedsValues):
+    """Two runs cannot be told apart by differences of cells; by values they may be."""
 
 
 class Inexpressible(Exception):
     """A call has no outcomes in closed form; the reason is for the verdict."""
 
 
-class NotPlain(Exception):
-    """A handler does something that only all of its guards together tell.
-
-    Args:
-        cells: Whose values are needed, as far as known.
-    """
-
-    def __init__(self, cells: Collection[str] = ()) -> None:
-        super().__init__()
-        self.cells = frozenset(cells)
+class NotPlain(_NeedsValues):
+    """A handler does something that only all of its guards together tell."""

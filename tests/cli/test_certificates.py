@@ -37,7 +37,7 @@ def test_where_the_kernel_has_no_rule_the_verdict_stands(
     assert main(["verify", SVT, *words]) == 0
     shown = capsys.readouterr()
     assert shown.err == (
-        "no certificate: the kernel has no proof: the kernel has no closed form of Gauss noise\n"
+        "no certificate: the kernel has no proof: there is no closed form of Gauss noise\n"
     )
     assert "the claim holds" in shown.out and "replayed" not in shown.out
     assert not path.exists()

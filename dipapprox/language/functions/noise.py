@@ -128,7 +128,7 @@ def choose(
     call = ast.Choose(written, span=running().here)
     if None in finite:
         raise running().refusal("a choice among values that are not finitely many")
-    return run.drawn(call, "c", finite)
+    return run.drawn_of(call, "c", finite)
 
 
 _PAIRED = "pairs are (value, probability): choose([(0, Fraction(1, 3)), (1, Fraction(2, 3))])"
@@ -230,7 +230,7 @@ def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
         between = range(floor(ends[0]), ceil(ends[1]) + 1)
         return _finite(held.node, ends, map(Fraction, between))
     if values is None:
-        return run.drawn(_clamped(held.node, ends), "c", [None], "real")  # type: ignore[no-any-return]
+        return run.drawn(_clamped(held.node, ends), "c", [None], "real")
     return _finite(held.node, ends, _values(values))
 
 
@@ -288,7 +288,7 @@ def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
     width = _known(weight(scale, "the scale"))
     call = ast.Call(family.name, (centre.node, width.node), span=running().here)
     kind = "integer" if family.is_discrete else "real"
-    return _path().drawn(call, "r", [None], kind)  # type: ignore[no-any-return]  # a quantity
+    return _path().drawn(call, "r", [None], kind)
 
 
 def _known(scale: Weight) -> Weight:
@@ -324,7 +324,7 @@ def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
         return numbers[0]
     call = ast.Call(word, tuple(each.node for each in numbers), span=running().here)
     domains = [_path().knowledge.possible(each) for each in numbers]
-    return _path().drawn(call, "m", domains)  # type: ignore[no-any-return]  # a quantity
+    return _path().drawn(call, "m", domains)
 
 
 def _numbers(values: Iterable[Mean]) -> list[Quantity]:
@@ -358,7 +358,7 @@ def _finite(
 ) -> Quantity:
     """Clamp what has finitely many values then."""
     clamped = tuple(dict.fromkeys(min(max(value, ends[0]), ends[1]) for value in values))
-    return _path().drawn(_clamped(node, ends), "c", [clamped])  # type: ignore[no-any-return]
+    return _path().drawn(_clamped(node, ends), "c", [clamped])
 
 
 def _clamped(node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:

@@ -242,8 +242,8 @@ def as_number(symbol: Symbolic[Any]) -> Quantity:
     if not isinstance(symbol, Condition):
         return symbol  # type: ignore[return-value]  # a quantity
     if symbol.known is not None:
-        return constant(Fraction(symbol.known))  # type: ignore[no-any-return]
-    return running().where(symbol, 1, 0)  # type: ignore[no-any-return]
+        return constant(Fraction(symbol.known))  # type: ignore[no-any-return]  # a quantity
+    return running().where(symbol, 1, 0)  # type: ignore[no-any-return]  # of numbers
 
 
 # --- operators ------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ def compared(relation: Relation, left: Any, right: Any) -> Any:
 def inverted(condition: Condition) -> Condition:
     """Return the opposite condition."""
     if condition.known is not None:
-        return constant(not condition.known)  # type: ignore[no-any-return]
+        return constant(not condition.known)  # type: ignore[no-any-return]  # of a truth
     inner = condition.compute
     compute = None if inner is None else lambda given: not inner(given)
     return Condition(negated(condition.node), condition.cells, compute)
