@@ -156,6 +156,19 @@ class BrokenInvariant(Exception):
     """A hard invariant of the computation failed: a bug. No verdict may be built on the run."""
 
 
+class Contradiction(BrokenInvariant):
+    """Two methods say of one number what cannot both be true: disjoint enclosures.
+
+    Args:
+        of: Which number.
+        said: Who said what; "" for a method without a name.
+    """
+
+    def __init__(self, of: str, *said: tuple[str, str]) -> None:
+        words = " and ".join(f"{what} by {method or 'what was known'}" for method, what in said)
+        super().__init__(f"disjoint enclosures of {of}: {words}")
+
+
 def was_interrupted(error: BaseException) -> bool:
     """Whether an exception stands for Ctrl-C.
 

@@ -22,7 +22,7 @@ from math import ceil, floor
 from dipapprox.arithmetic.decimals import short
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_repr
-from dipapprox.errors import BrokenInvariant
+from dipapprox.errors import Contradiction
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +86,27 @@ class Enclosure:
         """Whether the two intervals share a point."""
         return _at_most(self.lower, other.upper) and _at_most(other.lower, self.upper)
 
-    def intersect(self, other: Enclosure, source: str = "") -> Enclosure:
-        """The common part of two enclosures of the same number; `source` said so of one of them.
+    def intersect(
+        self, other: Enclosure, by: str = "", known_by: str = "", of: str = "one number"
+    ) -> Enclosure:
+        """Return the common part of two enclosures of the same number, called `of`.
+
+        Args:
+            other: The second one.
+            by: Who gave the second one.
+            known_by: Who gave this one.
+            of: Which number it is.
 
         Raises:
-            BrokenInvariant: If they share no point: then one of them is wrong.
+            Contradiction: If they share no point: then one of them is wrong.
         """
         lower = self.lower if _at_most(other.lower, self.lower) else other.lower
         upper = self.upper if _at_most(self.upper, other.upper) else other.upper
         if lower is self.lower and upper is self.upper:
             return self
         if not _at_most(lower, upper):
-            raise BrokenInvariant(
-                f"{source}{': ' if source else ''}disjoint enclosures of one number: "
-                f"[{float(self.lower)}, {float(self.upper)}] "
-                f"and [{float(other.lower)}, {float(other.upper)}]"
-            )
+            known, new = (f"[{float(e.lower)}, {float(e.upper)}]" for e in (self, other))
+            raise Contradiction(of, (known_by, known), (by, new))
         return Enclosure(lower, upper)
 
 

@@ -93,7 +93,9 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
     except MemoryError:
         return _fail(f"unknown: {NO_MEMORY}", Status.UNKNOWN)
     except BrokenInvariant as bug:
-        return _fail(f"internal invariant failed: {bug} (a bug, please report)", Status.UNKNOWN)
+        asked = (parsed.run.__module__.rpartition(".")[2], str(getattr(parsed, "file", "")))
+        where = f"in {' '.join(filter(None, asked))}: a bug, please report"
+        return _fail(f"internal invariant failed: {bug} ({where})", Status.UNKNOWN)
     except Exception as bug:
         if was_interrupted(bug):
             return _fail(INTERRUPTED, Status.INTERRUPTED)

@@ -29,8 +29,9 @@ from fractions import Fraction
 from functools import partial
 from math import ceil
 
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.precision import precision
-from dipapprox.composition.bounds import CostBounds, are_finite, gain, greatest_of, matters
+from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.lattice import COARSEST, first_step, refined
@@ -66,6 +67,9 @@ STUCK = "the interval gets no narrower"
 _NO_PAIR = f"{STUCK}: {_UNATTAINED}"
 _NO_GAIN = f"{STUCK} on finer grids"
 
+COST, GRID, PROFILE = "what the runs cost", "losses on a grid", "profile of one run"
+"""What is bounded, and by which methods."""
+
 _FINE = 3
 """Grids finer than the resolution of what is run by this tell hardly more of it."""
 
@@ -81,7 +85,7 @@ class CompositionAnswer:
         reason: Why the intervals are wider than asked; None if they are not.
     """
 
-    bounds: tuple[CostBounds, ...]
+    bounds: tuple[Extended, ...]
     grid: LossGrid | None
     atoms: int
     reason: str | None
@@ -144,7 +148,7 @@ class Composition:
         def read(losses: LossDistribution, step: GridStep) -> list[Fraction | None]:
             return [least_epsilon(losses, step, delta)]
 
-        start = CostBounds(_ZERO, None)
+        start = Extended(_ZERO, None)
         accuracy = delta * min(width, Fraction(1))
         direct = partial(epsilon_of, delta=delta, width=width)
         return _Search(self, read, direct, width, accuracy, delta, limits, progress).run((start,))
@@ -174,7 +178,7 @@ class Composition:
         def read(losses: LossDistribution, step: GridStep) -> list[Fraction | None]:
             return [*deltas(losses, step, budgets)]
 
-        start = tuple(CostBounds(_ZERO, Fraction(1)) for _ in budgets)
+        start = tuple(Extended(_ZERO, Fraction(1)) for _ in budgets)
         direct = partial(deltas_of, budgets=budgets)
         accuracy = min(width, Fraction(1))
         return _Search(self, read, direct, width, accuracy, None, limits, progress).run(start)
@@ -252,7 +256,7 @@ class _Search:
         self._atoms = 0
         self._single = True
 
-    def run(self, start: tuple[CostBounds, ...]) -> CompositionAnswer:
+    def run(self, start: tuple[Extended, ...]) -> CompositionAnswer:
         """Search, from what is known beforehand."""
         symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
         found = dict.fromkeys((False,) if symmetric else (False, True), start)
@@ -267,7 +271,7 @@ class _Search:
                         self._done += 1
                         self._progress(self._done, None)
                         found[added] = tuple(
-                            old.meet(new) for old, new in zip(known, now, strict=True)
+                            old.meet(new, COST) for old, new in zip(known, now, strict=True)
                         )
                 used = grid
             after = greatest_of(found.values())
@@ -295,7 +299,7 @@ class _Search:
                 step = refined(self._mechanisms, step, self._parts(step, after, hurry=hurry))
 
     def _is_misled(
-        self, found: Mapping[bool, tuple[CostBounds, ...]], greatest: tuple[CostBounds, ...]
+        self, found: Mapping[bool, tuple[Extended, ...]], greatest: tuple[Extended, ...]
     ) -> bool:
         """Whether a grid has no upper end where one matters, and a guessed steepness is why.
 
@@ -312,7 +316,7 @@ class _Search:
         known = self._resolution
         return known is not None and float(step.loss(2)) * _FINE <= known
 
-    def _bounds(self, grid: LossGrid, added: bool) -> list[CostBounds]:
+    def _bounds(self, grid: LossGrid, added: bool) -> list[Extended]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
         if self._single:
             found = self._alone(grid, added)
@@ -331,9 +335,9 @@ class _Search:
         if self._delta is not None and (high := read[-1][0]):
             self._steep = partial(steepness, losses, grid.step, high)
             self._number = sum(factor.times for factor in factors.above)
-        return [CostBounds(low, high) for low, high in zip(*read, strict=True)]
+        return [Extended(low, high, GRID, GRID) for low, high in zip(*read, strict=True)]
 
-    def _alone(self, grid: LossGrid, added: bool) -> list[CostBounds] | None:
+    def _alone(self, grid: LossGrid, added: bool) -> list[Extended] | None:
         """Bound what is asked where all runs have one profile, from either side; else None."""
         bits = bits_of(grid.accuracy) + 128
         with precision(bits):
@@ -346,16 +350,16 @@ class _Search:
                 self._direct(known[BoundSide.ABOVE][0].profile),
                 strict=True,
             )
-            return [CostBounds(low, high) for (low, _), (_, high) in both]
+            return [Extended(low, high, PROFILE, PROFILE) for (low, _), (_, high) in both]
 
-    def _grid(self, step: GridStep, known: Sequence[CostBounds]) -> LossGrid:
+    def _grid(self, step: GridStep, known: Sequence[Extended]) -> LossGrid:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
         steepness = self._steepness
         budget = float(known[0].upper or 0) if steepness else 0.0
         return LossGrid(step, self._exact, self._accuracy, weight, self._width, budget, steepness)
 
-    def _parts(self, step: GridStep, known: Sequence[CostBounds], *, hurry: bool) -> Fraction:
+    def _parts(self, step: GridStep, known: Sequence[Extended], *, hurry: bool) -> Fraction:
         """By how much to divide the step: widths go like its square, and a little is to spare.
 
         A step h adds h²/6 to the variance of the losses of a run when bounding from above, and

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.extended import CLOSED_FORM, Extended
 from dipapprox.composition.accountant import CompositionAnswer
-from dipapprox.composition.bounds import CostBounds
 from dipapprox.composition.mechanisms import Gaussian
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.shifted_noise import ShiftedNoise
@@ -42,7 +42,7 @@ class GaussianRuns:
         found = self.noise.least_budget(delta, _bits(width))
         assert found is not None, "only for δ = 0 it is infinite"
         progress(1, 1)
-        return CompositionAnswer((CostBounds(found.lower, found.upper),), None, 0, None)
+        return CompositionAnswer((Extended.of(found, CLOSED_FORM),), None, 0, None)
 
     def delta(
         self, budgets: Sequence[Fraction], width: Fraction, limits: Limits, progress: Progress
@@ -52,7 +52,7 @@ class GaussianRuns:
         found = [self.noise.divergence(budget, _bits(width)) for budget in budgets]
         progress(1, 1)
         return CompositionAnswer(
-            tuple(CostBounds(each.lower, each.upper) for each in found), None, 0, None
+            tuple(Extended.of(each, CLOSED_FORM) for each in found), None, 0, None
         )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.data_classes import replace
 from dipapprox.language.core import Cell
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.counters import CounterPlan
-from dipapprox.pairs.divergence import Attempt
+from dipapprox.pairs.divergence import EXACTLY, Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.largest import Settle, largest_delta
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
@@ -64,12 +65,12 @@ class CountedPairs(Together):
         if settled is None or settled.delta.upper:
             return found
         search.exactly += self._total or 0
-        return settled
+        return replace(settled, by=(settled.by[0], EXACTLY))
 
     def give_up(self, search: Search, found: Maximum) -> bool:
         """Leave the pair undecided that may attain the upper bound."""
         assert found.likely is not None
-        search.cover(self._total or 0, found.delta)
+        search.cover(self._total or 0, found.delta, found.by)
         own = search.attempt(found.likely, found.bits)
         if search.check_exactly(found.likely, own) and search.violation is not None:
             return True

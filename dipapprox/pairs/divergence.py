@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure, Side
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
@@ -83,6 +84,13 @@ def _least(p: Enclosure, q: Enclosure, factor: Factor) -> Fraction | None:
     return None if factor.upper is None else p.lower - factor.upper * q.upper
 
 
+GivenBy = tuple[str, str]
+"""The methods that gave the lower and the upper end of an enclosure."""
+
+BY_ENCLOSURES = ("enclosures", "enclosures")
+EXACTLY = "exact comparison"
+
+
 @dataclass(frozen=True, slots=True)
 class ExactSide:
     """On which side of the claimed delta delta_{u,u'} lies, proved without enclosures.
@@ -119,3 +127,10 @@ class Attempt:
     second: Probabilities = ()
     obstacle: str | None = None
     proof: ExactSide | None = None
+
+    @property
+    def told(self) -> Extended:
+        """What is known of `delta`, and who says so."""
+        ends = self.delta.lower, self.delta.upper
+        by = BY_ENCLOSURES if self.proof is None else (EXACTLY, EXACTLY)
+        return Extended(*ends, *by)

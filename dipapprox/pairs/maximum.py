@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.pairs.divergence import Attempt
+from dipapprox.pairs.divergence import BY_ENCLOSURES, Attempt, GivenBy
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import Numbers
 from dipapprox.pairs.search import Search
@@ -52,12 +53,19 @@ class Maximum:
         pair: A pair whose delta is at least `delta.lower`; None if there are no pairs.
         bits: Asked for to get here.
         likely: A pair whose upper bound is `delta.upper`, where one is known.
+        by: The methods that gave the ends of `delta`.
     """
 
     delta: Enclosure
     pair: Pair | None
     bits: int
     likely: Pair | None = None
+    by: GivenBy = BY_ENCLOSURES
+
+    @property
+    def told(self) -> Extended:
+        """What is known of `delta`, and who says so."""
+        return Extended(self.delta.lower, self.delta.upper, *self.by)
 
 
 class Together(ABC):
@@ -102,7 +110,7 @@ class Together(ABC):
             BrokenInvariant: If it violates together with others only.
         """
         assert found.pair is not None
-        search.cover(self._total or 0, found.delta)
+        search.cover(self._total or 0, found.delta, found.by)
         search.check(found.pair)
         if search.violation is None and not search.undecided:
             raise BrokenInvariant("a pair violates together with others, but not alone")
@@ -114,10 +122,9 @@ class Together(ABC):
 
 def improved(before: Maximum, after: Maximum) -> Maximum:
     """Combine two bounds of one maximum; the pair is the one with the greater lower bound."""
-    if not before.delta.meets(after.delta):
-        raise BrokenInvariant("enclosures of the largest delta at two precisions are disjoint")
     pair = after.pair if after.delta.lower >= before.delta.lower else before.pair
-    return Maximum(before.delta.intersect(after.delta), pair, after.bits, after.likely)
+    told = before.told.meet(after.told, "the largest δ")
+    return Maximum(told.enclosure(), pair, after.bits, after.likely, told.by)
 
 
 def search_together(
@@ -159,7 +166,7 @@ def search_together(
                 return True
         match compare(found.delta, search.delta):
             case Side.BELOW:
-                search.cover(total, found.delta)
+                search.cover(total, found.delta, found.by)
                 return True
             case Side.ABOVE:
                 pairs.confirm(search, found)
@@ -177,7 +184,7 @@ def _interrupted(search: Search, found: Maximum | None) -> None:
     """Record what the precision before a limit told of all pairs: it did not decide."""
     if found is None or found.likely is None:
         return
-    search.cover(0, found.delta)
+    search.cover(0, found.delta, found.by)
     factor = search.factor(max(found.bits, FACTOR_BITS))
     # Of the pair alone only the upper bound is known.
     own = Enclosure(Fraction(0), found.delta.upper)

@@ -24,12 +24,20 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
+from dipapprox.pairs.divergence import (
+    BY_ENCLOSURES,
+    EXACTLY,
+    Attempt,
+    GivenBy,
+    Probabilities,
+    divergence,
+)
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.selections import Orbit, Pair
 
@@ -69,6 +77,10 @@ class ExactPairs(ABC):
         """
 
 
+_OF_ONE_PAIR = BY_ENCLOSURES[0], "the δ of one pair"
+_NOTHING = Extended(Fraction(0), Fraction(0))
+
+
 @dataclass(slots=True)
 class Search:
     """One run over many pairs; the fields after `limits` are valid whenever the run ends.
@@ -78,8 +90,7 @@ class Search:
         growth: e^eps_prv, of the claimed eps.
         ladder: Bits to ask for, ascending; at least one.
         checked: Pairs done.
-        lower: Certified lower bound of the largest delta_{u,u'} of the pairs so far.
-        upper: Certified upper bound of the same.
+        known: What is known of the largest delta_{u,u'} of the pairs so far, and who says so.
         bits: The most bits that any pair was attempted with.
         undecided: Number of pairs given up.
         closest: Of those the one with the greatest lower, then upper, bound.
@@ -95,8 +106,7 @@ class Search:
     ladder: tuple[int, ...]
     limits: Limits
     checked: int = 0
-    lower: Fraction = Fraction(0)
-    upper: Fraction = Fraction(0)
+    known: Extended = _NOTHING
     bits: int = 0
     undecided: int = 0
     closest: Attempt | None = None
@@ -124,17 +134,21 @@ class Search:
             if self.violation is not None:
                 return
 
-    def delta_enclosure(self) -> Enclosure | None:
-        """Enclose the largest delta_{u,u'} of the pairs attempted; None if there are none.
+    def told(self) -> Extended | None:
+        """Bound the largest delta_{u,u'} of the pairs attempted; None if there are none.
 
         After a violation: of the violating pair alone.
         """
         if self.violation is not None:
-            return self.violation.delta
+            return self.violation.told
         if self.current is not None:
-            delta = self.current.delta
-            return Enclosure(max(self.lower, delta.lower), max(self.upper, delta.upper))
-        return Enclosure(self.lower, self.upper) if self.checked else None
+            return self.known.greater(self.current.told)
+        return self.known if self.checked else None
+
+    def delta_enclosure(self) -> Enclosure | None:
+        """Enclose the same."""
+        told = self.told()
+        return None if told is None else told.enclosure()
 
     def nearest(self) -> Attempt | None:
         """Return the undecided attempt closest to a violation, an interrupted one included."""
@@ -168,9 +182,8 @@ class Search:
         found = self.exact.decide(pair, before.bits)
         if isinstance(found, NotEnclosed):
             return False
-        if not before.delta.meets(found.delta):
-            raise BrokenInvariant("an exact delta lies outside its enclosure")
-        found = replace(found, delta=found.delta.intersect(before.delta))
+        delta = before.delta.intersect(found.delta, EXACTLY, *_OF_ONE_PAIR)
+        found = replace(found, delta=delta)
         if not found.first:
             found = replace(found, first=before.first, second=before.second)
         if not self._settle(found):
@@ -200,11 +213,10 @@ class Search:
         if self.closest is None or _closeness(attempt) > _closeness(self.closest):
             self.closest = attempt
 
-    def cover(self, number: int, largest: Enclosure) -> None:
+    def cover(self, number: int, largest: Enclosure, by: GivenBy = BY_ENCLOSURES) -> None:
         """Count pairs that were looked at together; `largest` encloses their largest delta."""
         self.checked += number
-        self.lower = max(self.lower, largest.lower)
-        self.upper = max(self.upper, largest.upper)
+        self.known = self.known.greater(Extended(largest.lower, largest.upper, *by))
 
     def attempt(self, pair: Pair, bits: int, before: Attempt | None = None) -> Attempt:
         """Enclose delta_{u,u'} at `bits` bits, inside what was known before."""
@@ -221,14 +233,12 @@ class Search:
         # One object stands for one distribution: p - e^eps_prv p <= 0 for every output.
         same = first is second
         delta = Enclosure.exact(0) if same else divergence(first, second, factor)
-        if not known.meets(delta):
-            raise BrokenInvariant("enclosures of one delta at two precisions are disjoint")
-        return Attempt(pair, bits, known.intersect(delta), factor, first, second)
+        delta = known.intersect(delta, f"enclosures of {bits} bits", *_OF_ONE_PAIR)
+        return Attempt(pair, bits, delta, factor, first, second)
 
     def _record(self, attempt: Attempt) -> None:
         self.current = None
-        self.lower = max(self.lower, attempt.delta.lower)
-        self.upper = max(self.upper, attempt.delta.upper)
+        self.known = self.known.greater(attempt.told)
 
     def _distributions(self, pair: Pair, bits: int) -> Sequence[Probabilities | NotEnclosed]:
         # Pairs come input by input, with the same input object in front: no look-up is needed,

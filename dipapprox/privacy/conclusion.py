@@ -10,7 +10,14 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Value
-from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
+from dipapprox.pairs.divergence import (
+    BY_ENCLOSURES,
+    Attempt,
+    GivenBy,
+    certain_outputs,
+    difference_over,
+    likely_outputs,
+)
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.privacy.parameters import values_text
@@ -25,6 +32,7 @@ class Conclusion:
     reason: str | None
     delta_enclosure: Enclosure | None
     witness: Witness | None
+    by: GivenBy = BY_ENCLOSURES
 
 
 Describe = Callable[[Attempt, bool], Witness | None]
@@ -42,13 +50,15 @@ def conclude(
         stopped: Why the search ended early, None if it did not.
         describe: Says what tells the pair of an attempt apart.
     """
+    told = search.told()
+    by = BY_ENCLOSURES if told is None else told.by
     if search.violation is not None:
         witness = _described(describe, search.violation, True)
-        return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness)
+        return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness, by)
     if stopped is None and search.undecided == 0:
         # The largest of no deltas is 0: without pairs there is nothing to tell apart.
         delta = search.delta_enclosure() or Enclosure.exact(0)
-        return Conclusion(Answer.DP, None, delta, None)
+        return Conclusion(Answer.DP, None, delta, None, by)
     nearest = search.nearest()
     reasons = []
     if stopped is not None:
@@ -56,7 +66,7 @@ def conclude(
     if nearest is not None:
         reasons.append(_undecided(nearest, search.delta, search.undecided))
     witness = None if nearest is None else _described(describe, nearest, False)
-    return Conclusion(Answer.UNKNOWN, "; ".join(reasons), search.delta_enclosure(), witness)
+    return Conclusion(Answer.UNKNOWN, "; ".join(reasons), search.delta_enclosure(), witness, by)
 
 
 def _described(describe: Describe, attempt: Attempt, certain: bool) -> Witness | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.language.core import Cell, Program
+from dipapprox.pairs.divergence import BY_ENCLOSURES, GivenBy
 from dipapprox.privacy.description import (
     Description,
     Fact,
@@ -48,6 +49,7 @@ class Run:
         engine: What computed.
         seconds: From parsed arguments to the answer.
         reason: Why the answer is Unknown, or wider than asked for; None otherwise.
+        by: The methods that gave the ends of the δ that is told.
     """
 
     program: str
@@ -62,6 +64,7 @@ class Run:
     engine: str
     seconds: float
     reason: str | None
+    by: GivenBy = BY_ENCLOSURES
 
 
 def run_of(
@@ -75,6 +78,7 @@ def run_of(
     engine: str,
     seconds: float,
     reason: str | None,
+    by: GivenBy = BY_ENCLOSURES,
 ) -> Run:
     """Return the header of an answer about a program; see `Run`."""
     return Run(
@@ -90,6 +94,7 @@ def run_of(
         engine,
         seconds,
         reason,
+        by,
     )
 
 

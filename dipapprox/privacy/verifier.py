@@ -83,25 +83,18 @@ def verify(
 ) -> Verdict:
     """Decide whether `program` satisfies `claim` for the selected pairs of inputs.
 
-    DP and Not_DP are proved. A limit, an interrupt (Ctrl-C) or a broken invariant gives Unknown
-    with what is known by then; nothing but errors of the user propagates.
+    DP and Not_DP are proved. A limit or an interrupt (Ctrl-C) gives Unknown with what is known by
+    then.
 
     Raises:
         UserError: If the program's adjacency does not suit its inputs.
+        BrokenInvariant: If two methods contradict each other: there is no verdict then.
     """
     total = count_selected(program, selection)
     run = _Run(claim, selection, options, total)
-    bug: str | None = None
-    try:
-        with EarlyEnd() as end, limited(options.limits):
-            run.check(program, progress)
-    except BrokenInvariant as broken:
-        bug = f"internal invariant failed: {broken} (a bug, please report)"
-    search = run.search
-    if bug is not None:
-        conclusion = Conclusion(Answer.UNKNOWN, bug, None, None)
-    else:
-        conclusion = run.conclude(end.reason)
+    with EarlyEnd() as end, limited(options.limits):
+        run.check(program, progress)
+    search, conclusion = run.search, run.conclude(end.reason)
     outputs, final_states = (0, 0) if run.executed is None else sizes_of(run.executed)
     return Verdict(
         run=run_of(
@@ -114,6 +107,7 @@ def verify(
             engine=run.engine,
             seconds=options.limits.elapsed(),
             reason=conclusion.reason,
+            by=conclusion.by,
         ),
         claim=claim,
         answer=conclusion.answer,

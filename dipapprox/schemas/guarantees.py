@@ -145,7 +145,7 @@ class Undecided(DecideAnswer, frozen=True):
     reason: Literal[
         "outside-fragment", "path-budget", "integration-budget", "degree-budget",
         "precision-budget", "tight-delta", "termination", "time-limit", "memory-limit",
-        "interrupted", "no-proof", "internal-error",
+        "interrupted", "no-proof",
     ]  # fmt: skip
     detail: Text
     witness: None

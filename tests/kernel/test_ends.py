@@ -18,12 +18,12 @@ from dipapprox import (
     profile,
 )
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import NotProved
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration
-from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.verdict import Witness

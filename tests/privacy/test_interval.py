@@ -15,7 +15,7 @@ from scipy import optimize, stats
 
 import dipapprox
 from dipapprox import Answer, Limits, Options, SourceError, UserError
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.numerics.bulk import Bounds
@@ -210,7 +210,6 @@ def test_json_of_a_violation() -> None:
         (LimitReached("time limit: 1 s"), "time limit: 1 s"),
         (KeyboardInterrupt(), "interrupted"),
         (MemoryError(), "memory limit"),
-        (BrokenInvariant("a test"), "internal invariant failed: a test"),
     ],
 )
 @pytest.mark.parametrize("calls", [0, 1, 3])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dipapprox
+from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.errors import BrokenInvariant
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
 from dipapprox.privacy.profiles import renyi
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile_result import OrderResult, RenyiProfile
 from dipapprox.privacy.profiles.renyi import clipped, concentrated
 

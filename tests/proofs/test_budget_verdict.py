@@ -10,7 +10,7 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Verdict
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.errors import BrokenInvariant, NoCertificate
+from dipapprox.errors import Contradiction, NoCertificate
 from dipapprox.limits import Limits
 from dipapprox.pairs import adjacency, maxima, selected
 from dipapprox.pairs.selections import AllPairs
@@ -122,7 +122,8 @@ def test_a_budget_is_the_upper_end_of_profiles_and_calibrations() -> None:
 def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "dipapprox.proofs.budget_verdict.serving_budget"
     monkeypatch.setattr(name, lambda *_: Fraction(9, 10))
-    with pytest.raises(BrokenInvariant, match="than a budget proves"):
+    said = r"the least ε_prv: at least .* by enclosures and at most 0\.9 by least budget"
+    with pytest.raises(Contradiction, match=said):
         dipapprox.profile(dipapprox.parse(ROUNDED), eps=1, delta=0)
 
 

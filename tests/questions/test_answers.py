@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.arithmetic.extended import INFINITE, Extended
 
 TEXT = """
 input q in 0..1

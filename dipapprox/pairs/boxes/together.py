@@ -50,7 +50,7 @@ from dipapprox.pairs.boxes.some_pairs import (
     corners,
     some_pairs,
 )
-from dipapprox.pairs.divergence import Attempt, divergence
+from dipapprox.pairs.divergence import BY_ENCLOSURES, Attempt, GivenBy, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.search import Search
@@ -197,6 +197,10 @@ class RealPairs(Together):
         forms = () if self._models is None else (self._models.forms,)
         return " + ".join((self._source.name, *forms, *self._used))
 
+    def _given_by(self) -> GivenBy:
+        """A pair gives the lower end; sets of pairs give the upper one."""
+        return BY_ENCLOSURES[0], CORNERS if CORNERS in self._used else "boxes of pairs"
+
     @property
     def blocked(self) -> bool:
         """See `Together`."""
@@ -212,7 +216,7 @@ class RealPairs(Together):
             if known.ended is not None and self.obstacle is None and not told:
                 raise LimitReached(known.ended)
         delta = self._everywhere(known.found.delta, factor)
-        return Maximum(delta, known.found.pair, bits, known.found.pair)
+        return Maximum(delta, known.found.pair, bits, known.found.pair, self._given_by())
 
     def _everywhere(self, delta: Enclosure, factor: Factor) -> Enclosure:
         """Widen what is known of inputs between ends to inputs beyond (`infinity`)."""
@@ -306,7 +310,8 @@ class RealPairs(Together):
     def cover(self, search: Search) -> None:
         """Record what a search that a limit ended has found."""
         if self.known is not None and search.violation is None:
-            search.cover(0 if search.checked else 1, self._known_delta(self.known))
+            delta = self._known_delta(self.known)
+            search.cover(0 if search.checked else 1, delta, self._given_by())
 
     def _known_delta(self, known: KnownDelta) -> Enclosure:
         factor = self._factor

@@ -89,7 +89,7 @@ class ProductPairs(Together):
             search.checked = 0 if search.violation is None else 1
             return found
         # They stand for all pairs.
-        return Maximum(Enclosure(search.lower, search.upper), None, found.bits)
+        return Maximum(search.known.enclosure(), None, found.bits, by=search.known.by)
 
     def confirm(self, search: Search, found: Maximum) -> None:
         """Record the pair, with what is known of it and not of all that look alike."""

@@ -14,7 +14,7 @@ from dipapprox.events.event import Part
 from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, ExactSide
+from dipapprox.pairs.divergence import BY_ENCLOSURES, EXACTLY, Attempt, ExactSide
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.published.couplings import Couplings
@@ -129,20 +129,22 @@ class PublishedPairs(Together):
         lower = upper = UNIT.lower
         certain: Pair | None = None
         likely: Pair | None = None
+        least_by, most_by = BY_ENCLOSURES
         self.obstacle = None
         self._open = []
         for terms, pair in self.classes():
             self._limits.check()
-            delta, obstacle = self._told(terms, pair, factor, bits), None
+            delta, by = self._told(terms, pair, factor, bits)
+            obstacle = None
             if not isinstance(delta, Enclosure):
                 obstacle = self.obstacle = delta.reason
-                delta = self._around(pair, factor, bits)
+                delta, by = self._around(pair, factor, bits), PROCESSING
             self._open.append((pair, delta, obstacle))
             if certain is None or delta.lower > lower:
-                lower, certain = delta.lower, pair
+                lower, certain, least_by = delta.lower, pair, by
             if likely is None or delta.upper > upper:
-                upper, likely = delta.upper, pair
-        return Maximum(Enclosure(lower, upper), certain, bits, likely)
+                upper, likely, most_by = delta.upper, pair, by
+        return Maximum(Enclosure(lower, upper), certain, bits, likely, (least_by, most_by))
 
     def _around(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
         """Bound the delta of a pair by programs that tell less, or more."""
@@ -191,24 +193,24 @@ class PublishedPairs(Together):
 
     def _told(
         self, terms: Terms | NoProduct, pair: Pair, factor: Factor, bits: int
-    ) -> Enclosure | NotEnclosed | NoProduct:
-        """Enclose the divergence of a pair: 0 where it is proved that nothing is left.
+    ) -> tuple[Enclosure | NotEnclosed | NoProduct, str]:
+        """Enclose the divergence of a pair: 0 where it is proved that nothing is left; and by what.
 
         Densities are compared where that matters: at once at a claimed growth.
         """
         growth, nothing = self._growth(factor), Enclosure.exact(0)
         if self._is_pure(pair, factor):
             self.divergences.note(COUPLING)  # far cheaper than densities
-            return nothing
+            return nothing, COUPLING
         if self._claimed is not None and self._is_nothing(terms, growth):
-            return nothing
+            return nothing, EXACTLY
         if isinstance(terms, NoProduct):
-            return terms
+            return terms, PROCESSING
         found = self.divergences.divergence(terms, factor, bits)
         certain = isinstance(found, Enclosure) and found.lower > 0
         if self._claimed is None and not certain and self._is_nothing(terms, growth):
-            return nothing
-        return found
+            return nothing, EXACTLY
+        return found, BY_ENCLOSURES[0]
 
     def _is_nothing(self, terms: Terms | NoProduct, growth: Growth | None) -> bool:
         """Whether densities in closed form show that nothing is left at a growth."""

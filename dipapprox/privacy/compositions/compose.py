@@ -21,8 +21,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.extended import CLOSED_FORM, INFINITE, Extended
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.composition.accountant import STUCK, Composition
+from dipapprox.composition.accountant import COST, STUCK, Composition
 from dipapprox.composition.accountant import CompositionAnswer as Found
 from dipapprox.composition.bounds import gain
 from dipapprox.composition.exact_profiles import ExactProfile, ProfileLine, exact_profile
@@ -50,7 +51,6 @@ from dipapprox.privacy.compositions.programs import require_symmetric
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve, Exact
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
@@ -83,6 +83,8 @@ _EXACT_WIDTH = Fraction(1, 2**100)
 _LEAST_GAIN = 0.1
 """Pairs of programs get finer as long as intervals get narrower by a tenth."""
 
+_UNKNOWN = Extended(UNIT.lower, UNIT.upper)
+_DELTA, _LOSSES = "the least δ", "greatest losses, added"
 _EXPORT_ACCURACY = Fraction(1, 10**12)
 
 
@@ -125,8 +127,7 @@ class Composed:
         exact = self._exact_profile()
         budget = None if exact is None else exact.budget(delta)
         if budget is not None:
-            known = budget.enclosed(_EXACT_BITS)
-            least = Extended(known.lower, known.upper)
+            least = Extended.of(budget.enclosed(_EXACT_BITS), CLOSED_FORM)
             return self._answer(
                 begun, None, None, delta=delta, eps_prv_enclosure=least, exact=budget
             )
@@ -137,7 +138,7 @@ class Composed:
         )
         least = Extended(Fraction(0), None)
         if found is not None:
-            least = Extended(found.bounds[0].lower, found.bounds[0].upper)
+            least = found.bounds[0]
         return self._answer(begun, found, reason, delta=delta, eps_prv_enclosure=least)
 
     @sound_arithmetic()
@@ -156,21 +157,20 @@ class Composed:
         narrow = None if width is None else exact_rational(width, "width")
         line = self._line(eps_prv)
         if line is not None:
-            bounds = _exactly(line, eps_prv, None)
-            return self._answer(
-                begun, None, None, eps_prv=eps_prv, delta_enclosure=bounds, exact=line
-            )
+            told = Extended.of(_exactly(line, eps_prv, None), CLOSED_FORM)
+            return self._answer(begun, None, None, eps_prv=eps_prv, told=told, exact=line)
         wanted = narrow or DEFAULT_WIDTH
-        bounds = UNIT
+        told = _UNKNOWN
         while True:
             found, reason = self._delta(eps_prv, wanted)
-            bounds = bounds.intersect(_unit(found))
+            told = told.meet(_unit(found), _DELTA)
+            bounds = told.enclosure()
             if narrow is not None or reason or bounds.width <= bounds.upper * DEFAULT_WIDTH:
                 break
             wanted = max(bounds.upper, bounds.width / 2**20) * DEFAULT_WIDTH / 2
             if bounds.upper <= _LEAST_DELTA:
                 break
-        return self._answer(begun, found, reason, eps_prv=eps_prv, delta_enclosure=bounds)
+        return self._answer(begun, found, reason, eps_prv=eps_prv, told=told)
 
     @sound_arithmetic()
     def curve(
@@ -194,7 +194,7 @@ class Composed:
         )
         ends = [UNIT] * len(budgets)
         if found is not None:
-            ends = [_unit(replace(found, bounds=(each,))) for each in found.bounds]
+            ends = [_unit(replace(found, bounds=(each,))).enclosure() for each in found.bounds]
         return self._answer(begun, found, reason, curve=ComposedCurve.of(budgets, ends))
 
     @sound_arithmetic()
@@ -208,11 +208,11 @@ class Composed:
         eps_prv, delta = _budget(eps_prv), exact_rational(delta, "delta")
         if not 0 <= delta <= 1:
             raise UserError(f"delta must be in [0, 1], got {delta}")
-        known: Enclosure = UNIT
+        known = _UNKNOWN
         found, reason = None, None
         line = self._line(eps_prv)
         if line is not None:
-            known = _exactly(line, eps_prv, delta)
+            known = Extended.of(_exactly(line, eps_prv, delta), CLOSED_FORM)
         elif not delta:
             return self._verify_pure(begun, eps_prv)
         else:
@@ -220,10 +220,10 @@ class Composed:
             wide = [width for width in _WIDTHS if width > delta]
             for width in (*wide, *(delta * share for share in _SHARES)):
                 found, reason = self._delta(eps_prv, width)
-                known = known.intersect(_unit(found))
-                if reason is not None or _verdict(known, delta) is not Answer.UNKNOWN:
+                known = known.meet(_unit(found), _DELTA)
+                if reason is not None or _verdict(known.enclosure(), delta) is not Answer.UNKNOWN:
                     break
-        verdict = _verdict(known, delta)
+        verdict = _verdict(known.enclosure(), delta)
         if verdict is Answer.UNKNOWN:
             reason = reason or "delta is nearly the least one: it lies in the narrowest interval"
         return self._answer(
@@ -233,7 +233,7 @@ class Composed:
             eps_prv=eps_prv,
             delta=delta,
             answer=verdict,
-            delta_enclosure=known,
+            told=known,
             exact=line,
         )
 
@@ -298,7 +298,7 @@ class Composed:
         """
         least = Extended(Fraction(0), None)
         with EarlyEnd() as end, limited(self._options.limits):
-            least = Extended(Fraction(0), Fraction(0))
+            least = Extended(Fraction(0), Fraction(0), _LOSSES, _LOSSES)
             for run in self.pipeline.runs:
                 own = self._greatest_loss(run, width / (2 * self.pipeline.times))
                 least = least.plus(own, run.times)
@@ -350,7 +350,7 @@ class Composed:
                 found = ask(gaussian_runs(composition.runs) or composition)
                 if known is not None:
                     both = zip(known.bounds, found.bounds, strict=True)
-                    found = replace(found, bounds=tuple(old.meet(new) for old, new in both))
+                    found = replace(found, bounds=tuple(old.meet(new, COST) for old, new in both))
                 gained = 1.0 if known is None else gain(known.bounds, found.bounds)
                 known = found
                 stuck = found.reason is not None and found.reason.startswith(STUCK)
@@ -386,7 +386,7 @@ class Composed:
         delta: Fraction | None = None,
         answer: Answer | None = None,
         eps_prv_enclosure: Extended | None = None,
-        delta_enclosure: Enclosure | None = None,
+        told: Extended | None = None,
         curve: ComposedCurve | None = None,
         exact: Exact | None = None,
     ) -> ComposedAnswer:
@@ -396,7 +396,8 @@ class Composed:
             delta=delta,
             answer=answer,
             eps_prv_enclosure=eps_prv_enclosure,
-            delta_enclosure=delta_enclosure,
+            delta_enclosure=None if told is None else told.enclosure(),
+            by=_UNKNOWN.by if told is None else told.by,
             curve=curve,
             exact=exact,
             grid=None if found is None else found.grid,
@@ -436,9 +437,6 @@ def _exactly(line: ProfileLine, eps_prv: Fraction, claimed: Fraction | None) -> 
         bits *= 2
 
 
-def _unit(found: Found | None) -> Enclosure:
+def _unit(found: Found | None) -> Extended:
     """What is known of one least delta."""
-    bounds = None if found is None else found.bounds[0]
-    if bounds is None or bounds.lower is None or bounds.upper is None:
-        return UNIT
-    return Enclosure(bounds.lower, bounds.upper)
+    return _UNKNOWN if found is None else _UNKNOWN.meet(found.bounds[0], _DELTA)

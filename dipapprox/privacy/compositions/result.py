@@ -7,12 +7,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.composition.exact_profiles import LeastBudget, ProfileLine, ProfilePiece
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import LossGrid
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED
+from dipapprox.pairs.divergence import BY_ENCLOSURES, GivenBy
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Curve, between
@@ -21,7 +23,6 @@ from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.description import Description, Tone, count, known, seconds_text
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.curve import FACTOR_BITS, CurvePoint, Envelope, monotone
-from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import curve_table
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import scope_of
@@ -91,6 +92,7 @@ class ComposedAnswer(Result):
             as a logarithm; None if there is none.
         replayed: That the kernel has replayed proofs; None if it was not asked to, or has none.
         proofs: What it has replayed.
+        by: The methods that gave the ends of `delta_enclosure`.
         worst: Which pairs of programs, run so often, are worst: what proofs may begin with.
     """
 
@@ -111,6 +113,7 @@ class ComposedAnswer(Result):
     worst: Mapping[tuple[ProgramAt, int], Worst] = field(
         default_factory=dict, compare=False, repr=False
     )
+    by: GivenBy = BY_ENCLOSURES
 
     asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"
 

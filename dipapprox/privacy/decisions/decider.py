@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
-from dipapprox.errors import NO_MEMORY, BrokenInvariant, EarlyEnd, LimitReached
+from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
@@ -110,8 +110,7 @@ def decide(
 ) -> Decision:
     """Decide whether `program` is (tε, δ(ε))-DP for every ε of an interval.
 
-    Private and violated are proved. A limit, an interrupt (Ctrl-C) or a broken invariant gives
-    unknown with the cause; nothing but errors of the user propagates.
+    Private and violated are proved. A limit or an interrupt (Ctrl-C) gives unknown with the cause.
 
     Args:
         program: From `parse` or `load`.
@@ -135,11 +134,6 @@ def decide(
             _stop_at(end.reason, run, total)
     except RecursionError:
         run.stop(Cause.DEGREE_BUDGET, "degree-budget: an expression is nested too deeply")
-    except BrokenInvariant as broken:
-        run.answer, run.violation = Answer.UNKNOWN, None
-        run.violated_on = run.least = None
-        detail = f"internal invariant failed: {broken} (a bug, please report)"
-        run.stop(Cause.BUG, detail)
     return _decision(run, program, selection, options)
 
 

@@ -122,7 +122,6 @@ class Cause(Enum):
     MEMORY_LIMIT = "memory-limit"
     INTERRUPTED = "interrupted"
     NO_PROOF = "no-proof"
-    BUG = "internal-error"
 
 
 @dataclass(frozen=True, slots=True)

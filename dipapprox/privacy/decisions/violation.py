@@ -15,7 +15,7 @@ from operator import add
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached
 from dipapprox.exact.signs.interval import simplest_between
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exact.signs.values import enclose_at
@@ -44,6 +44,7 @@ _STEEPEST = 128
 below which two numbers cannot be told apart, and nobody reads them."""
 
 _SECONDS = 30.0
+_FORMS = "closed forms"
 """For the same: the violation is proved without it."""
 
 
@@ -240,8 +241,7 @@ def _checked_by(
                 return None
             found = [first[o] for o in divergence.outputs] + [second[o] for o in divergence.outputs]
             for ours, theirs in zip((*sides.first, *sides.second), found, strict=True):
-                if not ours.meets(theirs):
-                    raise BrokenInvariant("an exact probability lies outside an engine's enclosure")
+                ours.intersect(theirs, probabilities.name, _FORMS, "the probability of an output")
             factor = eps_prv_factor(question.budget * eps, bits)
             if factor.upper is None:
                 return None
@@ -251,7 +251,8 @@ def _checked_by(
             if difference.lower > sides.delta.upper:
                 return probabilities.name
             if difference.upper <= sides.delta.lower:
-                raise BrokenInvariant("an engine contradicts the exact violation")
+                claimed, found_by = f"above {sides.delta}", probabilities.name
+                raise Contradiction("δ", (_FORMS, claimed), (found_by, str(difference)))
     except LimitReached:
         return None
     return None

@@ -17,7 +17,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
+from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
@@ -130,7 +130,7 @@ def verify_interval(
 ) -> IntervalVerdict:
     """Decide whether a claim holds for every eps in [lower, upper].
 
-    DP and Not_DP are proved; limits, an interrupt (Ctrl-C) or a broken invariant give Unknown.
+    DP and Not_DP are proved; limits or an interrupt (Ctrl-C) give Unknown.
 
     Args:
         program: The program.
@@ -167,7 +167,6 @@ def verify_interval(
     violation: Verdict | None = None
     settled: by_closed_forms.Settled | None = None
     listed: Sized = ()
-    bug: str | None = None
     tried = trial_points(lower, upper, count)
     asked = False
 
@@ -177,52 +176,46 @@ def verify_interval(
         selected = select_pairs(program, selection)
         return by_closed_forms.settle(states, claim, lower, upper, selected, options)
 
-    try:
-        with EarlyEnd() as end, limited(options.limits):
-            inputs = inputs_of(selection)
-            states = execute(
-                program, options.merge, options.limits, real_outputs=True, inputs=inputs
-            )
-            check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
-            violation = refute(program, claim, tried, selection, options)
-            if violation is None and count is not None and count > MOST_PAIRS:
-                where = ", ".join(str(eps) for eps in tried)
-                raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
-            if violation is None:
-                listed = list_pairs(pairs, options.limits)
-                try:
-                    claimed = _open(states, listed, claim, lower, options)
-                except LimitReached:
-                    # Nothing is bounded between two eps: single ones may refute the claim.
-                    tried = lower, upper
-                    violation = refute(program, claim, tried, selection, options)
-                    asked, settled = True, None if violation is not None else closed_forms()
-                    if violation is None and settled is None:
-                        raise
-            if claimed is not None:
-                ladder = precisions(options.precision, options.max_precision)
-                search = IntervalSearch(lower, upper, claimed, ladder, options.limits)
-                if len(claimed):
-                    search.run(progress, _FEW_POINTS)
-                    if search.exhausted:
-                        asked, settled = True, closed_forms()
-                        if settled is None:
-                            search.run(progress)
-                elif doubtful is None:
-                    search.nothing_to_do()
-                else:
-                    raise LimitReached(
-                        f"eps_prv or delta cannot be told from a number below 0 near {doubtful}"
-                    )
-                critical = search.critical()
-                is_open = search.violation is None and search.obstacle is None and settled is None
-                if is_open and critical is not None:
-                    # What is beyond doubles is not beyond the verifier of one eps.
-                    violation = refute(program, claim, (critical.eps,), selection, options)
-    except BrokenInvariant as broken:
-        search = None
-        bug = f"internal invariant failed: {broken} (a bug, please report)"
-    stopped = bug or end.reason
+    with EarlyEnd() as end, limited(options.limits):
+        inputs = inputs_of(selection)
+        states = execute(program, options.merge, options.limits, real_outputs=True, inputs=inputs)
+        check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
+        violation = refute(program, claim, tried, selection, options)
+        if violation is None and count is not None and count > MOST_PAIRS:
+            where = ", ".join(str(eps) for eps in tried)
+            raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
+        if violation is None:
+            listed = list_pairs(pairs, options.limits)
+            try:
+                claimed = _open(states, listed, claim, lower, options)
+            except LimitReached:
+                # Nothing is bounded between two eps: single ones may refute the claim.
+                tried = lower, upper
+                violation = refute(program, claim, tried, selection, options)
+                asked, settled = True, None if violation is not None else closed_forms()
+                if violation is None and settled is None:
+                    raise
+        if claimed is not None:
+            ladder = precisions(options.precision, options.max_precision)
+            search = IntervalSearch(lower, upper, claimed, ladder, options.limits)
+            if len(claimed):
+                search.run(progress, _FEW_POINTS)
+                if search.exhausted:
+                    asked, settled = True, closed_forms()
+                    if settled is None:
+                        search.run(progress)
+            elif doubtful is None:
+                search.nothing_to_do()
+            else:
+                raise LimitReached(
+                    f"eps_prv or delta cannot be told from a number below 0 near {doubtful}"
+                )
+            critical = search.critical()
+            is_open = search.violation is None and search.obstacle is None and settled is None
+            if is_open and critical is not None:
+                # What is beyond doubles is not beyond the verifier of one eps.
+                violation = refute(program, claim, (critical.eps,), selection, options)
+    stopped = end.reason
     interrupted = end.interrupted
     if violation is None and stopped is None and not asked and _is_open(search):
         with EarlyEnd() as last:

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.decimals import exact_decimal, short
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, Fact
-from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.verdict import (
     Replayed,

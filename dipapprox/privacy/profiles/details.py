@@ -20,7 +20,12 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.pairs.divergence import Probabilities, difference_over, likely_outputs
+from dipapprox.pairs.divergence import (
+    BY_ENCLOSURES,
+    Probabilities,
+    difference_over,
+    likely_outputs,
+)
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
@@ -28,6 +33,10 @@ from dipapprox.privacy.verdict import Witness, WitnessRow
 
 LARGEST_FACTOR = Fraction(2) ** 14_427
 """About e^10000: where factors are searched for, no larger ones are tried."""
+
+
+POSSIBLE = "possible outputs"
+"""The word for what shows that no factor is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +48,13 @@ class LeastFactor:
         upper: None if no bound is known.
         outputs: Indices of the outputs of the set that demands `lower`; None where that are all
             outputs that are more than `lower` times as likely, which are not gone through.
+        by: Who gave `lower`.
     """
 
     lower: Fraction | None
     upper: Fraction | None
     outputs: tuple[int, ...] | None
+    by: str = BY_ENCLOSURES[0]
 
 
 def least_factor(first: Probabilities, second: Probabilities, delta: Fraction) -> LeastFactor:

@@ -16,8 +16,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import LimitReached
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
@@ -25,10 +26,13 @@ from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.search import refined
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.details import LARGEST_FACTOR, LeastFactor, PairDetails
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
 
 _GENEROUS = Fraction(1, 16)
 _LARGEST_SLACK = Fraction(2**64)
+
+LEAST = "the least ε_prv"
+BUDGET = "least budget"
+"""What is bounded, and the word for what linear programmes over final states prove."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def least_eps_prv(
 
     Raises:
         LimitReached: If finite inputs have too many pairs to say anything.
-        BrokenInvariant: If a pair demands more than the budget.
+        Contradiction: If a pair demands more than the budget.
     """
 
     def decided(found: Enclosure) -> bool:
@@ -84,7 +88,8 @@ def least_eps_prv(
     trial = Fraction(1)
     demand = LeastFactor(Fraction(1), None, ())
     attaining: Pair | None = None
-    used = 0
+    used, enough_by = 0, ""
+    known = Extended.at_most(most, BUDGET)
     generous: Fraction | None = None  # a factor that is enough, wherever the search ends
     while True:
         try:
@@ -92,11 +97,13 @@ def least_eps_prv(
                 # Sets of pairs are hard to bound near what is demanded, and easy well above.
                 assert demand.upper is not None
                 easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
-                if maxima.sharpened(_exactly(easy), decided).delta.upper <= delta:
-                    generous = easy
+                easily = maxima.sharpened(_exactly(easy), decided)
+                if easily.delta.upper <= delta:
+                    generous, enough_by = easy, easily.by[1]
             found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
             used = max(used, found.bits)
             if found.delta.upper <= delta:
+                enough_by = found.by[1]
                 break
             solved = None
             if found.delta.lower > delta or attaining is None:
@@ -111,8 +118,8 @@ def least_eps_prv(
             own, own_bits = solved
             used = max(used, own_bits)
             if own.lower is None:
-                _require_agreement(None, most)
-                return EpsPrvBounds(INFINITE, found.pair, own.outputs, None, used)
+                infinite = Extended(None, None, own.by).meet(known, LEAST)
+                return EpsPrvBounds(infinite, found.pair, own.outputs, None, used)
             if own.upper is None and own.lower >= LARGEST_FACTOR:
                 maxima.ended = "eps_prv above 10000 is not searched for"
             assert demand.lower is not None
@@ -131,15 +138,8 @@ def least_eps_prv(
     assert demand.lower is not None
     lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
     upper = logarithm(trial, bits).upper if trial else None
-    if most is not None:
-        _require_agreement(lower, most)
-        upper = most if upper is None else min(upper, most)
-    return EpsPrvBounds(Extended(lower, upper), attaining, demand.outputs, demand.lower, used)
-
-
-def _require_agreement(lower: Fraction | None, most: Fraction | None) -> None:
-    if most is not None and (lower is None or lower > most):
-        raise BrokenInvariant("enclosures of a pair demand more than a budget proves to be enough")
+    told = Extended(lower, upper, demand.by, enough_by).meet(known, LEAST)
+    return EpsPrvBounds(told, attaining, demand.outputs, demand.lower, used)
 
 
 def _solved(

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
@@ -15,14 +16,15 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import select_pairs
+from dipapprox.pairs.divergence import BY_ENCLOSURES, GivenBy
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import Pair, PairSelection, is_symmetric
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.profiles.extended import INFINITE
-from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
+from dipapprox.privacy.profiles.details import POSSIBLE
+from dipapprox.privacy.profiles.least_eps_prv import BUDGET, EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
     LeastEpsPrv,
@@ -59,6 +61,7 @@ else:
 _REAL_WIDTH = Fraction(1, 10**6)
 """Of answers for real inputs, relative, where nothing else is asked for."""
 
+_IMPOSSIBLE = Extended(None, None, POSSIBLE)
 _WITNESS_BITS = 80
 _NEARLY = 1 - Fraction(1, 2**20)
 _SECONDS = 20.0  # for closed forms, the last resort
@@ -93,7 +96,6 @@ class Profiler:
     ) -> None:
         self._options, self._eps = options, eps
         self._enough = None if budget is None else budget * eps
-        self._by_budget = False
         self._selection = selection
         program = self._program = executed.program
         ladder = precisions(options.precision, options.max_precision)
@@ -137,7 +139,7 @@ class Profiler:
             bits = _WITNESS_BITS if published is None else found.bits
             factor = question.growth.bounds(max(bits, FACTOR_BITS))
             witness = self._witness(found.pair, factor, bits=bits)
-        run = self._finished(found.bits, reached, asked=wanted)
+        run = self._finished(found.bits, reached, asked=wanted, by=found.by)
         return LeastDelta(run, self._eps, question.eps_prv, found.delta, witness)
 
     def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
@@ -162,7 +164,7 @@ class Profiler:
             shown = (self._witness(found.pair, each, found.outputs) for each in factors)
             witness = next(filter(None, shown), None)
         reached = width is not None and width <= wanted
-        run = self._finished(found.bits, reached, asked=wanted)
+        run = self._finished(found.bits, reached, asked=wanted, by=found.eps_prv.by)
         return LeastEpsPrv(run, self._eps, question.delta, found.eps_prv, witness)
 
     def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
@@ -175,7 +177,6 @@ class Profiler:
         with self._subject.claiming(delta):
             enough = None if delta else self._enough
             found = least_eps_prv(self.maxima, self.details, delta, width, enough)
-        self._by_budget = enough is not None and found.eps_prv.upper == enough
         if published is not None:
             return published_guarantees.within_budgets(found, published)
         if found.eps_prv.infinite or found.eps_prv.upper is not None or listed is None:
@@ -186,7 +187,7 @@ class Profiler:
             for pair in select_pairs(self._program, self._selection):
                 outputs = possible.only_first(pair)
                 if outputs:
-                    return EpsPrvBounds(INFINITE, pair, outputs, None, found.bits)
+                    return EpsPrvBounds(_IMPOSSIBLE, pair, outputs, None, found.bits)
         return self._exactly(states, delta, width) or found
 
     def _exactly(
@@ -278,6 +279,7 @@ class Profiler:
         reached: bool,
         limit: str | None = None,
         asked: Fraction | None = None,
+        by: GivenBy = BY_ENCLOSURES,
     ) -> Run:
         reason = None
         if not reached:
@@ -296,8 +298,9 @@ class Profiler:
             self._run,
             precision=max(bits, self._run.precision),
             engine=f"{self._subject.engine()} + {BY_BUDGET}"
-            if self._by_budget
+            if by[1] == BUDGET
             else self._subject.engine(),
+            by=by,
             seconds=self._options.limits.elapsed(),
             reason=reason,
         )

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from dipapprox.arithmetic.decimals import rounded_up, short
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
@@ -25,7 +26,6 @@ from dipapprox.privacy.notation import (
     valuation_text,
 )
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
-from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.question import Order
 from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.verdict import (

@@ -22,6 +22,7 @@ import numpy as np
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
@@ -33,7 +34,6 @@ from dipapprox.pairs.search import refined
 from dipapprox.pairs.selected import TabledPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile_result import OrderResult
 
 

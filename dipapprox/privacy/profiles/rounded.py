@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Program
@@ -21,7 +22,6 @@ from dipapprox.limits import Progress, silent
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question

@@ -17,14 +17,19 @@ from dipapprox.arithmetic.precision import exponential
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
+from dipapprox.pairs.divergence import EXACTLY, Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
-from dipapprox.privacy.profiles.details import LARGEST_FACTOR, ExcessSet, LeastFactor
+from dipapprox.privacy.profiles.details import (
+    LARGEST_FACTOR,
+    POSSIBLE,
+    ExcessSet,
+    LeastFactor,
+)
 from dipapprox.privacy.published.values import related_values
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
@@ -77,7 +82,7 @@ class PublishedDetails:
         if isinstance(terms, NoProduct):
             return self._bracketed(pair, delta, bits, Fraction(1))
         if not delta and self._divergences.is_unbounded(pair):
-            return LeastFactor(None, None, ())
+            return LeastFactor(None, None, (), POSSIBLE)
         best = Fraction(1)
         probe = self._guesses.get((pair, delta), best)
         if not delta and (pair, delta) in self._guesses:
@@ -154,7 +159,7 @@ class PublishedDetails:
             if high is None and place > _LARGEST:
                 break
         self._brackets[pair, delta] = low, high
-        return LeastFactor(low, high, None if low != 1 else ())
+        return LeastFactor(low, high, None if low != 1 else (), *(() if delta else (EXACTLY,)))
 
     def _around(
         self,
@@ -194,7 +199,7 @@ class PublishedDetails:
                 reason = found if isinstance(found, NotEnclosed) else reason
         if low == 1 and high is None and reason is not None:
             return reason
-        return LeastFactor(low, high, None if low != 1 else ())
+        return LeastFactor(low, high, None if low != 1 else (), *(() if delta else (EXACTLY,)))
 
     def _demand_ends(
         self, pair: Pair, place: Fraction, delta: Fraction, bits: int

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.extended import CLOSED_FORM, INFINITE, Extended
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import replace
@@ -24,8 +25,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.laws.family import Family
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
-from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds
+from dipapprox.privacy.profiles.least_eps_prv import LEAST, EpsPrvBounds
 from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 
 _BITS = 64
@@ -86,7 +86,7 @@ def within_budgets(found: EpsPrvBounds, pairs: PublishedPairs) -> EpsPrvBounds:
             return found
         most = max(most, budget)
     pairs.divergences.note(COUPLING)
-    return replace(found, eps_prv=Extended(found.eps_prv.lower, most))
+    return replace(found, eps_prv=found.eps_prv.meet(Extended.at_most(most, COUPLING), LEAST))
 
 
 _LARGEST_SHOWN = 10_000
@@ -125,4 +125,5 @@ def least_of_shifts(
         # From below: the set of what is likelier is not empty then.
         factor = exponential(lower, _FACTOR_BITS).lower
     outputs = () if attaining is None or factor is None else None
-    return EpsPrvBounds(Extended(lower, upper), attaining, outputs, factor, bits)
+    least = Extended(lower, upper, CLOSED_FORM, CLOSED_FORM)
+    return EpsPrvBounds(least, attaining, outputs, factor, bits)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.simplest import shortest, simplest
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.privacy.notation import NumberSet
 from dipapprox.privacy.profiles.details import LeastFactor, PairDetails
-from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
 
 PAIR = ((0,), (1,))

@@ -1,0 +1,143 @@
+"""Bounds of numbers that may be infinite, with who gave them: budgets, divergences, costs."""
+
+from __future__ import annotations
+
+from decimal import ROUND_FLOOR
+from fractions import Fraction
+from math import inf
+
+from dipapprox.arithmetic.decimals import outward, rounded_down
+from dipapprox.arithmetic.enclosure import Enclosure, rounded_to
+from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import BrokenInvariant, Contradiction
+
+_PLACES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """lower <= true value <= upper, in [0, ∞].
+
+    Attributes:
+        lower: None if the value is infinite, for certain.
+        upper: None if the value is infinite, or no bound is known.
+        least_by, most_by: The methods that gave `lower` and `upper`; "" if nobody says.
+    """
+
+    lower: Fraction | None
+    upper: Fraction | None
+    least_by: str = field(default="", compare=False)
+    most_by: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, enclosure: Enclosure, by: str) -> Extended:
+        """Return an enclosure of a finite number, with who gave it."""
+        return cls(enclosure.lower, enclosure.upper, by, by)
+
+    @classmethod
+    def at_most(cls, upper: Fraction | None, by: str) -> Extended:
+        """Return what a method knows that bounds a number from above only."""
+        return cls(Fraction(0), upper, "", by)
+
+    @property
+    def infinite(self) -> bool:
+        """Whether the value is certainly infinite."""
+        return self.lower is None
+
+    @property
+    def by(self) -> tuple[str, str]:
+        """Who gave the ends."""
+        return self.least_by, self.most_by
+
+    def enclosure(self) -> Enclosure:
+        """Return it without who gave it.
+
+        Raises:
+            BrokenInvariant: If an end is infinite.
+        """
+        if self.lower is None or self.upper is None:
+            raise BrokenInvariant("an end is infinite")
+        return Enclosure(self.lower, self.upper)
+
+    @property
+    def width(self) -> Fraction | None:
+        """upper - lower; 0 if certainly infinite, None if unbounded."""
+        if self.lower is None:
+            return Fraction(0)
+        return None if self.upper is None else self.upper - self.lower
+
+    def is_within(self, width: Fraction) -> bool:
+        """Whether the interval is as narrow as wanted, or the number is surely infinite."""
+        own = self.width
+        return own is not None and own <= width
+
+    def meet(self, other: Extended, of: str) -> Extended:
+        """Return the common part of what two methods say of one number, called `of`.
+
+        Raises:
+            Contradiction: If there is none; it names both.
+        """
+        low = self.lower is not None and (other.lower is None or other.lower > self.lower)
+        high = other.upper is not None and (self.upper is None or other.upper < self.upper)
+        lower, least_by = (other if low else self).lower, (other if low else self).least_by
+        upper, most_by = (other if high else self).upper, (other if high else self).most_by
+        if upper is not None and (lower is None or lower > upper):
+            at_least = "infinite" if lower is None else f"at least {float(lower)}"
+            raise Contradiction(of, (least_by, at_least), (most_by, f"at most {float(upper)}"))
+        return Extended(lower, upper, least_by, most_by)
+
+    def greater(self, other: Extended) -> Extended:
+        """Return what is known of the greater of two numbers."""
+        low = self.lower is not None and (other.lower is None or other.lower > self.lower)
+        high = self.upper is not None and (other.upper is None or other.upper > self.upper)
+        least, most = (other if low else self), (other if high else self)
+        return Extended(least.lower, most.upper, least.least_by, most.most_by)
+
+    def __contains__(self, value: Fraction | int) -> bool:
+        return (
+            self.lower is not None
+            and self.lower <= value
+            and (self.upper is None or value <= self.upper)
+        )
+
+    def plus(self, other: Extended, times: int) -> Extended:
+        """Return the sum with so many times another number."""
+        if self.lower is None or other.lower is None:
+            return INFINITE
+        upper = None
+        if self.upper is not None and other.upper is not None:
+            upper = self.upper + times * other.upper
+        return Extended(self.lower + times * other.lower, upper, *self.by)
+
+    def __float__(self) -> float:
+        """About its middle, or infinite: for people and plots, no bound."""
+        if self.lower is None or self.upper is None:
+            return inf
+        return float(Enclosure(self.lower, self.upper))
+
+    def __str__(self) -> str:
+        """Write it for people."""
+        return format(self, "")
+
+    def __format__(self, spec: str) -> str:
+        """Write it for people, with ".4f", ".4e" or ".4g" to so many places; see `Enclosure`."""
+        if self.lower is None:
+            return "∞"
+        if self.upper is None:
+            least = rounded_to(self.lower, spec, ROUND_FLOOR) if spec else self.ends()[0]
+            return f"at least {least}"
+        return format(Enclosure(self.lower, self.upper), spec)
+
+    def ends(self) -> list[str]:
+        """Return [lower, upper] as decimals rounded outward, or "inf"."""
+        if self.lower is None:
+            return ["inf", "inf"]
+        if self.upper is None:
+            return [rounded_down(self.lower, _PLACES), "inf"]
+        return list(outward(Enclosure(self.lower, self.upper)))
+
+
+CLOSED_FORM = "closed form"
+"""The word for the method that knows a number as a formula."""
+
+INFINITE = Extended(None, None)
