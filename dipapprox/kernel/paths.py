@@ -80,9 +80,10 @@ class Path:
         return [atom.name for atom in self.atoms if isinstance(atom, Read)]
 
     @property
-    def fixed(self) -> dict[str, Stored | None]:
-        """What cells hold that hold nothing random; None for the others."""
-        return {n: None if isinstance(v, Form) else v for n, v in self.store.items()}
+    def fixed(self) -> tuple[bool, Mapping[str, Stored | None]]:
+        """Whether it has ended, and what cells hold, of random numbers None."""
+        known = {n: None if isinstance(v, Form) else v for n, v in self.store.items()}
+        return self.ended, known
 
     def fresh(self, atom: Atom) -> Form:
         """Add an atom."""

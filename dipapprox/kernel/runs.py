@@ -46,16 +46,17 @@ class Runs(Follower):
     def turns(self, before: Path | None) -> list[Path]:
         """Return what may follow a path; None is the beginning."""
         machine = self._machine
-        if before is not None and machine.round is None:
+        if before is None:
+            return self.start()
+        if machine.round is None:
             raise Refuted("there are no rounds")
-        if before is not None and before.ended:
+        if before.ended:
             return [Path({}, (), (), machine.padding or (), True)]
-        store = {} if before is None else before.store
-        held = tuple(sorted(name for name, value in store.items() if isinstance(value, Form)))
-        values = {name: value for name, value in store.items() if name not in held}
-        key = before is None, frozenset(values.items()), held
+        held = tuple(sorted(n for n, value in before.store.items() if isinstance(value, Form)))
+        values = {name: value for name, value in before.store.items() if name not in held}
+        key = frozenset(values.items()), held
         if key not in self._known:
-            self._known[key] = self.start() if before is None else self.round(values, held)
+            self._known[key] = self.round(values, held)
         return self._known[key]
 
     def along(self, json: object) -> list[Path]:
@@ -99,32 +100,27 @@ class Runs(Follower):
             found = self.turns(known[-1] if known else None)
             for turn in reversed(found):
                 longer = [*known, turn]
-                if turn.ended and not machine.ends:
-                    continue  # such runs are not seen
-                if len(longer) <= last and not self._keeps_step(longer, run, parts):
-                    continue
-                said = self.word(longer)
-                if len(said) <= len(word) and all(map(may_equal, said, word)):
+                said, is_seen = self.word(longer), machine.ends or not turn.ended
+                if is_seen and len(said) <= len(word) and all(map(may_equal, said, word)):
+                    if len(longer) <= last:
+                        _require_step(longer, run, parts)
                     waiting.append(longer)
             count += len(found)
             if count > MOST_RUNS:
                 raise Refused(f"more than {MOST_RUNS} runs that publish alike")
 
-    def _keeps_step(self, known: Sequence[Path], run: Sequence[Path], parts: Parts) -> bool:
-        """Whether a run publishes in its last turn what another one does, and does nothing else."""
-        place = len(known)
-        last, own = known[-1], run[place - 1]
-        said, other = self.word([last]), self.word([own])
-        more = not run[-1].ended or any(turn.said for turn in run[place:])
-        if (END,) in said and (END,) not in other and more:
-            return False  # what the run publishes then is no end
-        if not all(map(may_equal, said, other)):
-            return False
-        if len(said) != len(other) or sorted(last.reads) != sorted(own.reads):
-            raise Refuted(f"what turn {place - 1} publishes does not tell enough of it")
-        if place in parts and last.fixed != known[parts[place] - 1].fixed:
-            raise Refuted("a part does not lead to where it began")
-        return True
+
+def _require_step(known: Sequence[Path], run: Sequence[Path], parts: Parts) -> None:
+    """Make sure that the last turn publishes and reads as much as that of a run in its place.
+
+    Behind a part, it has to be in the state in which it was before.
+    """
+    place = len(known)
+    last, own = known[-1], run[place - 1]
+    if len(last.said) != len(own.said) or sorted(last.reads) != sorted(own.reads):
+        raise Refuted(f"what turn {place - 1} publishes does not tell enough of it")
+    if place in parts and last.fixed != known[parts[place] - 1].fixed:
+        raise Refuted("a part does not lead to where it began")
 
 
 def may_equal(one: Stored | tuple[str], other: Stored | tuple[str]) -> bool:

@@ -233,7 +233,8 @@ def test_runs_are_paths_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ABOVE = [">", ["cell", "x"], 0]
-SILENT = stream([], [read("q"), draw("x", ["cell", "q"]), ["if", ABOVE, [say(1)], []]])
+SILENT_TURN = [["if", ABOVE, [say(1)], []]]
+SILENT = stream([], [read("q"), draw("x", ["cell", "q"]), *SILENT_TURN])
 
 
 def test_parts_come_again_only_in_step() -> None:
@@ -248,6 +249,19 @@ def test_parts_come_again_only_in_step() -> None:
     counted = runs_of(stream([["set", ["cell", "n"], 0]], [read("q"), *counting]))
     with pytest.raises(Refuted, match="does not lead to where it began"):
         list(counted.alike(counted.along([0, 0, 0, 0]), {3: 2}))
+    # The first part is in step, the second is not.
+    begun = ["=", ["cell", "s"], 0]
+    turn = [
+        *[read("q"), draw("x", ["cell", "q"])],
+        ["if", begun, [["if", ABOVE, [say(1)], [say(2), ["set", ["cell", "s"], 1]]]], SILENT_TURN],
+        ["forget", ["q", "x", "out"]],
+    ]
+    later = runs_of(stream([["set", ["cell", "s"], 0]], turn))
+    run = later.along([0, 0, 1, 0])
+    assert later.word(run) == (1, 2, 1)
+    assert len(list(later.alike(run, {2: 1}))) == 1
+    with pytest.raises(Refuted, match="turn 3 publishes does not tell enough"):
+        list(later.alike(run, {2: 1, 4: 3}))
     # A turn that says the same, and reads more numbers.
     again = [
         draw("x", ["cell", "q"]),
@@ -256,6 +270,25 @@ def test_parts_come_again_only_in_step() -> None:
     other = runs_of(stream([], [read("q"), *again]))
     with pytest.raises(NotProved, match="does not tell enough"):
         list(other.alike(other.along([0, 0, 0, 0]), {3: 2}))
+
+
+def test_an_end_that_nobody_sees_is_another_state() -> None:
+    """Where nothing is kept, a run that has ended holds as little as one that goes on."""
+    nothing = ["forget", ["q", "x", "out"]]
+    below = ["if", [">", ["cell", "x"], -1], [say(1), nothing, ["exit"]], [say(2), nothing]]
+    turn = [read("q"), draw("x", ["cell", "q"]), ["if", ABOVE, [say(1), nothing], [below]]]
+    machine = stream([], turn)
+    found = runs_of({**machine, "published": {**machine["published"], "padding": [1]}})
+    run = found.along([0, 0])
+    assert len(list(found.alike(run, {}))) == 2
+    with pytest.raises(Refuted, match="does not lead to where it began"):
+        list(found.alike(run, {2: 1}))
+
+
+def test_runs_that_publish_in_other_turns_are_alike() -> None:
+    body = [draw("x", 0), *SILENT_TURN]
+    found = runs_of(stream(body, body))
+    assert len(list(found.alike(found.along([0, 1]), {}))) == 2
 
 
 def test_turns_are_flattened_over_noise_and_steps() -> None:
