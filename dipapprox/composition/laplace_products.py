@@ -28,22 +28,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import comb
 
-from flint import arb
+from flint import arb, fmpq, fmpq_poly
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.limits import Limits
 
-_MOST_TERMS = 4_096
+_MOST_TERMS = 2**14
 
 _MOST_BITS = 4_096
 
-_Terms = dict[tuple[Fraction, int], Fraction]
-"""c by a and m."""
+_Terms = dict[Fraction, fmpq_poly]
+"""By a the polynomial Σ c J^m."""
 
 
 def laplace_product(
-    shifts: Mapping[Fraction, int], growth: Enclosure, bits: int
+    shifts: Mapping[Fraction, int], growth: Enclosure, bits: int, limits: Limits
 ) -> Enclosure | None:
     """Enclose sup over S of (⊗ P)(S) - α (⊗ Q)(S).
 
@@ -51,43 +53,56 @@ def laplace_product(
         shifts: The t > 0, in scales, each with the number of pairs that have it.
         growth: α > 0.
         bits: Wanted width: 2**-bits, up to that of α.
+        limits: Asked between families of shifts, and between precisions.
 
     Returns:
         None if that takes too many terms, or too many bits.
+
+    Raises:
+        LimitReached: If a limit is reached.
     """
-    terms: _Terms = {(Fraction(0), 0): Fraction(1)}
+    terms: _Terms = {Fraction(0): fmpq_poly([1])}
     for shift, times in shifts.items():
-        for _ in range(times):
-            terms = _times(terms, shift)
-            if len(terms) > _MOST_TERMS:
-                return None
+        limits.check()
+        own = _power(shift, times)
+        if sum(map(len, terms.values())) * len(own) + len(terms) * times > _MOST_TERMS:
+            return None
+        terms = _product(terms, own)
     total = sum((shift * times for shift, times in shifts.items()), Fraction(0))
     # The divergence falls with the factor.
-    least = _value(terms, total, growth.upper, bits)
-    most = least if growth.lower == growth.upper else _value(terms, total, growth.lower, bits)
+    least = _value(terms, total, growth.upper, bits, limits)
+    most = (
+        least if growth.lower == growth.upper else _value(terms, total, growth.lower, bits, limits)
+    )
     if least is None or most is None:
         return None
     return Enclosure(least.lower, most.upper).intersect(UNIT)
 
 
-def _times(terms: _Terms, shift: Fraction) -> _Terms:
-    """Multiply with ρ for a shift, but for e^(-t/2)."""
+def _power(shift: Fraction, times: int) -> _Terms:
+    """Return a power of ρ for a shift, but for its e^(-t/2)."""
+    ahead, back = fmpq_poly([1, fmpq(1, 2)]), fmpq_poly([1, fmpq(-1, 2)])
+    return {
+        shift * (2 * k - times): fmpq(comb(times, k), 2**times) * ahead**k * back ** (times - k)
+        for k in range(times + 1)
+    }
+
+
+def _product(first: _Terms, second: _Terms) -> _Terms:
     found: _Terms = {}
-    for (a, m), c in terms.items():
-        for place, order, factor in (
-            (a + shift, m, c / 2),
-            (a + shift, m + 1, c / 4),
-            (a - shift, m, c / 2),
-            (a - shift, m + 1, -c / 4),
-        ):
-            found[place, order] = found.get((place, order), Fraction(0)) + factor
+    for a, own in first.items():
+        for b, other in second.items():
+            found[a + b] = found.get(a + b, fmpq_poly()) + own * other
     return found
 
 
-def _value(terms: _Terms, total: Fraction, growth: Fraction, bits: int) -> Enclosure | None:
+def _value(
+    terms: _Terms, total: Fraction, growth: Fraction, bits: int, limits: Limits
+) -> Enclosure | None:
     """Enclose the sum at a factor, with as many bits as that takes."""
     own = 2 * bits + 64
     while own <= _MOST_BITS:
+        limits.check()
         with precision(own):
             found = to_enclosure(_sum(terms, total, to_ball(growth)))
         if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
@@ -98,11 +113,8 @@ def _value(terms: _Terms, total: Fraction, growth: Fraction, bits: int) -> Enclo
 
 def _sum(terms: _Terms, total: Fraction, growth: arb) -> arb:
     budget = growth.log()
-    by_place: dict[Fraction, dict[int, Fraction]] = {}
-    for (place, order), factor in terms.items():
-        by_place.setdefault(place, {})[order] = factor
     found = arb(0)
-    for place, factors in by_place.items():
+    for place, factors in terms.items():
         a = to_ball(place)
         s = a - budget
         if s < 0:  # certainly
@@ -112,18 +124,18 @@ def _sum(terms: _Terms, total: Fraction, growth: arb) -> arb:
     return found * (-to_ball(total) / 2).exp()
 
 
-def _at(a: arb, s: arb, growth: arb, factors: Mapping[int, Fraction]) -> arb:
+def _at(a: arb, s: arb, growth: arb, factors: fmpq_poly) -> arb:
     """Add up the terms of one a."""
     left, right = (a / 2).exp(), growth * (-a / 2).exp()
     falling, rising = (-s / 2).exp(), (s / 2).exp()
     found, power = arb(0), arb(1)
     first, second = arb(1), arb(1)
-    for m in range(max(factors) + 1):
+    for m, factor in enumerate(factors):
         if m == 1:
             first, second = 2 * (1 - falling), 2 * (rising - 1)
         elif m > 1:
             power = power * s / (m - 1)
             first, second = 2 * (first - falling * power), 2 * (rising * power - second)
-        if m in factors:
-            found += to_ball(factors[m]) * (left * first - right * second)
+        if factor:
+            found += arb(factor) * (left * first - right * second)
     return found

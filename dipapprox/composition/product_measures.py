@@ -254,7 +254,7 @@ class ProductMeasures:
             if isinstance(run.mechanism, Laplace)
         }
         if len(laplace) == len(runs) and not lines:
-            closed = laplace_product(laplace, factor, bits)
+            closed = laplace_product(laplace, factor, bits, self._limits)
             if closed is not None:
                 return _times(own, closed)
         value = PairProducts(

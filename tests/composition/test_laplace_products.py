@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, log, sqrt
 
+import numpy as np
 import pytest
 from scipy.integrate import quad
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.laplace_products import laplace_product
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
 
 
 def _found(shifts: Sequence[Fraction], factor: Fraction, bits: int = 60) -> Enclosure:
     counts = {shift: shifts.count(shift) for shift in shifts}
-    found = laplace_product(counts, Enclosure(factor, factor), bits)
+    found = laplace_product(counts, Enclosure(factor, factor), bits, Limits())
     assert found is not None
     return found
 
@@ -63,13 +66,26 @@ def test_many_numbers_and_many_bits() -> None:
     found = _found([Fraction(1, 10)] * 20, Fraction(3, 2), 200)
     assert found.lower > 0 and found.width <= Fraction(1, 2**200)
     assert _found([Fraction(1, 10)] * 21, Fraction(3, 2)).lower > found.upper
-    assert (
-        laplace_product({Fraction(1, k): 1 for k in range(1, 30)}, Enclosure.exact(2), 40) is None
-    )
+    many = {Fraction(1, k): 1 for k in range(1, 30)}
+    assert laplace_product(many, Enclosure.exact(2), 40, Limits()) is None
+    with pytest.raises(LimitReached):
+        laplace_product(many, Enclosure.exact(2), 40, Limits(seconds=0))
+
+
+def test_eighty_numbers_are_a_convolution_on_a_grid() -> None:
+    shift, times, points, factor = 1 / 40, 80, 200, Fraction(3, 2)
+    losses = np.linspace(-shift, shift, 2 * points + 1)
+    weights = np.exp((losses - shift) / 2) / 4 * (shift / points)
+    weights[[0, -1]] = weights[[0, -1]] / 2 + [exp(-shift) / 2, 1 / 2]
+    sums = np.fft.irfft(np.fft.rfft(weights, 2**16) ** times, 2**16)
+    total = (np.arange(2**16) / points - times) * shift
+    gain = np.maximum(1 - float(factor) * np.exp(-total), 0.0)
+    found = _found([Fraction(1, 40)] * times, factor)
+    assert float(found.lower) == pytest.approx(float(sums @ gain), abs=1e-6)
 
 
 def test_a_factor_on_an_atom_is_no_hurdle() -> None:
     """e^b is a loss of the sum, as far as balls tell."""
     low, high = (Fraction(each) for each in (exp(1.0) * (1 - 1e-15), exp(1.0) * (1 + 1e-15)))
-    found = laplace_product({Fraction(1, 2): 2}, Enclosure(low, high), 40)
+    found = laplace_product({Fraction(1, 2): 2}, Enclosure(low, high), 40, Limits())
     assert found is not None and found.lower <= 0 <= found.upper < Fraction(1, 10**12)
