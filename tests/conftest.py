@@ -7,6 +7,7 @@ ten times as many where a test does not say how many; what fails is printed as a
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import sys
@@ -59,6 +60,12 @@ LONG = ("test_programs.py", "test_documents.py", "test_real_inputs.py", "test_si
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest."""
     items.sort(key=lambda item: item.path.name not in LONG)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported lives as long as the process: no search for garbage passes it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
