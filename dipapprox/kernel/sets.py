@@ -238,7 +238,9 @@ def every_real_pair(proof: Proof, step: Step) -> Private:
             own = bounds[input] = [0] * len(outputs), [0] * len(outputs)
             for row, values in zip(own, known, strict=True):
                 for output, value in zip(found.outputs, values, strict=True):
-                    row[places[output]] = value
+                    # Others are those of runs that are seen to be impossible.
+                    if output in places:
+                        row[places[output]] = value
         whole, waiting = waiting, []
         for pairs in whole:
             spend(20 + 10 * len(pairs.zones))
