@@ -22,7 +22,7 @@ from dipapprox.automata.words import Letters, Meter, Passes, Seen, SeenSymbol, W
 from dipapprox.data_classes import replace
 from dipapprox.limits import Limits
 
-MOST_WORK = 1_500_000
+MOST_WORK = 200_000
 """Values that are looked at, in all words together."""
 
 MOST_WORDS = 400

@@ -1,8 +1,8 @@
-"""Inputs to try for a bound by a word that several runs fit: rays, and single moves.
+"""Inputs to try for a bound by a word that several runs fit: those of a run, on rays and apart.
 
 The means of the first input are -t·Δ along a run, those of the second -(t - 1)·Δ: for a word that
-fits one run this reaches the run's cost. What is tried is the same every time;
-nothing is claimed of how good it is.
+fits one run this reaches the run's cost. What is tried is the same every time; nothing is claimed
+of how good it is.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import Changes
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.words import Meter, WordBound, word_bound
-from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
 _TIMES = (1, 2, 4, 8, 16)
 _MOST_WORK = 10_000
-"""Values that are looked at for one run's word, but for the first inputs."""
+"""Values that are looked at for one run's word, but for the last inputs."""
 
 
 def bounds_of_run(
@@ -32,23 +31,26 @@ def bounds_of_run(
     Args:
         graph: The augmented automaton, or its quotient.
         run: A feasible run.
-        changes: Those of its inputs at first.
+        changes: Those of its inputs.
         limits: As for `word_rate`.
 
     Raises:
         LimitReached: As `word_rate`.
     """
-    search = _Search(graph, run, limits)
-    apart = _apart(graph.automaton, run, changes)
-    yield from search.attempt(apart)
-    for times in _TIMES:
-        ray = tuple(Fraction(-change * times) for change in changes)
-        yield from search.attempt(_Inputs(ray, changes))
-    yield from search.climb(apart)
+    automaton, meter = graph.automaton, Meter(_MOST_WORK)
+    best: Fraction | None = None
+    rays = (tuple([Fraction(-change * times) for change in changes]) for times in _TIMES)
+    for means in (_apart(automaton, run, changes), *rays):
+        if meter.left > 0:
+            inputs = inputs_at(automaton, run, means, changes)
+            bound = word_bound(graph, *inputs, limits, meter)
+            if bound is not None and (best is None or bound.value > best):
+                best = bound.value
+                yield bound
 
 
-def _apart(automaton: Automaton, run: Run, changes: Changes) -> _Inputs:
-    """Return inputs that make it plain which samples are stored in the end.
+def _apart(automaton: Automaton, run: Run, changes: Changes) -> tuple[Fraction, ...]:
+    """Return means that make it plain which samples are stored in the end.
 
     Those that later samples are only compared with go out of the way in the direction of their
     change, those that are overwritten stay between, the others press against them as on a ray.
@@ -61,70 +63,4 @@ def _apart(automaton: Automaton, run: Run, changes: Changes) -> _Inputs:
         if assigns[place]:
             size = 3 if place in final else 0
         means.append(Fraction(change * size))
-    return _Inputs(tuple(means), changes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Inputs:
-    """Means of the first input's samples along a run, and how they change for the second."""
-
-    means: tuple[Fraction, ...]
-    changes: tuple[int, ...]
-
-    def moves(self, place: int) -> Iterator[_Inputs]:
-        """Yield inputs that differ at one place."""
-        here, change = self.means[place], self.changes[place]
-        steps = (0, 1, -1, 3, -3, here, -here, -2 * here)
-        for mean in dict.fromkeys(here + step for step in steps):
-            for turned in (-1, 0, 1):
-                if (mean, turned) != (here, change):
-                    means = (*self.means[:place], mean, *self.means[place + 1 :])
-                    changes = (*self.changes[:place], turned, *self.changes[place + 1 :])
-                    yield _Inputs(means, changes)
-
-
-class _Search:
-    """The work that is left and the best bound so far for one run's word."""
-
-    def __init__(self, graph: Unfolding, run: Run, limits: Limits) -> None:
-        self.graph, self.run, self.limits = graph, run, limits
-        self.meter = Meter(_MOST_WORK)
-        self.best: Fraction | None = None
-        automaton = graph.automaton
-        self.inputs = [
-            place
-            for place, index in enumerate(run)
-            if automaton.reads(automaton.transitions[index])
-        ]
-
-    def attempt(self, inputs: _Inputs) -> Iterator[WordBound]:
-        """Yield the bound at these inputs if it is the best so far."""
-        bound = self._bound(inputs)
-        if bound is not None and (self.best is None or bound.value > self.best):
-            self.best = bound.value
-            yield bound
-
-    def climb(self, start: _Inputs) -> Iterator[WordBound]:
-        """Yield what is best so far on the way up by single moves, until none helps."""
-        yield from self.attempt(start)
-        here, height = start, self._bound(start)
-        improved = True
-        while improved and height is not None:
-            improved = False
-            for place in self.inputs:
-                for moved in here.moves(place):
-                    if self.meter.left <= 0:
-                        return
-                    found = self._bound(moved)
-                    if found is not None and found.value > height.value:
-                        here, height, improved = moved, found, True
-                        if self.best is None or found.value > self.best:
-                            self.best = found.value
-                            yield found
-
-    def _bound(self, inputs: _Inputs) -> WordBound | None:
-        if self.meter.left <= 0:
-            return None
-        automaton = self.graph.automaton
-        found = inputs_at(automaton, self.run, inputs.means, inputs.changes)
-        return word_bound(self.graph, *found, self.limits, self.meter)
+    return tuple(means)
