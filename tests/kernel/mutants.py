@@ -282,6 +282,7 @@ class Runner:
                 raise pytest.UsageError(f"{item.nodeid} fails without any change")
         sys.monitoring.set_events(sys.monitoring.COVERAGE_ID, 0)
         self._remember()
+        gc.unfreeze()  # functions, too, are frozen before the first test
         gc.collect()
         held = [each for each in gc.get_objects() if _is_code(each)]
         gc.freeze()  # children share what they do not change
