@@ -42,7 +42,7 @@ from dipapprox.kernel.machine import Machine, read_machine, read_pairs
 from dipapprox.kernel.mechanisms import Mechanism, Pair, finite, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
 from dipapprox.kernel.proofs import Proof, Step, claimed, pair_of, positive
-from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
+from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as_record, as_word
 
 MOST_RUNS = 10**9
 """Of one thing."""
@@ -103,11 +103,10 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
     e^eps_prv. From below (`Grid.below`) any sets of outcomes of one pair will do.
 
     Step: grid (`losses`), "sample": null, or its rate and whether a record is added; "orders": of
-    zCDP; "lean": from below, where between two knots sets are about best, 0 to 1, else null;
-    "input", "adjacent": of machines from below, else null. Premises: of machines, privacy for the
-    same pairs at one eps; from below, distributions for both inputs.
+    zCDP; "above"; "input", "adjacent": of machines from below, else null. Premises: of machines,
+    privacy for the same pairs at one eps; from below, distributions for both inputs.
     """
-    grid, above = Grid(step), step["lean"] is None
+    grid, above = Grid(step), as_flag(step["above"], "a side")
     orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
     with precision(grid.bits):
         match about, known:
@@ -125,14 +124,9 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
         sample = None
         if step["sample"] is not None:
             rate, added = as_list(step["sample"], "a sample", 2)
-            sample = read_rate(rate), added
-            if type(added) is not bool:
-                raise BadProof("a record is added, or it is not")
+            sample = read_rate(rate), as_flag(added, "whether a record is added")
             pair = sampled(pair, *sample)
-        if above:
-            losses = grid.above(pair.most)
-        else:
-            losses = grid.below(pair.line, pair.infinite, as_number(step["lean"], "a place"))
+        losses = grid.above(pair.most) if above else grid.below(pair.outcomes)
         return LossesOf({Change(what, eps, pairs, sample): 1}, losses)
 
 

@@ -30,13 +30,14 @@ class Lattice(Space):
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
         # Masses rise up to the mean and fall from there.
-        family, scale, size = law.on_integers, law.scale(self._eps), to_ball(factor)
+        family, size = law.on_integers, to_ball(factor)
+        rate = family.rate(law.scale(self._eps))
         first, last = self._first - int(law.mean), self._last - int(law.mean)
-        before, *masses, after = family.masses(first - 1, last + 1, scale)
+        before, *masses, after = family.masses(first - 1, last + 1, rate)
         return Sampled(
             [size * mass for mass in masses],
-            Tail(size * before, size * family.below(first - 1, scale)),
-            Tail(size * after, size * family.above(last + 1, scale)),
+            Tail(size * before, size * family.below(first - 1, rate)),
+            Tail(size * after, size * family.above(last + 1, rate)),
         )
 
     def times(self, one: arb, other: arb) -> arb:
@@ -58,6 +59,7 @@ class Lattice(Space):
         # Sums of products are coefficients of products of polynomials.
         count = self.size
         spend(20 * count)
-        masses = law.on_integers.masses(1 - count, count - 1, law.scale(self._eps))
+        family = law.on_integers
+        masses = family.masses(1 - count, count - 1, family.rate(law.scale(self._eps)))
         sums = (arb_poly(f.cells) * arb_poly(masses)).coeffs()
         return [*sums, *[ZERO] * (3 * count)][count - 1 : 2 * count - 1], masses[count - 1]

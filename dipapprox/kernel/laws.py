@@ -24,6 +24,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
 from math import isqrt
 
 from flint import arb, ctx
@@ -33,6 +35,9 @@ from dipapprox.kernel.errors import Refused, Refuted
 
 MOST_TERMS = 200_000
 """Of a sum over integers."""
+
+_TOGETHER = 64
+"""Sums from so many integers on are enclosed at once."""
 
 BOTH = (1, -1)
 
@@ -137,10 +142,11 @@ class Gumbel(RealFamily):
 
 @dataclass(frozen=True, slots=True)
 class IntegerFamily(Family):
-    """Laws of integers, symmetric about the mean 0; `scale` > 0 is exact.
+    """Laws of integers, symmetric about the mean 0, of which `rate` > 0 is exact.
 
-    The sum of w(j / scale) over j >= k >= 1 is w(k / scale) / (1 - r) at most, r the quotient of
-    its first two terms, as quotients fall; it is that for p = 1, where they are all the same.
+    w(k / scale) = exp(-rate |k|^p). The sum over j >= k >= 1 is w(k / scale) / (1 - r) at most, r
+    the quotient of its first two terms, as quotients fall; it is that for p = 1, where they are all
+    the same.
 
     Attributes:
         p: Of w.
@@ -148,44 +154,51 @@ class IntegerFamily(Family):
 
     p: int
 
-    def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
+    def rate(self, scale: Fraction) -> Fraction:
+        """Return 1 / (p scale^p)."""
+        return 1 / (self.p * scale**self.p)
+
+    def masses(self, first: int, last: int, rate: Fraction) -> list[arb]:
         """Enclose Pr[Z = k] for k = first, ..., last."""
         if last - first > MOST_TERMS:
             raise Refused(f"more than {MOST_TERMS} integers")
         spend_balls(last - first)
-        rate, norm = self._rate(scale), self._norm(scale)
-        return [(rate * abs(k) ** self.p).exp() / norm for k in range(first, last + 1)]
+        fall, norm = to_ball(-rate), self._norm(rate)
+        return [(fall * abs(k) ** self.p).exp() / norm for k in range(first, last + 1)]
 
-    def above(self, k: int, scale: Fraction) -> arb:
+    def above(self, k: int, rate: Fraction) -> arb:
         """Enclose Pr[Z >= k], with a small relative error where it is small."""
         if k < 1:
-            return 1 - self.above(1 - k, scale)
-        return self._sum_from(k, scale) / self._norm(scale)
+            return 1 - self.above(1 - k, rate)
+        return self._sum_from(k, rate) / self._norm(rate)
 
-    def below(self, k: int, scale: Fraction) -> arb:
+    def below(self, k: int, rate: Fraction) -> arb:
         """Enclose Pr[Z <= k] likewise."""
-        return self.above(-k, scale)
+        return self.above(-k, rate)
 
-    def _rate(self, scale: Fraction) -> arb:
-        """-1 / (p scale^p): w(k / scale) is exp of this times |k|^p."""
-        return to_ball(-1 / (self.p * scale**self.p))
+    def _norm(self, rate: Fraction) -> arb:
+        return 1 + 2 * self._sum_from(1, rate)
 
-    def _norm(self, scale: Fraction) -> arb:
-        return 1 + 2 * self._sum_from(1, scale)
-
-    def _sum_from(self, k: int, scale: Fraction) -> arb:
+    def _sum_from(self, k: int, rate: Fraction) -> arb:
         """Enclose the sum of w(j / scale) over j >= k, for k >= 1."""
-        rate, p = self._rate(scale), self.p
-        found, enough = arb(0), (rate * k**p).exp() * arb(2) ** -ctx.prec
-        for j in range(k, k + MOST_TERMS):
-            spend_balls(1)
-            weight = (rate * j**p).exp()
-            # Every j is a place to stop; at a good one the rest is next to nothing.
-            if p == 1 or weight < enough:
-                most = weight / -(rate * ((j + 1) ** p - j**p)).expm1()
-                return most if p == 1 else found + between(weight, most)
-            found += weight
-        raise Refused("a sum over integers has too many terms")
+        first = k if self.p == 1 else k - k % _TOGETHER or 1
+        return _sums_from(self.p, first, rate, ctx.prec)[k - first]
+
+
+@lru_cache(1 << 9)
+def _sums_from(p: int, first: int, rate: Fraction, bits: int) -> list[arb]:
+    """Enclose sums of exp(-rate j^p) over j >= k, for k = first, and for p > 1 more that follow."""
+    fall, weights = to_ball(-rate), list[arb]()
+    enough = (fall * (first + _TOGETHER) ** p).exp() * arb(2) ** -bits
+    for j in range(first, first + MOST_TERMS):
+        spend_balls(1)
+        weights.append((fall * j**p).exp())
+        # Every j is a place to stop; at a good one the rest is next to nothing.
+        if p == 1 or weights[-1] < enough:
+            most = weights[-1] / -(fall * ((j + 1) ** p - j**p)).expm1()
+            last = most if p == 1 else between(weights[-1], most)
+            return [*accumulate([last, *weights[-2::-1]])][::-1]
+    raise Refused("a sum over integers has too many terms")
 
 
 _GUMBEL = Fraction(3679, 5000), Fraction(9403, 10_000)

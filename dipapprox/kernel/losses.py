@@ -6,14 +6,18 @@ m at losses l, and a mass at infinity, stand for
 
     F(a) = sum m (1 - a e^-l)_+ + mass at infinity,
 
-which grows with every mass and every loss. They are above a pair if F >= H everywhere, below if
-F <= H.
+which grows with every mass and every loss. They are above a pair if F >= H everywhere.
 
 Composition. If the losses F are above a pair (P, Q), and G above each pair (P_y, Q_y), then their
 convolution is above the pair of (y, z), y of P or Q and z of P_y or Q_y: its H is the integral of
 H_y(a e^-loss(y)) over P, at most that of G(a e^-loss(y)), which is the sum over the masses n of G
 at l of n H(a e^-l), at most the sum of n F(a e^-l). So it does not matter that what is run depends
-on what came before. For pairs that are independent the same holds from below.
+on what came before.
+
+From below. Let disjoint sets of outcomes have masses p by P and q by Q. H(a) >= sum (p - a q)_+, as
+it is for any smaller p and larger q, if sets are joined, or left out. For two pairs that are
+independent products of their sets are such sets, with products of the masses. Here p = m and
+q = n e^-l for a set that stands at the loss l, whatever l is; a set without Q is at infinity.
 
 Source: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 2022, theorem 10.
 """
@@ -31,7 +35,7 @@ from flint import arb, fmpz_poly
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 
 
@@ -41,7 +45,7 @@ class Losses:
 
     Attributes:
         step: > 0.
-        above: Whether they are above what they are said to bound; else below.
+        others: From below n, in the unit of masses; from above None: the masses.
     """
 
     step: Fraction
@@ -50,7 +54,12 @@ class Losses:
     masses: tuple[int, ...]
     infinite: int
     places: int
-    above: bool
+    others: tuple[int, ...] | None = None
+
+    @property
+    def above(self) -> bool:
+        """Whether they are above what they are said to bound; else below."""
+        return self.others is None
 
     def __str__(self) -> str:
         side = "above" if self.above else "below"
@@ -64,7 +73,8 @@ class Losses:
         """
         if (self.step, self.places, self.above) != (other.step, other.places, other.above):
             raise BadProof("losses on two grids, or on two sides")
-        spend(10 + (len(self.masses) + len(other.masses)) * (8 + self.places // 2))
+        sides = 1 if self.above else 2
+        spend(10 + sides * (len(self.masses) + len(other.masses)) * (8 + self.places // 2))
         finite, others = sum(self.masses), sum(other.masses)
         total = others + other.infinite
         infinite = self.infinite * total + finite * other.infinite
@@ -80,26 +90,28 @@ class Losses:
             high -= 1
             gone += masses[high][1]
         masses = masses[low:high] or [(0, 0)]
-        found, first = dict(masses), masses[0][0]
-        kept = [found.get(k, 0) for k in range(first, masses[-1][0] + 1)]
-        if self.above:
+        found, places = dict(masses), range(masses[0][0], masses[-1][0] + 1)
+        kept, more = [found.get(k, 0) for k in places], None
+        if self.others is None or other.others is None:
             infinite += gone
             kept[0] += lost
-        start, offset = self.start + other.start + first, self.offset + other.offset
-        return Losses(self.step, offset, start, tuple(kept), infinite, self.places, self.above)
+        else:
+            found = dict(_convolved(self.others, other.others))
+            more = tuple([-(-found.get(k, 0) >> self.places) for k in places])
+        start, offset = self.start + other.start + places[0], self.offset + other.offset
+        return Losses(self.step, offset, start, tuple(kept), infinite, self.places, more)
 
     def delta(self, eps_prv: Fraction) -> Fraction:
         """Bound F(e^eps_prv), and so H, on their side."""
         spend(4 * len(self.masses))
-        # The first loss above eps_prv.
-        first = (eps_prv - self.offset) // self.step + 1 - self.start
+        # The first loss that is not below eps_prv; from below any would do.
+        first = max(-((self.offset - eps_prv) // self.step) - self.start, 0)
         with precision(self.places + 64):
             found, ratio = arb(0), to_ball(-self.step).exp()
-            kept = self.masses[max(int(first), 0) :]
-            for mass in reversed(kept):
-                found = found * ratio + mass
-            least = self.offset + self.step * (self.start + len(self.masses) - len(kept))
-            found = sum(kept) - found * to_ball(eps_prv - least).exp() + self.infinite
+            for other in reversed((self.others or self.masses)[first:]):
+                found = found * ratio + other
+            growth = to_ball(eps_prv - self.offset - self.step * (self.start + first)).exp()
+            found = sum(self.masses[first:]) - found * growth + self.infinite
             whole = (upper_at if self.above else lower_at)(found, 0)
             # H is at most 1.
             return min(Fraction(whole, 1 << self.places), Fraction(1))
@@ -153,54 +165,44 @@ class Grid:
         values = []
         for k in self.knots:
             values.append(most(k * self.step + self.offset).upper().max(arb(0)))
-        return self._through(values, True)
-
-    def below(
-        self, line: Callable[[Fraction], tuple[arb, arb]], infinite: arb, lean: Fraction
-    ) -> Losses:
-        """Return losses below a pair (P, Q), of whose H some lines are known.
-
-        Theorem: for any set S, H >= P(S) - a Q(S). F as in `above` is below H if, at both ends of
-        each of its straight pieces, it is at most one such line: that of everything up to the first
-        knot, that of a set where Q has no mass beyond the last one.
-
-        Args:
-            line: (P(S), Q(S)), for some set that is about best at a loss.
-            infinite: P(S) of a set with Q(S) = 0.
-            lean: Where between two knots that is asked, 0 to 1.
-        """
-        end = infinite, arb(0)
-        factors = [to_ball(k * self.step + self.offset).exp() for k in self.knots]
-        lines = [(arb(1), arb(1))]
-        for (left, right), factor in zip(pairwise(self.knots), factors[1:], strict=True):
-            p, q = line((left + lean * (right - left)) * self.step + self.offset)
-            # Any line will do; this one does not fall below the last.
-            lines.append((p, q) if p - factor * q > infinite else end)
-        # Beyond the knots that are left F is constant, too.
-        while len(lines) > 1 and lines[-1] is end:
-            lines.pop()
-        pieces = zip(factors, pairwise([*lines, end]), strict=False)
-        return self._through([(p - a * q).min(r - a * t).lower() for a, ((p, q), (r, t)) in pieces])
-
-    def _through(self, values: Sequence[arb], above: bool = False) -> Losses:
-        """Return losses of F, or on one side of it; the values are those at the first knots.
-
-        F has the masses a (s' - s), where s is its slope before a and s' that after it. From above
-        a mass below 0 counts as 0; from below greater losses pay it: (1 - x / a)_+ grows with a.
-        """
-        knots = self.knots[: len(values)]
-        first, last = knots[0], knots[-1]
+        first, last = self.knots[0], self.knots[-1]
         spend(4 * (last - first))
-        factors = [to_ball(k * self.step + self.offset).exp() for k in knots]
+        factors = [to_ball(k * self.step + self.offset).exp() for k in self.knots]
         points = [(arb(0), arb(1)), *zip(factors, values, strict=True)]
         slopes = [(v - u) / (b - a) for (a, u), (b, v) in pairwise(points)] + [arb(0)]
-        masses, debt = [0] * (last - first + 1), 0
-        rounded = upper_at if above else lower_at
-        for k, factor, (slope, after) in zip(knots, factors, pairwise(slopes), strict=True):
-            mass = rounded(factor * (after - slope), self.places) - debt
-            masses[k - first], debt = max(mass, 0), 0 if above else max(-mass, 0)
-        infinite = rounded(values[-1], self.places) - debt
-        if infinite < 0:
-            raise Refuted("the greatest losses do not pay what is owed")
-        whole = tuple(masses), infinite, self.places, above
-        return Losses(self.step, self.offset, first, *whole)
+        masses = [0] * (last - first + 1)
+        # F has the masses a (s' - s), s its slope before a and s' that after it; 0 for one below 0.
+        for k, factor, (slope, after) in zip(self.knots, factors, pairwise(slopes), strict=True):
+            masses[k - first] = max(upper_at(factor * (after - slope), self.places), 0)
+        infinite = upper_at(values[-1], self.places)
+        return Losses(self.step, self.offset, first, tuple(masses), infinite, self.places)
+
+    def below(self, outcomes: Callable[[Sequence[Fraction]], Iterable[tuple[arb, arb]]]) -> Losses:
+        """Return losses below a pair, of which some disjoint sets have masses (`losses`).
+
+        A set stands at the knot, or between two knots, that is nearest to its loss; at most at the
+        last one, and at least one step before the first.
+
+        Args:
+            outcomes: The masses (p, q) of sets, about those of losses between some, which are half
+                a step before the knots.
+        """
+        first, last = self.knots[0] - 1, self.knots[-1]
+        spend((10 + self.bits // 32) * (last - first))
+        near = {k: (arb(0), arb(0)) for k in range(first, last + 1)}
+        half, infinite = Fraction(1, 2), arb(0)
+        for p, q in outcomes([(k - half) * self.step + self.offset for k in self.knots]):
+            if q.is_zero():
+                infinite += p
+            elif p > 0:
+                loss = (p / q).log()
+                place = (loss.mid() - to_ball(self.offset)) / to_ball(self.step) + to_ball(half)
+                k = max(min(lower_at(place, 0), last), first) if loss.is_finite() else last
+                near[k] = near[k][0] + p, near[k][1] + q
+        masses, others = list[int](), list[int]()
+        for k, (p, q) in near.items():
+            factor = to_ball(k * self.step + self.offset).exp()
+            masses.append(max(lower_at(p, self.places), 0))
+            others.append(upper_at(q * factor, self.places))
+        whole = max(lower_at(infinite, self.places), 0), self.places, tuple(others)
+        return Losses(self.step, self.offset, first, tuple(masses), *whole)

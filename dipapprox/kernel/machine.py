@@ -36,6 +36,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.reading import (
+    as_flag,
     as_integer,
     as_list,
     as_name,
@@ -208,10 +209,9 @@ def read_adjacency(json: object, domains: tuple[Domain, ...]) -> Adjacency:
     """Read which inputs, with values of these domains, are adjacent."""
     if isinstance(json, dict) and "pairs" in json:
         record = as_record(json, "adjacency", ("pairs", "one way"))
-        if not isinstance(record["one way"], bool):
-            raise BadProof("'one way' is true or false")
         pairs = read_pairs(record["pairs"], domains)
-        back = () if record["one way"] else tuple([(v, u) for u, v in pairs])
+        one_way = as_flag(record["one way"], "'one way'")
+        back = () if one_way else tuple([(v, u) for u, v in pairs])
         return Adjacency("pairs", pairs=frozenset(pairs + back))
     if json == {"norm": "all"}:
         return Adjacency("all")
@@ -261,8 +261,8 @@ def _part(json: object, field: str, depth: int) -> Any:
             return scale
         case "family":
             return as_word(json, "a family", tuple(FAMILIES))
-        case "flag" if isinstance(json, bool):
-            return json
+        case "flag":
+            return as_flag(json, field)
         case "names":
             return tuple([as_name(each, "a cell") for each in as_list(json, "cells")])
         case "name":

@@ -1,12 +1,14 @@
 """What pipelines run: mechanisms and statements, by pairs of distributions.
 
-    mechanism    {"mechanism": noise, "sensitivity": number, "scale": number}
+    mechanism    {"mechanism": "Lap" | "DLap", "sensitivity": number, "scale": number}
+                 | {"mechanism": "Gauss" | "DGauss", "sensitivity": number, "variance": number}
                  | {"mechanism": "randomised_response", "probability": number, "values": integer}
                  | {"mechanism": "exponential_mechanism", "eps": number}
                  | {"mechanism": "approx_dp", "eps": number, "delta": number}
                  | {"mechanism": "rdp", "orders": [[order, divergence], …]}
                  | {"mechanism": "zcdp", "rho": number}
-    noise        "Gauss" | "Lap" | "DLap" | "DGauss"
+
+`variance` is the square of the scale.
 
 A pair (P, Q) has the H of `losses`. It dominates a mechanism if its H is at least that of the
 outputs for any two adjacent data sets, at every a > 0. All pairs here dominate their reversal, so
@@ -37,6 +39,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from flint import arb
@@ -53,7 +56,7 @@ PLACES = 512
 """Losses that are no rational numbers are rounded to multiples of 2^-PLACES."""
 
 Cells = list[tuple[arb, arb]]
-"""The masses (p, q) of outcomes; an exact 0 means that there is none."""
+"""The masses (p, q) of outcomes, or of sets of them; an exact 0 means that there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,12 @@ class Pair:
 
     Attributes:
         most: Returns a ball whose upper end is at least H(e^loss).
-        line: Returns (P(S), Q(S)) for a set, about the best one at e^loss, of a pair that is had.
-        infinite: P(S) of a set with Q(S) = 0, of the same pair.
+        outcomes: Returns the masses of disjoint sets, of a pair that is had: about those of losses
+            between some that ascend, or finer ones.
     """
 
     most: Callable[[Fraction], arb]
-    line: Callable[[Fraction], tuple[arb, arb]]
-    infinite: arb = ZERO
+    outcomes: Callable[[Sequence[Fraction]], Cells]
 
 
 def finite(outcomes: Cells) -> Pair:
@@ -79,13 +81,7 @@ def finite(outcomes: Cells) -> Pair:
         factor = to_ball(loss).exp()
         return sum(((p - factor * q).max(ZERO) for p, q in outcomes), ZERO)
 
-    def line(loss: Fraction) -> tuple[arb, arb]:
-        spend(len(outcomes))
-        factor = to_ball(loss).exp()
-        chosen = [(p, q) for p, q in outcomes if (p - factor * q).mid() > 0]
-        return sum((p for p, _ in chosen), ZERO), sum((q for _, q in chosen), ZERO)
-
-    return Pair(most, line, sum((p for p, q in outcomes if q.is_zero()), ZERO))
+    return Pair(most, lambda losses: outcomes)
 
 
 def bounded_range(eps: Fraction) -> Pair:
@@ -98,28 +94,30 @@ def bounded_range(eps: Fraction) -> Pair:
         gap = top.sqrt() - factor.sqrt()
         return gap * gap / (top - 1)
 
-    return Pair(most, finite(_two(eps / 2, ONE)).line)
+    return Pair(most, lambda losses: _two(eps / 2, ONE))
 
 
-def noise(name: str, distance: Fraction, scale: Fraction) -> Pair:
-    """Laws about D and about 0. Where the loss is t, x = c, and above it beyond c:
+def noise(name: str, distance: Fraction, size: Fraction) -> Pair:
+    """Laws about D and about 0, of this scale, or variance. Where the loss is t, x = c, and above
+    it beyond c:
 
-    Gauss, DGauss: t = (2 D x - D^2) / (2 scale^2). Lap, DLap: t = (2 x - D) / scale between 0 and
+    Gauss, DGauss: t = (2 D x - D^2) / (2 variance). Lap, DLap: t = (2 x - D) / scale between 0 and
     D, and constant beyond.
     """
     family = FAMILIES[name]
+    squared = "variance" in FIELDS[name]
 
     def above(place: Fraction) -> arb:
         spend_balls(4)
         if isinstance(family, IntegerFamily):
-            return family.above(place.__floor__() + 1, scale)
-        return family.above(to_ball(place / scale))
+            return family.above(place.__floor__() + 1, 1 / (family.p * size))
+        return family.above(to_ball(place) / (to_ball(size).sqrt() if squared else to_ball(size)))
 
     def line(loss: Fraction) -> tuple[arb, arb]:
-        if name in ("Gauss", "DGauss"):
-            c = loss * scale**2 / distance + distance / 2
-        elif -distance <= loss * scale < distance:
-            c = (scale * loss + distance) / 2
+        if squared:
+            c = loss * size / distance + distance / 2
+        elif -distance <= loss * size < distance:
+            c = (size * loss + distance) / 2
         else:
             return (ZERO, ZERO) if loss > 0 else (ONE, ONE)
         return above(c - distance), above(c)
@@ -128,7 +126,11 @@ def noise(name: str, distance: Fraction, scale: Fraction) -> Pair:
         p, q = line(loss)
         return p - to_ball(loss).exp() * q
 
-    return Pair(most, line)
+    def outcomes(losses: Sequence[Fraction]) -> Cells:
+        sets = [(ONE, ONE), *map(line, losses), (ZERO, ZERO)]
+        return [(p - r, q - t) for (p, q), (r, t) in pairwise(sets)]
+
+    return Pair(most, outcomes)
 
 
 def divergences(orders: Sequence[tuple[Fraction, Fraction]]) -> Pair:
@@ -193,21 +195,22 @@ def sampled(pair: Pair, rate: Fraction, added: bool) -> Pair:
         factor = to_ball(loss).exp()
         return 1 - factor + factor * removed(-loss) if added else removed(loss)
 
-    def line(loss: Fraction) -> tuple[arb, arb]:
-        place = inner(-loss if added else loss)
-        p, q = (ONE, ONE) if place is None else pair.line(place)
-        p = share * p + (1 - share) * q
-        return (1 - q, 1 - p) if added else (p, q)
+    def outcomes(losses: Sequence[Fraction]) -> Cells:
+        places = (inner(-loss if added else loss) for loss in losses)
+        cells = pair.outcomes(sorted(place for place in places if place is not None))
+        mixed = [(share * p + (1 - share) * q, q) for p, q in cells]
+        return [(q, p) for p, q in mixed] if added else mixed
 
-    return Pair(most, line, ZERO if added else share * pair.infinite)
+    return Pair(most, outcomes)
 
 
-def _unknown(loss: Fraction) -> tuple[arb, arb]:
+def _unknown(losses: Sequence[Fraction]) -> Cells:
     raise Refused("no pair is known that has these bounds")
 
 
 FIELDS = {
-    **dict.fromkeys(("Gauss", "Lap", "DLap", "DGauss"), ("sensitivity", "scale")),
+    **dict.fromkeys(("Gauss", "DGauss"), ("sensitivity", "variance")),
+    **dict.fromkeys(("Lap", "DLap"), ("sensitivity", "scale")),
     "randomised_response": ("probability", "values"),
     "exponential_mechanism": ("eps",),
     "approx_dp": ("eps", "delta"),
@@ -243,10 +246,10 @@ class Mechanism:
                 sure = to_ball(delta)
                 own = finite([(sure, ZERO), (ZERO, sure), *_two(eps, 1 - sure)])
                 return replace(own, most=of_deltas({eps: delta}).most)
-            case family, [distance, scale] if family in FAMILIES and distance > 0 and scale > 0:
+            case family, [distance, size] if family in FAMILIES and distance > 0 and size > 0:
                 if isinstance(FAMILIES[family], IntegerFamily) and distance.denominator > 1:
                     raise BadProof("a sensitivity of integers is none")
-                return noise(family, distance, scale)
+                return noise(family, distance, size)
         raise BadProof(f"parameters of '{self.name}' are out of range")
 
 

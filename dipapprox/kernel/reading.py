@@ -53,6 +53,13 @@ def as_number(json: object, what: str) -> Fraction:
     return found
 
 
+def as_flag(json: object, what: str) -> bool:
+    """Take true or false."""
+    if not isinstance(json, bool):
+        raise BadProof(f"{what} is not true or false")
+    return json
+
+
 def as_name(json: object, what: str) -> str:
     """Take a name: printable, not too long."""
     if not isinstance(json, str) or not 0 < len(json) <= LONGEST_NAME or not json.isprintable():

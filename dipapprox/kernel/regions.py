@@ -26,7 +26,7 @@ from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Atom, Path, Sample
-from dipapprox.kernel.reading import as_integer, as_list, as_number
+from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number
 from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)
@@ -95,9 +95,7 @@ def read_guards(json: object, atoms: int) -> list[Guard]:
     found = []
     for each in as_list(json, "forms"):
         form, strict = as_list(each, "a form that is > 0 or >= 0", 2)
-        if not isinstance(strict, bool):
-            raise BadProof("a form is > 0, or it is not known to be")
-        found.append((read_form(form, atoms), strict))
+        found.append((read_form(form, atoms), as_flag(strict, "whether a form is > 0")))
     return found
 
 

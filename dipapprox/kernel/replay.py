@@ -31,7 +31,7 @@ MOST_STEPS = 1_000_000
 
 _CLAIM = ("eps_prv", "delta")
 _VIOLATION = (*_CLAIM, "input", "adjacent", "outputs")
-_GRID = ("step", "offset", "places", "knots")
+_LOSSES = ("step", "offset", "places", "knots", "sample", "orders", "above", "input", "adjacent")
 _PARTS = ("parts", "eps", *_CLAIM)
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -47,7 +47,10 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
     "violation": ("rules.violation", _VIOLATION),
     "exact violation": ("closed.violation", _VIOLATION),
-    "losses": ("compositions.losses_of", (*_GRID, "sample", "orders", "lean", "input", "adjacent")),
+    "losses": (
+        "compositions.losses_of",
+        _LOSSES,
+    ),
     "composed": ("compositions.composed", ("cut",)),
     "private composition": ("compositions.private", _PARTS),
     "violated composition": ("compositions.violated", (*_PARTS, "input", "adjacent")),

@@ -30,7 +30,7 @@ from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree, read_adjacency, read_block, read_cell, read_value
 from dipapprox.kernel.paths import Changes, Path, Read, Ways
-from dipapprox.kernel.reading import as_list, as_name, as_record
+from dipapprox.kernel.reading import as_flag, as_list, as_name, as_record
 from dipapprox.kernel.walk import Noise, Where
 
 
@@ -110,8 +110,7 @@ def read_rounds(json: object) -> Rounds:
     cells = as_record(
         record["published"], "what is published", ("whenever", "first", "each", "ends", "padding")
     )
-    if not isinstance(record["whole"], bool) or not isinstance(cells["ends"], bool):
-        raise BadProof("'whole' and 'ends' are true or false")
+    whole, ends = as_flag(record["whole"], "'whole'"), as_flag(cells["ends"], "'ends'")
     published = [
         tuple([as_name(name, "a cell") for name in as_list(cells[each], "cells")])
         for each in ("whenever", "first", "each")
@@ -119,7 +118,6 @@ def read_rounds(json: object) -> Rounds:
     body = read_block(record["body"])
     turn = None if record["round"] is None else read_block(record["round"])
     whenever, first, each = published
-    whole, ends = record["whole"], cells["ends"]
     padding = None
     if cells["padding"] is not None:
         if not ends:

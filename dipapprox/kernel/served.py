@@ -20,6 +20,7 @@ from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.potential import potential
 from dipapprox.kernel.proofs import Proof, Step, stated
+from dipapprox.kernel.reading import as_flag
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.signs import Signs, read_epsilons
 
@@ -48,12 +49,13 @@ def served(proof: Proof, step: Step) -> Private:
 
 def all_numbers(machine: Machine, whole: object) -> Rounds:
     """Return the machine whose inputs are all numbers, or integers, between those of this one."""
-    inputs = {name: _between(domain, whole is True) for name, domain in machine.inputs}
+    integers = as_flag(whole, "'whole'")
+    inputs = {name: _between(domain, integers) for name, domain in machine.inputs}
     outputs = *(name for name, _ in machine.outputs), *machine.reals
-    if machine.adjacency.norm == "pairs" or not isinstance(whole, bool):
-        raise BadProof("pairs that are listed, or 'whole' is neither true nor false")
+    if machine.adjacency.norm == "pairs":
+        raise BadProof("pairs that are listed")
     seen = (), outputs, ()
-    return Rounds(inputs, whole, machine.adjacency, machine.body, None, *seen, True, None)
+    return Rounds(inputs, integers, machine.adjacency, machine.body, None, *seen, True, None)
 
 
 def _between(domain: Domain, whole: bool) -> Range:

@@ -32,7 +32,7 @@ from dipapprox.kernel.machine import Block, Machine, read_block, read_cell, read
 from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Path, Read, Ways
-from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
+from dipapprox.kernel.reading import as_flag, as_list, as_name, as_number, as_record, as_word
 from dipapprox.kernel.signs import Signs
 
 MOST_CALLS = 20_000
@@ -97,10 +97,10 @@ def _call(json: object, names: Sequence[str]) -> Call:
         arguments.append((name, domain))
         ways *= len(domain)
     own = [*names, *(name for name, _ in arguments)]
-    if len(set(own)) < len(own) or ways > MOST_CALLS or not isinstance(record["seen"], bool):
-        raise BadProof("a name twice, too many arguments, or a call that is not seen or unseen")
+    if len(set(own)) < len(own) or ways > MOST_CALLS:
+        raise BadProof("a name twice, or too many arguments")
     name, body = as_name(record["name"], "a call"), read_block(record["body"])
-    return Call(name, tuple(arguments), record["seen"], body)
+    return Call(name, tuple(arguments), as_flag(record["seen"], "'seen'"), body)
 
 
 class Shown(Run):

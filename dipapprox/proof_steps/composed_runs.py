@@ -120,19 +120,19 @@ def run_json(run: PipelineRun) -> Json:
 
 
 def _mechanism_json(mechanism: Mechanism) -> Json:
-    def noise(name: str, sensitivity: Fraction | int, scale: Fraction) -> Json:
-        numbers = {"sensitivity": Fraction(sensitivity), "scale": scale}
+    def noise(name: str, sensitivity: Fraction | int, **size: Fraction) -> Json:
+        numbers = {"sensitivity": Fraction(sensitivity), **size}
         return {"mechanism": name} | {key: number_json(each) for key, each in numbers.items()}
 
     match mechanism:
         case catalogue.Gaussian(sensitivity, sigma):
-            return noise("Gauss", sensitivity, sigma)
+            return noise("Gauss", sensitivity, variance=sigma**2)
         case catalogue.Laplace(sensitivity, scale):
-            return noise("Lap", sensitivity, scale)
+            return noise("Lap", sensitivity, scale=scale)
         case catalogue.DiscreteLaplace(sensitivity, scale):
-            return noise("DLap", sensitivity, scale)
-        case catalogue.DiscreteGaussian(sensitivity, Fraction() as sigma):
-            return noise("DGauss", sensitivity, sigma)
+            return noise("DLap", sensitivity, scale=scale)
+        case catalogue.DiscreteGaussian(sensitivity):
+            return noise("DGauss", sensitivity, variance=mechanism.square)
         case catalogue.RandomisedResponse(probability, values):
             return {
                 "mechanism": "randomised_response",

@@ -39,9 +39,6 @@ _MOST_BITS = 80
 """Of probabilities of a program that is run once; 13 more than a gap has are enough."""
 
 _MOST_PLACES = 1900
-_MEETING_BITS = 120
-"""Kept of the losses that a line is used between."""
-
 _POINT_BITS = 40
 _ORDERS = 48
 _SEARCH_BITS = 200
@@ -150,41 +147,15 @@ class PipelineProofs:
     def _once(self, goal: ComposedGoal, gap: Fraction) -> tuple[ComposedSteps, Sequence[int], int]:
         """Look at one run of a mechanism, whose H is needed at one loss alone.
 
-        From above that is the only knot. From below the line that is asked there is the lesser one
-        between where it meets that of everything and that of what has infinite losses: two knots.
+        From above that is the only knot; from below it tells two sets apart.
         """
         places = min(max(64, ceil(40 - log2(float(gap)))), _MOST_PLACES)
         steps, ends = ComposedSteps(self._read), list[int]()
+        before = Fraction(1) if goal.kept else Fraction(1, 2)
+        grid = grid_json(Fraction(1), goal.eps_prv - before, places, [[1, 1, 1]])
         for added in self._directions:
-            size, lean = goal.eps_prv or Fraction(1), Fraction(0)
-            grid = grid_json(size, goal.eps_prv - size, places, [[1, 1, 1]])
-            if not goal.kept:
-                known = self._meetings(goal.eps_prv, added, places)
-                if known is None:
-                    continue
-                low, high = known
-                grid = grid_json(high - low, low, places, [[0, 1, 1]])
-                lean = (goal.eps_prv - low) / (high - low)
-            ends.append(self._one(steps, goal.kept, 0, added, grid, lean))
+            ends.append(self._one(steps, goal.kept, 0, added, grid))
         return steps, ends, places
-
-    def _meetings(
-        self, eps_prv: Fraction, added: bool, places: int
-    ) -> tuple[Fraction, Fraction] | None:
-        """The losses, about, between which the line that is best at one is the lesser one."""
-        unit = 1 << _MEETING_BITS
-        with precision(places + _SEARCH_BITS):
-            pair = self._pair(0, added)
-            try:
-                first, second = pair.line(eps_prv)
-            except NotProved:
-                return None
-            more = first - pair.infinite
-            if not (second > 0 and more > 0 and first < 1 and second < 1):
-                return None
-            low = Fraction(upper_at(((1 - first) / (1 - second)).log(), _MEETING_BITS) + 1, unit)
-            high = Fraction(upper_at((more / second).log(), _MEETING_BITS) - 2, unit)
-        return (low, high) if low <= eps_prv < high else None
 
     def shown(self, goal: ComposedGoal, delta: bool) -> Fraction | None:
         """Return the delta that a goal's finest grid shows, or the eps_prv, about the nearest one.
@@ -215,15 +186,14 @@ class PipelineProofs:
         cut: tuple[int, int],
     ) -> int:
         """Write the steps of all runs for a direction; return the last one."""
-        offset = Fraction(0) if goal.kept else -step * step / 8 - Fraction(1, 1 << 60)
         powers = []
         for number, run in enumerate(self._runs):
             if not goal.kept and isinstance(
                 run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement
             ):
                 continue  # no pair is known that attains it
-            near = self._knots(number, goal.kept, added, (step, offset), tiny)
-            grid = grid_json(step, offset, places, near)
+            near = self._knots(number, goal.kept, added, step, tiny)
+            grid = grid_json(step, Fraction(0), places, near)
             powers.append((self._one(steps, goal.kept, number, added, grid), run.times))
         return steps.whole_of(powers, cut)
 
@@ -234,22 +204,18 @@ class PipelineProofs:
         number: int,
         added: bool,
         grid: dict[str, Json],
-        lean: Fraction | None = None,
     ) -> int:
-        """Write the step of one run; from below sets are looked at so far between knots."""
+        """Write the step of one run."""
         run = self._runs[number]
         sample: Json = None if run.rate is None else [number_json(run.rate), added]
         fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid}
-        fields |= {"orders": [], "lean": None, "input": None, "adjacent": None}
+        fields |= {"orders": [], "above": kept, "input": None, "adjacent": None}
         program = self._program(number)
         if kept:
             known = [] if program is None else program.points(steps)
             if isinstance(run.what, catalogue.ConcentratedStatement):
                 fields["orders"] = [number_json(each) for each in _orders(run.what.rho, _far(grid))]
             return steps.add("losses", known, fields)
-        # Outcomes of much mass are rounded down, each alike.
-        smooth = isinstance(run.what, catalogue.Gaussian | catalogue.DiscreteGaussian)
-        fields["lean"] = ("1/2" if smooth else 1) if lean is None else number_json(lean)
         if program is None:
             return steps.add("losses", [], fields)
         first, second = program.attained
@@ -269,13 +235,18 @@ class PipelineProofs:
         slack = (goal.eps_prv - total) / self._total / (1 if goal.kept else 2)
         if (slack < 0) == goal.kept:
             raise NoCertificate("the greatest losses are not told apart from what is claimed")
-        places = 64 if goal.kept else min(64 + 12 * self._total, _MOST_PLACES)
+        places, step = 64, Fraction(1)
+        knots: list[Json] = [-1, 1, 2]
+        if not goal.kept:
+            # Other losses than the greatest ones are told apart.
+            places, knots = min(64 + 12 * self._total, _MOST_PLACES), [1, 1, 1]
+            step = _short(float(-slack))
         everything = 1 << (places + 1)
         steps, ends = ComposedSteps(self._read), list[int]()
         for added in self._directions:
             powers = []
             for number, (run, top) in enumerate(zip(self._runs, known, strict=True)):
-                grid = grid_json(Fraction(1), top + slack - 1, places, [[-1, 1, 2]])
+                grid = grid_json(step, top + slack - step, places, [knots])
                 powers.append((self._one(steps, goal.kept, number, added, grid), run.times))
             ends.append(steps.whole_of(powers, (everything, 0)))
         return steps, ends, places
@@ -326,10 +297,10 @@ class PipelineProofs:
         return self._programs.get(number)
 
     def _knots(
-        self, number: int, kept: bool, added: bool, grid: tuple[Fraction, Fraction], tiny: Fraction
+        self, number: int, kept: bool, added: bool, step: Fraction, tiny: Fraction
     ) -> list[Json]:
         """Knots from where next to all mass lies below to where next to none lies above."""
-        run, program, (step, offset) = self._runs[number], self._program(number), grid
+        run, program = self._runs[number], self._program(number)
         with precision(_SEARCH_BITS):
             pair = self._pair(number, added)
 
@@ -354,7 +325,7 @@ class PipelineProofs:
             return knots(low, high, None)
         if run.rate is not None:
             bends = sampled_bends(bends, run.rate, added)
-        return knots(low, high, [(each - float(offset)) / float(step) for each in bends])
+        return knots(low, high, [each / float(step) for each in bends])
 
 
 def _far(grid: dict[str, Json]) -> float:

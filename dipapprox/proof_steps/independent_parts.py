@@ -46,7 +46,7 @@ _FINER = (4, 16, 64, 256)
 Values = Sequence[Fraction | str]
 """Of the inputs of a program."""
 
-_ABOVE: _Fields = {"sample": None, "orders": [], "lean": None, "input": None, "adjacent": None}
+_ABOVE: _Fields = {"sample": None, "orders": [], "above": True, "input": None, "adjacent": None}
 """Fields of losses, from above."""
 
 _NO_PARTS = "the program does not fall into parts that are independent"
@@ -324,19 +324,21 @@ class _Prover:
                     ends_at = (ceil(each[part, own, other] / step) + 1 for each in (lows, tops))
                     reach = [side * each for side, each in zip((-1, 1), ends_at, strict=True)]
                     places = 64 + ceil(2 * log2(number) + log2(finer) - log2(self._delta))
-                    grid = grid_json(step, -_SLACK, places, [[*reach, 1]])
+                    grid = grid_json(step, Fraction(0), places, [[*reach, 1]])
                 else:
-                    low = tops[part, own, other] - spare / (2 * number)
-                    grid = grid_json(
-                        Fraction(1), low - 1, min(64 + 40 * number, 1900), [[-1, 1, 2]]
-                    )
+                    step = spare / (2 * number)
+                    low = tops[part, own, other] - 2 * step
+                    places = min(64 + 40 * number, 1900)
+                    grid = grid_json(step, low, places, [[1, 1, 1]])
                 named: _Fields = {"input": values_json(own), "adjacent": values_json(other)}
                 pairs: list[Json] = [[named["input"], named["adjacent"]]]
                 more: _Fields = {"of": {"part": self._place[part], "pairs": pairs}, **grid}
-                more |= {**_ABOVE, "lean": 1, **named}
+                more |= {**_ABOVE, "above": False, **named}
                 place = self._all.add("losses", [known[part]], more)
                 ends[place] = ends.get(place, 0) + count
-            end = self._all.whole_of(sorted(ends.items()), (0, 0))
+            # Only the greatest losses are told apart from others.
+            cut = 0 if finer else 2 << places
+            end = self._all.whole_of(sorted(ends.items()), (cut, 0))
             if self._all.delta(end, self._eps_prv) > self._delta:
                 self._all.add("violated composition", [*known.values(), end], last)
                 return self._all.whole()

@@ -149,7 +149,7 @@ def steps_of(
                         premises.append(len(steps) - 1)
                 else:
                     named = {"input": pair[0], "adjacent": pair[1]}
-            fields |= {"orders": [], "lean": None if kept else 1, **named}
+            fields |= {"orders": [], "above": kept, **named}
             steps.append({"rule": "losses", "from": premises, **fields})
             once = len(steps) - 1
             for _ in range(run["times"]):

@@ -32,7 +32,7 @@ def losses(sample: tuple[Fraction, bool] | None, above: bool, ranges: Sequence[o
         pair = pair if sample is None else sampled(pair, *sample)
         if above:
             return asked.above(pair.most)
-        return asked.below(pair.line, pair.infinite, F(1))
+        return asked.below(pair.outcomes)
 
 
 @pytest.mark.parametrize("rate", [None, F(1, 10)], ids=["everything", "a sample"])

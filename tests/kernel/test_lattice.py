@@ -60,7 +60,9 @@ def test_powers(family: str, n: int) -> None:
     steps = graph.rise(power, graph.moved(power, ONE, -ONE))
     (ends,) = enclosed(graph, [graph.total(graph.restrict(steps, -ONE, Fraction(9)))])
     with precision(200):
-        low, high = (laws.on_integers.below(k, Fraction(5, 2)) for k in (-4, 7))
+        low, high = (
+            laws.on_integers.below(k, laws.on_integers.rate(Fraction(5, 2))) for k in (-4, 7)
+        )
         assert holds(ends, high**n - low**n, 2.0**-50)
 
 
@@ -84,7 +86,7 @@ def test_restrictions(family: str) -> None:
                         mass
                         for k, mass in zip(
                             range(-500, 500),
-                            laws.on_integers.masses(-503, 496, Fraction(2)),
+                            laws.on_integers.masses(-503, 496, laws.on_integers.rate(Fraction(2))),
                             strict=True,
                         )
                         if (low is None or k >= low) and (high is None or k <= high)
@@ -110,9 +112,11 @@ def test_restrictions_around_the_ends_of_few_integers(family: str) -> None:
                 bounds = [None if b is None else Fraction(b) for b in (low, high)]
                 ball = window.total(window.restrict(masses, bounds[0], bounds[1]))
                 known = laws.on_integers
-                value = arb(1) if high is None else known.below(high - 1, Fraction(7, 4))
+                value = (
+                    arb(1) if high is None else known.below(high - 1, known.rate(Fraction(7, 4)))
+                )
                 if low is not None:
-                    value = value - known.below(low - 2, Fraction(7, 4))
+                    value = value - known.below(low - 2, known.rate(Fraction(7, 4)))
                 assert ball.overlaps(value.nonnegative_part()), (low, high)
                 if low in (None, first, last + 1) and high in (None, first - 1, last):
                     assert ball.rad() <= masses.left.whole + masses.right.whole

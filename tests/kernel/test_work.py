@@ -23,7 +23,7 @@ def losses(knots: Json, mechanism: Json, **more: Json) -> tuple[Json, Json, list
     """Losses of one run from above."""
     run = {"what": mechanism, "subsample": None, "times": 1}
     step = {"rule": "losses", "from": [], "of": {"run": 0}, "sample": None}
-    step |= {"orders": [], "lean": None, "input": None, "adjacent": None}
+    step |= {"orders": [], "above": True, "input": None, "adjacent": None}
     step |= {"step": "1/1000", "offset": 0, "places": 2000, "knots": knots, **more}
     claim = {"verdict": "DP", "eps_prv": 1, "delta": "1/2"}
     return {"adjacency": "add/remove", "runs": [run]}, claim, [step]
@@ -49,7 +49,7 @@ def parted(turns: int) -> tuple[Json, Json, list[Json]]:
     return machine, {"verdict": "DP", "pairs": None, **numbers}, [step]
 
 
-NOISE = {"mechanism": "DGauss", "sensitivity": 1, "scale": 3000}
+NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
 SPARSE = losses([[0, 0, 1], [500, 500, 1]], PAIR)
