@@ -45,7 +45,7 @@ class Extended:
         return self.lower is None
 
     @property
-    def by(self) -> tuple[str, str]:
+    def by(self) -> GivenBy:
         """Who gave the ends."""
         return self.least_by, self.most_by
 
@@ -87,9 +87,11 @@ class Extended:
         return Extended(lower, upper, least_by, most_by)
 
     def greater(self, other: Extended) -> Extended:
-        """Return what is known of the greater of two numbers."""
+        """Return what is known of the greater of two numbers; of equal ends the first is told."""
         low = self.lower is not None and (other.lower is None or other.lower > self.lower)
         high = self.upper is not None and (other.upper is None or other.upper > self.upper)
+        low = low or (not self.least_by and other.lower == self.lower)
+        high = high or (not self.most_by and other.upper == self.upper)
         least, most = (other if low else self), (other if high else self)
         return Extended(least.lower, most.upper, least.least_by, most.most_by)
 
@@ -137,7 +139,11 @@ class Extended:
         return list(outward(Enclosure(self.lower, self.upper)))
 
 
-CLOSED_FORM = "closed form"
-"""The word for the method that knows a number as a formula."""
+GivenBy = tuple[str, str]
+"""The methods that gave the lower and the upper end of an enclosure."""
+
+BY_ENCLOSURES = ("enclosures", "enclosures")
+CLOSED_FORM, EXACTLY = "closed form", "exact comparison"
+"""Words for methods that many use."""
 
 INFINITE = Extended(None, None)

@@ -47,7 +47,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     program = asking.load(given, question.pairs.text, reals=True, delta=question.delta)
     with reporting() as reporter:
         found = question.answer(program, asked.options, reporter)
-    show_answer(console, found, json=asked.json)
+    show_answer(console, found, json=asked.json, why=words.why)
     around: tuple[Chart, ...] = ()
     if asked.report is not None:
         around = review.around(program, found, question.pairs, asked.options, None)

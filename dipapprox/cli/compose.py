@@ -96,7 +96,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     digest = None
     if asked.certificate is not None:
         found, digest = _certified(found, asked.certificate, asked.options)
-    show_answer(console, found, json=asked.json)
+    show_answer(console, found, json=asked.json, why=words.why)
     if asked.report is not None:
         review.refuse_changes(described, _described(words.files))
         listings = [*described, *_programs(pipeline)]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli.alarm import stop_watching
+from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.source import HIDDEN, visible
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from dipapprox.cli import report as reports
+    from dipapprox.privacy import provenance
     from dipapprox.privacy.result import Result
 else:
     reports = Deferred("dipapprox.cli.report")
+    provenance = Deferred("dipapprox.privacy.provenance")
 
 
 def show(console: Console, *renderables: RenderableType) -> None:
@@ -39,13 +42,16 @@ def show(console: Console, *renderables: RenderableType) -> None:
     _write(console, capture.get())
 
 
-def show_answer(console: Console, answer: Result, *, json: bool) -> None:
-    """Write an answer: as one JSON object, or laid out for people."""
+def show_answer(console: Console, answer: Result, *, json: bool, why: bool = False) -> None:
+    """Write an answer, as one JSON object or laid out for people; and `why`, if that is asked."""
     stop_watching()
     if json:
-        show_json(console, answer.to_dict())
+        said = {"why": [each.fields() for each in answer.why()]} if why else {}
+        show_json(console, answer.to_dict() | said)
     else:
-        show(console, reports.report(answer.describe()))
+        below = (provenance.why_table(answer.why()),) if why and answer.why() else ()
+        shown = answer.describe()
+        show(console, reports.report(replace(shown, below=(*shown.below, *below))))
 
 
 def show_json(console: Console, fields: dict[str, object]) -> None:

@@ -69,7 +69,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     if words.csv:
         write(console, as_csv(answer))
     else:
-        show_answer(console, answer, json=asked.json)
+        show_answer(console, answer, json=asked.json, why=words.why)
     around: tuple[Chart, ...] = ()
     if asked.plot is not None and isinstance(answer, PrivacyCurve | RenyiProfile):
         plots.draw(answer.chart(), asked.plot)

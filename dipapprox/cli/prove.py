@@ -122,7 +122,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
                 f"warning: that it may stop in {where} is taken as unseen (--stops visible)",
                 file=sys.stderr,
             )
-    show_answer(console, proof, json=asked.json)
+    show_answer(console, proof, json=asked.json, why=words.why)
     if asked.report is not None:
         review.refuse_changes(listings, _listings(files, parameters))
         review.write(asked.report, proof, listings, asked.certificate, digest)

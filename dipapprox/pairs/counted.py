@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import EXACTLY
 from dipapprox.data_classes import replace
 from dipapprox.language.core import Cell
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.counters import CounterPlan
-from dipapprox.pairs.divergence import EXACTLY, Attempt
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.largest import Settle, largest_delta
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together

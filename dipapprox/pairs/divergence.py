@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure, Side
-from dipapprox.arithmetic.extended import Extended
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY, Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
@@ -82,13 +82,6 @@ def _least(p: Enclosure, q: Enclosure, factor: Factor) -> Fraction | None:
     if not q.upper:
         return p.lower
     return None if factor.upper is None else p.lower - factor.upper * q.upper
-
-
-GivenBy = tuple[str, str]
-"""The methods that gave the lower and the upper end of an enclosure."""
-
-BY_ENCLOSURES = ("enclosures", "enclosures")
-EXACTLY = "exact comparison"
 
 
 @dataclass(frozen=True, slots=True)

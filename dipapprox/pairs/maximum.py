@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
-from dipapprox.arithmetic.extended import Extended
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.pairs.divergence import BY_ENCLOSURES, Attempt, GivenBy
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import Numbers
 from dipapprox.pairs.search import Search

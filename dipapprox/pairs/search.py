@@ -24,20 +24,13 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.arithmetic.extended import Extended
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY, Extended, GivenBy
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.pairs.divergence import (
-    BY_ENCLOSURES,
-    EXACTLY,
-    Attempt,
-    GivenBy,
-    Probabilities,
-    divergence,
-)
+from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.selections import Orbit, Pair
 
@@ -238,7 +231,8 @@ class Search:
 
     def _record(self, attempt: Attempt) -> None:
         self.current = None
-        self.known = self.known.greater(attempt.told)
+        told, known = attempt.told, self.known
+        self.known = known.greater(told) if attempt.proof is None else told.greater(known)
 
     def _distributions(self, pair: Pair, bits: int) -> Sequence[Probabilities | NotEnclosed]:
         # Pairs come input by input, with the same input object in front: no look-up is needed,

@@ -7,17 +7,11 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.decimals import rational, short
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Value
-from dipapprox.pairs.divergence import (
-    BY_ENCLOSURES,
-    Attempt,
-    GivenBy,
-    certain_outputs,
-    difference_over,
-    likely_outputs,
-)
+from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.privacy.parameters import values_text

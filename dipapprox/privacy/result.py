@@ -17,6 +17,7 @@ from dipapprox.privacy.description import Description
 if TYPE_CHECKING:
     from dipapprox.privacy import layouts, reports
     from dipapprox.privacy.charts import Chart
+    from dipapprox.privacy.provenance import End
 else:
     layouts = Deferred("dipapprox.privacy.layouts")
     reports = Deferred("dipapprox.privacy.reports")
@@ -41,6 +42,10 @@ class Result(ABC):
     @abstractmethod
     def describe(self) -> Description:
         """Return what people see of it."""
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave each end of it: none, if it has no ends."""
+        return ()
 
     def charts(self) -> tuple[Chart, ...]:
         """Return pictures of it: none, if there is nothing to draw."""

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import dataclass, field
-from dipapprox.deferred import Deferred
 from dipapprox.language.core import Cell, Program
-from dipapprox.pairs.divergence import BY_ENCLOSURES, GivenBy
 from dipapprox.privacy.description import (
     Description,
     Fact,
@@ -27,10 +26,7 @@ from dipapprox.privacy.parameters import parameter_fields, parameters_text
 from dipapprox.privacy.result import Result
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import reports
     from dipapprox.privacy.scope import AnswerScope
-else:
-    reports = Deferred("dipapprox.privacy.reports")
 
 
 @dataclass(frozen=True, slots=True)

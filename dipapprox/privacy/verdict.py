@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
@@ -28,9 +30,11 @@ from dipapprox.privacy.notation import (
 from dipapprox.privacy.run import Run, RunResult
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import charts
+    from dipapprox.privacy import charts, provenance
     from dipapprox.privacy.charts import Chart
+    from dipapprox.privacy.provenance import End
 else:
+    provenance = Deferred("dipapprox.privacy.provenance")
     charts = Deferred("dipapprox.privacy.charts")
 
 
@@ -57,6 +61,12 @@ BY_BUDGET = "budget"
 
 _MOST_ROWS = 20
 """Of a witness, in its table."""
+
+_MOST_OUTPUTS = 8
+"""Of a witness, in a line."""
+
+_BEYOND = (BY_BUDGET, "coupling", "exact", "processing")
+"""Words in the name of an engine that stand for more than enclosures."""
 
 
 def delta_name(answer: Answer) -> str:
@@ -120,6 +130,12 @@ class Witness:
         """Write its two inputs for people."""
         return valuation_text(inputs, self.input), valuation_text(inputs, self.adjacent)
 
+    def outputs_text(self, cells: tuple[Cell, ...]) -> str:
+        """Write the first of its outputs for people."""
+        shown = [valuation_text(cells, row.output) for row in self.rows]
+        more = f"; … {len(shown) - _MOST_OUTPUTS} more" if len(shown) > _MOST_OUTPUTS else ""
+        return "; ".join(shown[:_MOST_OUTPUTS]) + more + self.others()
+
     def others(self) -> str:
         """Say after the listed outputs that they are examples, if they are."""
         if self.at_least is None:
@@ -164,6 +180,31 @@ def witness_charts(run: Run, title: str, witness: Witness | None) -> tuple[Chart
 def witness_fields(run: Run, witness: Witness | None) -> dict[str, object] | None:
     """Return the field "witness" of an answer's `to_dict`."""
     return None if witness is None else witness.fields(run.inputs, run.output_cells)
+
+
+def witnessed_ends(
+    run: Run,
+    of: str,
+    told: Extended | Enclosure | None,
+    witness: Witness | None,
+    trivial: Fraction | None = None,
+) -> tuple[End, ...]:
+    """Return who gave the ends of a number of an answer, the lower one shown by a witness.
+
+    Args:
+        run: The header of the answer; it knows who gave the ends of an `Enclosure`.
+        of: Of which number.
+        told: What is known of it.
+        witness: Shows the lower end, if there is one.
+        trivial: An upper end that says nothing.
+    """
+    pair, outputs = None, ""
+    if witness is not None:
+        pair, outputs = witness.pair_text(run.inputs), witness.outputs_text(run.output_cells)
+    if isinstance(told, Enclosure):
+        told = Extended(told.lower, told.upper, *run.by)
+    words = [word for word in run.engine.split(" + ") if word not in _BEYOND]
+    return provenance.ends_of(of, told, " + ".join(words), pair, outputs, trivial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +327,11 @@ class Verdict(RunResult):
             ),
             below=() if self.witness is None else self._witness(self.witness),
         )
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends of δ."""
+        of = delta_name(self.answer)
+        return witnessed_ends(self.run, of, self.delta_enclosure, self.witness, UNIT.upper)
 
     def charts(self) -> tuple[Chart, ...]:
         """Return its witness, drawn."""

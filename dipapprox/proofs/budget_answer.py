@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED, NoCertificate
@@ -19,6 +20,7 @@ from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Description, Table, known, seconds_text
 from dipapprox.privacy.parameters import parameter_fields
+from dipapprox.privacy.provenance import End, ends_of
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
 from dipapprox.proof_steps.verdicts import WrittenProof
@@ -133,6 +135,16 @@ class BudgetAnswer(Result):
             LimitReached: If a limit is reached.
         """
         raise NoCertificate("it has no rules for such answers")
+
+    @property
+    def given_by(self) -> tuple[str, str]:
+        """The methods that gave `lower` and `upper`."""
+        return "runs", "potential of pairs of runs"
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends of the least budget, a multiple of ε."""
+        lower = None if self.has_none else self.lower
+        return ends_of("least budget", Extended(lower, self.upper, *self.given_by))
 
     @property
     def interrupted(self) -> bool:

@@ -42,6 +42,7 @@ from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.least_eps_prv import BUDGET
 from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
@@ -127,6 +128,7 @@ def by_budget(
                 engine=BY_BUDGET,
                 seconds=limits.elapsed(),
                 reason=None,
+                by=(BUDGET, BUDGET),
             )
     if run is None:
         return None
@@ -173,7 +175,8 @@ def with_budget(
     if not enough:
         return verdict
     seconds, nothing = limits.elapsed(), Enclosure.exact(0)
-    run = replace(verdict.run, engine=BY_BUDGET, precision=0, reason=None, seconds=seconds)
+    by = BUDGET, BUDGET
+    run = replace(verdict.run, engine=BY_BUDGET, precision=0, reason=None, seconds=seconds, by=by)
     if isinstance(verdict, IntervalVerdict):
         return replace(verdict, run=run, answer=Answer.DP, delta_enclosure=nothing, remaining=())
     return replace(verdict, run=run, answer=Answer.DP, delta_enclosure=nothing, witness=None)

@@ -67,6 +67,14 @@ class RealProof(BudgetAnswer):
         """The final states behind the bounds."""
         return sum(len(output.states) for part in self.proof.parts for output in part.outputs)
 
+    @property
+    def given_by(self) -> tuple[str, str]:
+        """See `BudgetAnswer`."""
+        lower = "rays" if self.proof.losses else "two inputs"
+        if self.proof.vanishing is not None:
+            lower = f"two inputs, {_where_lost(self.proof.vanishing)}"
+        return lower, "couplings"
+
     def _witness(self) -> dict[str, object] | None:
         family, places, vanishing = family_of(self.proof), self.proof.places, self.proof.vanishing
         if vanishing is not None:
@@ -128,13 +136,7 @@ class RealProof(BudgetAnswer):
             states = count(self.states, "final state")
             parts.append(f"at most: a shift of the noise for each of {states}")
         if self.lower:
-            how = (
-                "inputs further and further apart"
-                if self.proof.losses
-                else "two inputs"
-                if self.proof.vanishing is None
-                else f"two inputs, {_where_lost(self.proof.vanishing)}"
-            )
+            how = "inputs further and further apart" if self.proof.losses else self.given_by[0]
             parts.append(f"at least: {how}")
         return "; ".join(parts)
 

@@ -91,13 +91,28 @@ class Witness(PairWitness, frozen=True):
     outputs_at_least: Count | UnsetType = UNSET
 
 
-class ProgramAnswer(Statement, frozen=True):
+class Why(Statement, frozen=True):
+    """Who gave one end of an answer."""
+
+    of: Annotated[Text, Meta(description="which number")]
+    end: Literal["least", "most"]
+    value: Annotated[Text, Meta(description='a decimal rounded outward, a formula, or "inf"')]
+    by: Annotated[str, Meta(description="the method")]
+    pair: Annotated[tuple[str, str] | None, Meta(description="the inputs that show it")]
+    outputs: Annotated[str | None, Meta(description="the outputs that tell them apart")]
+
+
+Reasons = Annotated[tuple[Why, ...], Meta(description="with --why: who gave each end")]
+
+
+class ProgramAnswer(Statement, frozen=True, kw_only=True):
     """What every answer about a program begins with: what it is about."""
 
     program: str
     params: dict[str, Rational]
     scope: Scope
     caveat: Text | None
+    why: Reasons | UnsetType = UNSET
 
 
 # --- verify -----------------------------------------------------------------------------------
@@ -123,7 +138,7 @@ class VerifyAnswer(ProgramAnswer, frozen=True, kw_only=True):
     final_states: Count
     delta_enclosure: Enclosure
     proved: Proved | UnsetType = UNSET
-    precision: Count
+    precision: Count | UnsetType = UNSET
     engine: str
     seconds: Seconds
 
@@ -176,7 +191,7 @@ class IntervalAnswer(ProgramAnswer, frozen=True, kw_only=True):
     delta_enclosure: Enclosure
     points: Count
     proved: Proved | UnsetType = UNSET
-    precision: Count
+    precision: Count | UnsetType = UNSET
     engine: str
     seconds: Seconds
 

@@ -11,6 +11,7 @@ from dipapprox.schemas.answers import (
     Extended,
     Proved,
     Rational,
+    Reasons,
     Seconds,
 )
 from dipapprox.schemas.types import Count, Statement, Text
@@ -62,6 +63,7 @@ class Composed(Statement, frozen=True, kw_only=True):
     step: Text | None
     atoms: Count
     proved: Proved | UnsetType = UNSET
+    why: Reasons | UnsetType = UNSET
     seconds: Seconds
 
 

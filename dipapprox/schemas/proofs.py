@@ -208,6 +208,7 @@ class ProveAnswer(Statement, frozen=True, kw_only=True):
     witness: Witness | None
     seconds: Seconds
     proved: answers.Proved | UnsetType = UNSET
+    why: answers.Reasons | UnsetType = UNSET
 
 
 class Served(ProveAnswer, frozen=True):

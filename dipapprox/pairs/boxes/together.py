@@ -14,6 +14,7 @@ from itertools import islice, product
 
 from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.symmetry import CellSymmetry
@@ -50,7 +51,7 @@ from dipapprox.pairs.boxes.some_pairs import (
     corners,
     some_pairs,
 )
-from dipapprox.pairs.divergence import BY_ENCLOSURES, Attempt, GivenBy, divergence
+from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.search import Search

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise, shifted_noise
 from dipapprox.errors import LimitReached
@@ -14,7 +15,7 @@ from dipapprox.events.event import Part
 from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import BY_ENCLOSURES, EXACTLY, Attempt, ExactSide
+from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.published.couplings import Couplings

@@ -7,14 +7,13 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.extended import Extended
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.composition.exact_profiles import LeastBudget, ProfileLine, ProfilePiece
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import LossGrid
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED
-from dipapprox.pairs.divergence import BY_ENCLOSURES, GivenBy
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Curve, between
@@ -24,6 +23,7 @@ from dipapprox.privacy.description import Description, Tone, count, known, secon
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.curve import FACTOR_BITS, CurvePoint, Envelope, monotone
 from dipapprox.privacy.profiles.profile_result import curve_table
+from dipapprox.privacy.provenance import End, ends_of
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
@@ -159,6 +159,14 @@ class ComposedAnswer(Result):
             **proved_fields(self.replayed),
             "seconds": round(self.seconds, 6),
         }
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends of ε_prv or δ."""
+        told = None
+        if self.delta_enclosure is not None:
+            told = Extended(self.delta_enclosure.lower, self.delta_enclosure.upper, *self.by)
+        budget = ends_of("least ε_prv", self.eps_prv_enclosure)
+        return (*budget, *ends_of("least δ", told, trivial=Fraction(1)))
 
     def charts(self) -> tuple[Curve, ...]:
         """Return the profile, drawn, if it was asked."""

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from dipapprox.arithmetic.decimals import rounded_down, short
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -19,6 +20,7 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Value
 from dipapprox.pairs.selections import Pair
+from dipapprox.privacy import provenance
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
@@ -29,6 +31,7 @@ from dipapprox.privacy.notation import (
     valuation,
     valuation_text,
 )
+from dipapprox.privacy.provenance import End
 from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.verdict import (
     SENTENCES,
@@ -301,15 +304,35 @@ class Decision(RunResult):
             "reason": inequality.reason,
         }
 
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the end of δ that decides, and those of the least one."""
+        forms = self.engine == EXACT
+        by = "closed forms" if forms else f"enclosures: {self.engine}"
+        found: tuple[End, ...] = ()
+        if self.violation is not None:
+            of, pair = f"δ at ε = {exact_text(self.violation.eps)}", self._pair(self.violation)
+            shown = [valuation_text(self.output_cells, row.output) for row in self.violation.rows]
+            found = (provenance.End(of, True, self.delta.text, by, pair, "; ".join(shown)),)
+        elif self.answer is Answer.DP:
+            of = f"δ for {interval_words(self.epsilons)}"
+            found = (provenance.End(of, False, self.delta.text, by),)
+        if self.least_delta is not None:
+            told = Extended.of(self.least_delta.enclosure, by)
+            found += provenance.ends_of("least δ", told)
+        return found
+
+    def _pair(self, violation: Violation) -> tuple[str, str]:
+        return (
+            valuation_text(self.inputs, violation.input),
+            valuation_text(self.inputs, violation.adjacent),
+        )
+
     def charts(self) -> tuple[Chart, ...]:
         """Return the outputs of the violation, drawn at its ε."""
         found = self.violation
         if found is None or not found.rows:
             return ()
-        pair = (
-            valuation_text(self.inputs, found.input),
-            valuation_text(self.inputs, found.adjacent),
-        )
+        pair = self._pair(found)
         title = f"Witness at ε = {exact_text(found.eps)}: these outputs are too likely"
         return (witness_bars(title, pair, self.output_cells, found.rows),)
 
@@ -365,8 +388,6 @@ class Decision(RunResult):
         return f"{number}, {least.where}, for {first} against {second}"
 
     def _violation(self, violation: Violation) -> tuple[Table | str, ...]:
-        first = valuation_text(self.inputs, violation.input)
-        second = valuation_text(self.inputs, violation.adjacent)
         title = f"Witness at ε = {exact_text(violation.eps)}"
         factor = "e^ε" if self.budget == 1 else f"e^({self.budget} ε)"
         left = right = ""
@@ -381,7 +402,7 @@ class Decision(RunResult):
                 text = "" if form is None else as_text(form)
                 if text and len(text) <= _LONGEST_FORMULA:
                     lines.append(f"Pr[O | {name}] = {text}")
-        return pair_table(title, (first, second), self.output_cells, violation.rows), *lines
+        return pair_table(title, self._pair(violation), self.output_cells, violation.rows), *lines
 
 
 def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[RangeFields] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.arithmetic.decimals import rounded_down, rounded_up
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -23,7 +23,11 @@ from dipapprox.privacy.verdict import (
     delta_name,
     proved_fact,
     proved_fields,
+    witnessed_ends,
 )
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.provenance import End
 
 _MOST_PARTS = 10
 """Undecided parts of the interval that are shown."""
@@ -93,6 +97,13 @@ class IntervalVerdict(RunResult):
     def witness(self) -> Witness | None:
         """For Not_DP the pair that violates the claim at the eps of `violation`."""
         return None if self.violation is None else self.violation.witness
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends of δ: of a violation at its ε."""
+        if self.violation is not None:
+            return self.violation.why()
+        of = delta_name(self.answer)
+        return witnessed_ends(self.run, of, self.delta_enclosure, None, Fraction(1))
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the violation's witness, drawn."""

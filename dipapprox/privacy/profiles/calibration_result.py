@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.decimals import exact_decimal, short
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -18,7 +19,11 @@ from dipapprox.privacy.verdict import (
     proved_fields,
     witness_charts,
     witness_fields,
+    witnessed_ends,
 )
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.provenance import End
 
 _UNCLAIMED = (
     "that the needed eps_prv grows with eps is not assumed, and nothing is claimed about other "
@@ -105,6 +110,20 @@ class Calibration(RunResult):
             **self.extent(),
             **self.footer(),
         }
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends that decide: the upper one at the certified ε, the lower one at
+        the refuted ε."""
+        found: list[End] = []
+        if self.certified is not None:
+            of = f"ε_prv needed at ε = {exact_decimal(self.certified.eps)}"
+            known = witnessed_ends(self.run, of, self.certified.needed, None)
+            found += (end for end in known if not end.least)
+        if self.refuted is not None:
+            of = f"ε_prv needed at ε = {exact_decimal(self.refuted.eps)}"
+            known = witnessed_ends(self.run, of, self.refuted.needed, self.refuted.witness)
+            found += (end for end in known if end.least)
+        return tuple(found)
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the witness at the refuted ε, drawn."""

@@ -19,6 +19,7 @@ from itertools import combinations
 
 from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_rational
@@ -32,6 +33,7 @@ MOST_POINTS = 100_000
 LARGEST_EPS_PRV = Fraction(1_000)
 """Points lie at budgets up to this."""
 
+_DELTA = "δ at one ε_prv"
 _BITS = 44
 """Of the attaining lines: what the tables have been computed with serves again."""
 FACTOR_BITS = 96
@@ -72,6 +74,7 @@ class CurvePoint:
         pair: The attaining pair; None if there are no pairs, or none is known.
         outputs: The outputs that tell it apart at this eps_prv, or examples of them.
         at_least: None if these are all; else how many there are, at least.
+        by: The methods that gave the ends of `delta`.
     """
 
     eps_prv: Fraction
@@ -81,6 +84,7 @@ class CurvePoint:
     pair: Pair | None = None
     outputs: tuple[tuple[Published, ...], ...] = ()
     at_least: int | None = None
+    by: GivenBy = BY_ENCLOSURES
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +162,12 @@ def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> 
             # What is surely no more than 0 is no better than the line 0.
             if excess.possible:
                 line = Line(excess.first, excess.second)
-        lower = max(each.delta.lower, line.at(_upper(factor)))
-        delta = Enclosure(lower, each.delta.upper)
-        points.append(CurvePoint(eps_prv, factor, delta, line, each.pair, outputs, at_least))
+        shown = Extended(line.at(_upper(factor)), None, BY_ENCLOSURES[0])
+        told = each.told.meet(shown, _DELTA)
+        delta = told.enclosure()
+        points.append(
+            CurvePoint(eps_prv, factor, delta, line, each.pair, outputs, at_least, told.by)
+        )
     return Envelope(monotone(points))
 
 
@@ -183,17 +190,16 @@ def evenly(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
 
 def monotone(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
     """Use that the profile is non-increasing: what bounds it at one point does at others."""
-    lower = [p.delta.lower for p in points]
-    upper = [p.delta.upper for p in points]
+    told = [Extended(each.delta.lower, each.delta.upper, *each.by) for each in points]
     for k in range(len(points) - 2, -1, -1):
-        lower[k] = max(lower[k], lower[k + 1])
+        after = told[k + 1]
+        told[k] = told[k].meet(Extended(after.lower, None, after.least_by), _DELTA)
     for k in range(1, len(points)):
-        upper[k] = min(upper[k], upper[k - 1])
-    if any(low > high for low, high in zip(lower, upper, strict=True)):
-        raise BrokenInvariant("a privacy profile that increases")
+        before = told[k - 1]
+        told[k] = told[k].meet(Extended.at_most(before.upper, before.most_by), _DELTA)
     return tuple(
-        replace(p, delta=Enclosure(low, high))
-        for p, low, high in zip(points, lower, upper, strict=True)
+        replace(each, delta=own.enclosure(), by=own.by)
+        for each, own in zip(points, told, strict=True)
     )
 
 

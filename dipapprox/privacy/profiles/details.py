@@ -17,15 +17,11 @@ from fractions import Fraction
 from typing import Protocol
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.extended import BY_ENCLOSURES
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.pairs.divergence import (
-    BY_ENCLOSURES,
-    Probabilities,
-    difference_over,
-    likely_outputs,
-)
+from dipapprox.pairs.divergence import Probabilities, difference_over, likely_outputs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published

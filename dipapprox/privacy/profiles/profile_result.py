@@ -6,12 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dipapprox.arithmetic.decimals import rounded_up, short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
 from dipapprox.privacy.description import (
@@ -23,7 +24,6 @@ from dipapprox.privacy.description import (
 from dipapprox.privacy.notation import (
     ends,
     valuation,
-    valuation_text,
 )
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.question import Order
@@ -35,7 +35,14 @@ from dipapprox.privacy.verdict import (
     proved_fields,
     witness_charts,
     witness_fields,
+    witnessed_ends,
 )
+
+if TYPE_CHECKING:
+    from dipapprox.privacy import provenance
+    from dipapprox.privacy.provenance import End
+else:
+    provenance = Deferred("dipapprox.privacy.provenance")
 
 _PLACES = 20
 
@@ -43,8 +50,7 @@ _ATTAINED = "Attained by these outputs"
 """What the picture of a witness shows."""
 
 _MOST_POINTS = 21
-_MOST_OUTPUTS = 8
-"""Of a curve and of a witness, that are shown to people."""
+"""Of a curve, that are shown to people."""
 
 
 def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
@@ -52,11 +58,9 @@ def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
     if witness is None:
         return ()
     first, second = witness.pair_text(run.inputs)
-    shown = [valuation_text(run.output_cells, row.output) for row in witness.rows]
-    more = f"; … {len(shown) - _MOST_OUTPUTS} more" if len(shown) > _MOST_OUTPUTS else ""
     return (
         ("attained by", f"input {first}; adjacent {second}"),
-        ("outputs", "; ".join(shown[:_MOST_OUTPUTS]) + more + witness.others()),
+        ("outputs", witness.outputs_text(run.output_cells)),
     )
 
 
@@ -151,6 +155,11 @@ class LeastDelta(_AtOneEps):
             **proved_fields(self.replayed),
         }
 
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends of δ."""
+        told = self.delta_enclosure
+        return witnessed_ends(self.run, "least δ", told, self.witness, Fraction(1))
+
     def charts(self) -> tuple[Chart, ...]:
         """Return the attaining pair, drawn."""
         return witness_charts(self.run, _ATTAINED, self.witness)
@@ -186,6 +195,10 @@ class LeastEpsPrv(_AtOneEps):
             "witness": witness_fields(self.run, self.witness),
             **proved_fields(self.replayed),
         }
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends of ε_prv."""
+        return witnessed_ends(self.run, "least ε_prv", self.eps_prv_enclosure, self.witness)
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the attaining pair, drawn."""
@@ -225,6 +238,16 @@ class PrivacyCurve(_AtOneEps):
             "largest_gap": rounded_up(self.largest_gap, _PLACES),
             "witness": witness_fields(self.run, self.witness),
         }
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends of δ: at its first point, and between all of them."""
+        first, last = self.envelope.points[0], self.envelope.points[-1]
+        at = f"δ at ε_prv = {first.eps_prv}"
+        told = Extended(first.delta.lower, first.delta.upper, *first.by)
+        ends = witnessed_ends(self.run, at, told, self.witness, Fraction(1))
+        between = f"distance of the ends of δ up to ε_prv = {last.eps_prv}"
+        gap = rounded_up(self.largest_gap, _PLACES)
+        return (*ends, provenance.End(between, False, gap, "concave hull in e^ε_prv"))
 
     def describe(self) -> Description:
         """Return what people see of it: the profile at some of its points."""
@@ -388,6 +411,14 @@ class RenyiProfile(_AtOneEps):
             UserError: If there are not two finite orders with bounds.
         """
         return Picture(self.chart())
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave the ends of each divergence."""
+        return tuple(
+            end
+            for each in self.orders
+            for end in witnessed_ends(self.run, f"D_{each.order}", each.divergence, each.witness)
+        )
 
     def describe(self) -> Description:
         """Return what people see of it."""

@@ -22,10 +22,9 @@ import numpy as np
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.arithmetic.extended import INFINITE, Extended
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, INFINITE, Extended
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
@@ -35,6 +34,8 @@ from dipapprox.pairs.selected import TabledPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
 from dipapprox.privacy.profiles.profile_result import OrderResult
+
+_IMPOSSIBLE = Extended(None, None, *BY_ENCLOSURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +84,14 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
                 places = places[[int(np.argmax(high[places]))]]
             candidates += ((float(high[k]), tabled.pair(block, k)) for k in places.tolist())
     if attaining is None:
-        return OrderBounds(Extended(Fraction(0), Fraction(0)), None, maxima.ladder[0])
+        return OrderBounds(
+            Extended(Fraction(0), Fraction(0), *BY_ENCLOSURES), None, maxima.ladder[0]
+        )
     if overflow:
         highest = max(high for high, _ in candidates)
         upper = None if highest == inf else divergence_of(Fraction(highest), order)[1]
-        divergence = Extended(divergence_of(Fraction(lower), order)[0], upper)
+        least = divergence_of(Fraction(lower), order)[0]
+        divergence = Extended(least, upper, *BY_ENCLOSURES)
         limit = f"more than {MOST_CANDIDATES} pairs may be the largest of order {order}"
         return OrderBounds(divergence, attaining, maxima.ladder[0], limit)
     return _sharpened(maxima, [pair for _, pair in candidates], order, width)
@@ -103,13 +107,13 @@ def _sharpened(
         known = [(pair, *_pair_divergence(maxima, pair, order, bits)) for pair in remaining]
         for pair, low, _ in known:
             if low is None:
-                return OrderBounds(INFINITE, pair, bits)
+                return OrderBounds(_IMPOSSIBLE, pair, bits)
         pair, best, _ = max(known, key=lambda each: each[1] or Fraction(0))
         assert best is not None
         tops = [high for _, _, high in known]
         upper = None if None in tops else max(high for high in tops if high is not None)
         remaining = [each for each, _, high in known if high is None or high >= best]
-        return OrderBounds(Extended(best, upper), pair, bits)
+        return OrderBounds(Extended(best, upper, *BY_ENCLOSURES), pair, bits)
 
     def narrow(found: OrderBounds) -> bool:
         own = found.divergence.width
@@ -242,29 +246,19 @@ def clipped(results: Sequence[OrderResult]) -> list[OrderResult]:
     """Improve bounds of ascending orders by those of smaller and of larger ones.
 
     Raises:
-        BrokenInvariant: If bounds contradict each other.
+        Contradiction: If bounds have nothing in common.
     """
     found = list(results)
     for k in range(1, len(found)):
         below, here = found[k - 1], found[k]
-        low, own = below.divergence.lower, here.divergence.lower
-        if low is None and own is not None:
-            if here.divergence.upper is not None:
-                raise BrokenInvariant("a divergence is finite, one of a smaller order infinite")
-            found[k] = replace(here, divergence=INFINITE, witness=below.witness)
-        elif low is not None and own is not None and low > own:
-            improved = Extended(low, here.divergence.upper)
-            found[k] = replace(here, divergence=improved, witness=below.witness)
+        least = Extended(below.divergence.lower, None, below.divergence.least_by)
+        met = here.divergence.meet(least, f"D_{here.order}")
+        if met.lower != here.divergence.lower:
+            found[k] = replace(here, divergence=met, witness=below.witness)
     for k in range(len(found) - 2, -1, -1):
-        high, here = found[k + 1].divergence.upper, found[k]
-        own = here.divergence.upper
-        if high is None or here.divergence.infinite or (own is not None and own <= high):
-            continue
-        found[k] = replace(here, divergence=Extended(here.divergence.lower, high))
-    for each in found:
-        low, high = each.divergence.lower, each.divergence.upper
-        if low is not None and high is not None and low > high:
-            raise BrokenInvariant("divergences of different orders contradict each other")
+        above, here = found[k + 1].divergence, found[k]
+        most = Extended.at_most(above.upper, above.most_by)
+        found[k] = replace(here, divergence=here.divergence.meet(most, f"D_{here.order}"))
     return found
 
 

@@ -13,11 +13,12 @@ from fractions import Fraction
 from math import exp
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side
+from dipapprox.arithmetic.extended import EXACTLY
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.divergence import EXACTLY, Attempt, ExactSide, difference_over
+from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences

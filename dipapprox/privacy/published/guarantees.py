@@ -30,6 +30,7 @@ from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 
 _BITS = 64
 
+_MOMENTS = "enclosures of moments"
 _NO_BOUND = "no bound of the quotient of densities is known"
 
 
@@ -44,6 +45,7 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Orde
         LimitReached: If a limit is reached, or there are too many pairs.
     """
     lower, upper = Fraction(0), Fraction(0)
+    least_by = most_by = CLOSED_FORM
     attaining: Pair | None = None
     limit: str | None = None
     for terms, pair in pairs.classes():
@@ -53,24 +55,26 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Orde
         shift = shift_of(terms)
         if shift is not None:
             own = shift.renyi(order, _BITS)
-            upper = max(upper, own.upper)
+            if own.upper > upper:
+                upper, most_by = own.upper, CLOSED_FORM
             if attaining is None or own.lower > lower:
-                lower, attaining = own.lower, pair
+                lower, attaining, least_by = own.lower, pair, CLOSED_FORM
             continue
         found = pairs.divergences.moment(terms, order, pairs.budget(pair))
         if isinstance(found, NotEnclosed):
             limit = limit or found.reason
             continue
         if found.infinite:
-            return OrderBounds(INFINITE, pair, _BITS)
+            return OrderBounds(Extended(None, None, _MOMENTS), pair, _BITS)
         least = divergence_of(found.lower, order, _BITS)[0]
         if attaining is None or least > lower:
-            lower, attaining = least, pair
+            lower, attaining, least_by = least, pair, _MOMENTS
         if found.upper is None:
             limit = limit or _NO_BOUND
-        else:
-            upper = max(upper, divergence_of(found.upper, order, _BITS)[1])
-    return OrderBounds(Extended(lower, None if limit else upper), attaining, _BITS, limit)
+        elif (own_upper := divergence_of(found.upper, order, _BITS)[1]) > upper:
+            upper, most_by = own_upper, _MOMENTS
+    told = Extended(lower, None if limit else upper, least_by, most_by)
+    return OrderBounds(told, attaining, _BITS, limit)
 
 
 def within_budgets(found: EpsPrvBounds, pairs: PublishedPairs) -> EpsPrvBounds:
