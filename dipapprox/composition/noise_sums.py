@@ -40,6 +40,9 @@ from dipapprox.numerics.simplest import shortest
 _MOST_TERMS = 12
 """Laplace samples in a sum."""
 
+_SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(3, 4))
+"""Of a bracket: where it is cut, the first place where that is told."""
+
 _MOST_STEPS = 400
 """Of looking for where h is largest."""
 
@@ -150,12 +153,16 @@ class _Moved:
         for _ in range(_MOST_STEPS):
             if self._excess(low, high) < arb(2) ** (-self._bits - 3):
                 break
-            middle = (low + high) / 2
-            slope = self._slope(middle)
+            # Where h is largest, its slope is no number that is told from 0: then look beside it.
+            for share in _SHARES:
+                place = low + (high - low) * share
+                slope = self._slope(place)
+                if slope > 0 or slope < 0:
+                    break
             if slope > 0:
-                low = middle
+                low = place
             elif slope < 0:
-                high = middle
+                high = place
             else:
                 break
         most = self._below(low) - factor * self._below(low - self._shift) + self._excess(low, high)

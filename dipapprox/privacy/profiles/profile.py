@@ -173,6 +173,11 @@ class Profiler:
         shifts = published.shifts() if published is not None and exactly else None
         if shifts is not None:
             return published_guarantees.least_of_shifts(shifts, delta, width)
+        if published is not None and not delta:
+            bits = self._options.precision
+            attained = published_guarantees.least_attained(published, bits, width)
+            if attained is not None:
+                return attained
         with self._subject.claiming(delta):
             enough = None if delta else self._enough
             found = least_eps_prv(self.maxima, self.details, delta, width, enough)

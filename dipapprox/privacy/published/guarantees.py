@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import NotEnclosed, Side
 from dipapprox.arithmetic.extended import CLOSED_FORM, INFINITE, Extended
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import replace
 from dipapprox.events.measures import NoProduct
 from dipapprox.laws.family import Family
+from dipapprox.pairs.divergence import BY_ENCLOSURES
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.least_eps_prv import LEAST, EpsPrvBounds
@@ -91,6 +92,44 @@ def within_budgets(found: EpsPrvBounds, pairs: PublishedPairs) -> EpsPrvBounds:
         most = max(most, budget)
     pairs.divergences.note(COUPLING)
     return replace(found, eps_prv=found.eps_prv.meet(Extended.at_most(most, COUPLING), LEAST))
+
+
+_NEAR = 64
+"""How many times nearer than is wanted a budget is looked at."""
+
+
+def least_attained(pairs: PublishedPairs, bits: int, width: Fraction) -> EpsPrvBounds | None:
+    """Bound the least eps_prv for δ = 0 by the largest budget of couplings, if a pair needs it.
+
+    Args:
+        pairs: The pairs.
+        bits: Asked of enclosures.
+        width: Wanted of the bounds, > 0.
+
+    Returns:
+        None if some pair has no budget, or that of the largest one needs less, as far as is told.
+
+    Raises:
+        LimitReached: If a limit is reached.
+    """
+    best: tuple[Fraction, Pair] | None = None
+    for terms, pair in pairs.classes():
+        if isinstance(terms, NoProduct) or any(s.first != s.second for s, _ in terms):
+            budget = pairs.budget(pair)
+            if budget is None:
+                return None
+            if best is None or budget > best[0]:
+                best = budget, pair
+    if best is None or not width < best[0] <= _LARGEST_SHOWN:
+        return None
+    most, pair = best
+    least = most - width / _NEAR
+    place = exponential(most - width / (2 * _NEAR), bits + _BITS).lower
+    if pairs.side(pair, place, Fraction(0), bits) is not Side.ABOVE:
+        return None
+    pairs.divergences.note(COUPLING)
+    found = Extended(least, most, BY_ENCLOSURES[0], COUPLING)
+    return EpsPrvBounds(found, pair, None, place, bits)
 
 
 _LARGEST_SHOWN = 10_000

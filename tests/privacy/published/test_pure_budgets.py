@@ -6,12 +6,15 @@ from fractions import Fraction
 from math import exp, log
 
 import pytest
+from scipy.integrate import quad
+from scipy.stats import laplace
 
 import dipapprox
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.verdict import Answer
 
 COUNTS = "input q[2] in 0..2\noutput y[2] in real\nadjacent linf 1\n"
+BITS = COUNTS.replace("0..2", "0..1")
 COUNT = "input q in 0..2\noutput y in real\nadjacent linf 1\n"
 MIXTURE = """
 b <- choose {0 : 1/2, 1 : 1/2}
@@ -39,14 +42,54 @@ for i in 1..2 do
     end
 end
 """
+CLAMPED = """
+for i in 1..2 do
+    r <- Lap(q[i], 47/50/eps)
+    y[i] <- clamp(r, 0, 1)
+end
+"""
+SPARSE = """
+output above[2] in {0, 1}
+output y in real
+adjacent linf 1
+for i in 1..2 do
+    above[i] <- 0
+end
+y <- 0
+t <- Lap(0, 2/eps)
+for i in 1..2 do
+    r <- Lap(q[i], 4/eps)
+    if r >= t then
+        above[i] <- 1
+        y <- Lap(q[i], 1/eps)
+        exit
+    end
+end
+"""
 TWO = "for i in 1..2 do\n    y[i] <- Lap(q[i], 3/eps)\nend\n"
+
+
+def _least_of_the_index() -> float:
+    """How much likelier it is for (0, 1) than for (1, 0) that the second is the first above."""
+
+    def chance(first: int, second: int) -> float:
+        def density(t: float) -> float:
+            below, above = laplace.cdf(t - first, scale=4), laplace.sf(t - second, scale=4)
+            return float(laplace.pdf(t, scale=2) * below * above)
+
+        return float(quad(density, -80, 80, points=[0, 1], epsabs=1e-13, limit=300)[0])
+
+    return log(chance(0, 1) / chance(1, 0))
 
 
 @pytest.mark.parametrize(
     ("text", "least"),
     [
         (COUNTS + TWO, 2 / 3),
-        (COUNTS + CUT, 2.0),
+        (BITS + CUT, 2.0),
+        (BITS + CLAMPED, 100 / 47),
+        # The first is left below and the second is above, and the answer's density costs 1.
+        (BITS.splitlines()[0] + SPARSE, 1 + _least_of_the_index()),
         (COUNT + ABSOLUTE, 1.0),
         # Where the densities are greatest: 3/8 against what is left a unit away.
         (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),
