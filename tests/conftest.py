@@ -26,7 +26,7 @@ sys.dont_write_bytecode = False
 settings.register_profile(
     "repeatable",
     derandomize=True,
-    max_examples=30,
+    max_examples=15,
     deadline=None,
     # Being slow is what other processes do to a test.
     suppress_health_check=[HealthCheck.too_slow],

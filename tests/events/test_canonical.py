@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 from event_strategies import CONTINUOUS, SMALL, events, gauss, laplace, law_of_guards, less
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.events.canonical import canonical
@@ -37,7 +37,6 @@ def fingerprint(event: Event) -> object:
     return sorted(zip(means, map(sorted, correlations), map(sorted, leans), strict=True))
 
 
-@settings(deadline=None, max_examples=48)
 @given(st.data(), events(families=CONTINUOUS), SMALL.filter(bool), SMALL)
 def test_disguises_do_not_matter(
     data: st.DataObject, event: Event, factor: Fraction, shift: Fraction

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.events.gaussian_forms import are_uncorrelated, orthogonalised
@@ -16,7 +16,6 @@ from dipapprox.linear.form import LinearForm
 SMALL = st.integers(-3, 3)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.lists(SMALL, min_size=4, max_size=4), min_size=2, max_size=3),
     st.lists(st.integers(1, 5), min_size=4, max_size=4),

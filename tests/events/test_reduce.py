@@ -14,7 +14,7 @@ from event_strategies import (
     less,
     points,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.events.event import Event, Impossible, Independent
@@ -31,7 +31,6 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import implies
 
 
-@settings(deadline=None, max_examples=48)
 @given(st.data(), events())
 def test_connected_parts_keep_the_event_pointwise(data: st.DataObject, event: Event) -> None:
     parts = connected_parts(event)
@@ -43,7 +42,6 @@ def test_connected_parts_keep_the_event_pointwise(data: st.DataObject, event: Ev
         assert contains(event, point) == inside
 
 
-@settings(deadline=None, max_examples=60)
 @given(events())
 def test_no_guard_left_is_implied_by_the_others(event: Event) -> None:
     guards = irredundant(event.guards)
@@ -52,7 +50,6 @@ def test_no_guard_left_is_implied_by_the_others(event: Event) -> None:
         assert not implies(others, guard)
 
 
-@settings(deadline=None, max_examples=90)
 @given(events(families=CONTINUOUS))
 def test_rewriting_keeps_the_law_of_the_guards(event: Event) -> None:
     for _, part in connected_parts(event) or ():
@@ -70,7 +67,6 @@ def _exponentials(event: Event) -> int:
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(events())
 def test_factors_are_connected_and_use_their_samples(event: Event) -> None:
     reduced = reduce(event)
@@ -152,7 +148,6 @@ def test_many_gaussians_become_few_squares() -> None:
     assert sorted(law.scale for law in event.samples) == [1, 3]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 500), st.integers(1, 40))
 def test_sums_of_squares_are_exact_and_lagrange_holds(p: int, q: int) -> None:
     squares = sum_of_squares(Fraction(p, q), 4)

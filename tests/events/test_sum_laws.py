@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 from event_strategies import CONTINUOUS, events
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.special import gamma
 
 from dipapprox.events.event import Event
@@ -91,7 +91,6 @@ def test_what_is_closed_under_sums_is_one_law() -> None:
     assert number(term(up, 1, 2), term(up, -1, 3)) == number(term(up, 1, 2), term(up, 1, 2)) == 2
 
 
-@settings(deadline=None, max_examples=60)
 @given(events(families=CONTINUOUS))
 def test_forms_depend_on_sums_only(event: Event) -> None:
     """Each sum takes its first sample's place; those without a sum are in no proportion."""

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 from event_strategies import gauss, less
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.events.canonical import canonical
@@ -93,7 +93,6 @@ def product_of(factors: list[Event], free: list[Distribution]) -> Event:
     return Event((*samples, *free), tuple(forms))
 
 
-@settings(deadline=None, max_examples=24)
 @given(integer_events())
 def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
     reduced = reduce(event)
@@ -113,7 +112,6 @@ def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
     assert series(product_of(normal, left)) == series(event)
 
 
-@settings(deadline=None, max_examples=36)
 @given(st.data(), integer_events(), st.integers(-3, 3), st.sampled_from([1, -1]))
 def test_disguises_of_integers_do_not_matter(
     data: st.DataObject, event: Event, shift: int, sign: int
@@ -182,7 +180,6 @@ def test_outside_the_support_nothing_is_possible(
     assert (reduce(event) != Impossible()) == possible
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         st.tuples(st.sampled_from(list(FAMILIES.values())[:4]), st.integers(0, 2), st.booleans()),

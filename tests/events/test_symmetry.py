@@ -7,7 +7,7 @@ from functools import partial
 from itertools import combinations, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pair_programs import SCRAMBLED, SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
 from scrambled import Scrambled
@@ -68,13 +68,11 @@ def alike(draw: st.DrawFn) -> Program:
 
 
 @given(alike(), st.booleans())
-@settings(deadline=None, max_examples=36)
 def test_what_is_found_in_random_programs_is_true(program: Program, merge: bool) -> None:
     check_swaps(execute(program, merge, Limits()))
 
 
 @given(alike())
-@settings(deadline=None, max_examples=18)
 def test_counters_of_random_programs(program: Program) -> None:
     """Everyone is adjacent: the largest delta, from all pairs and from counters."""
     states = execute(program, True, Limits())

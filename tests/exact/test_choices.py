@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.exact.choices.absorption import absorption
@@ -126,7 +126,6 @@ def chains(draw: st.DrawFn) -> list[list[tuple[int, int]]]:
 
 
 @given(chains(), st.sampled_from([Fraction(1, 2), Fraction(3), Fraction(7, 5)]))
-@settings(deadline=None, max_examples=36)
 def test_elimination_agrees_with_rational_arithmetic(
     rows: list[list[tuple[int, int]]], base: Fraction
 ) -> None:

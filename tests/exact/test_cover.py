@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.chain import chain_sign
@@ -97,7 +97,6 @@ def check_far_away(proof: Cover) -> None:
 
 
 @given(functions)
-@settings(deadline=None, max_examples=36)
 def test_covers_of_any_function(function: ExponentialPolynomial) -> None:
     assume(function)
     form = reduce_function(function).form
@@ -130,7 +129,6 @@ def test_a_double_zero_uses_up_the_boxes() -> None:
 
 
 @given(functions)
-@settings(deadline=None, max_examples=90)
 def test_chains(function: ExponentialPolynomial) -> None:
     assume(function)
     positive, near = chain_sign(normal_form(function), LIMITS)
@@ -141,7 +139,6 @@ def test_chains(function: ExponentialPolynomial) -> None:
 
 
 @given(functions)
-@settings(deadline=None, max_examples=36)
 def test_normal_forms_have_the_sign_and_the_derivative(function: ExponentialPolynomial) -> None:
     assume(function)
     form = normal_form(function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
@@ -86,7 +86,6 @@ def test_a_sum_of_two_is_a_difference_of_reflected_samples(k: int) -> None:
 
 
 @given(integer_events())
-@settings(deadline=None, max_examples=24)
 def test_random_systems_agree_with_enumeration(event: Event) -> None:
     found = discrete_probability(event, Limits())
     if isinstance(found, NotEnclosed):  # residue classes may make a form too long: no wrong number
@@ -98,7 +97,6 @@ def test_random_systems_agree_with_enumeration(event: Event) -> None:
 
 
 @given(integer_events(most=3))
-@settings(deadline=None, max_examples=24)
 def test_an_event_and_its_reflection_are_equally_likely(event: Event) -> None:
     """z -> -z: discrete Laplace laws are symmetric about their means."""
     laws = tuple(Distribution(law.family, -law.mean, law.scale) for law in event.samples)
@@ -113,7 +111,6 @@ def test_an_event_and_its_reflection_are_equally_likely(event: Event) -> None:
 
 
 @given(integer_events(most=3))
-@settings(deadline=None, max_examples=24)
 def test_a_guard_and_its_complement_add_up(event: Event) -> None:
     """Over the integers the complement of Σ a z <= b is Σ -a z <= -b - 1."""
     *others, last = event.guards
@@ -230,7 +227,6 @@ def trees(draw: st.DrawFn) -> Event:
 
 
 @given(trees())
-@settings(deadline=None, max_examples=15)
 def test_larger_trees_agree_with_tables(event: Event) -> None:
     form = discrete_probability(event, Limits())
     assert isinstance(form, ExponentialRatio)

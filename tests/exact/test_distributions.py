@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -101,7 +101,6 @@ def test_randomised_response() -> None:
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=12)
 def test_rows_are_solved_in_blocks_as_one_by_one(data: st.DataObject) -> None:
     name, count = data.draw(st.sampled_from([("svt_laplace_leaky_3", 2), ("dipc/rand1", 3)]))
     states = program(name, N=count)

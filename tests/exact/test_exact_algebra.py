@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -81,7 +81,6 @@ def same(left: Piecewise, right: Piecewise) -> bool:
 
 
 @given(chosen=st.lists(laws, min_size=1, max_size=4))
-@settings(deadline=None, max_examples=36)
 def test_derivatives_undo_integrals_and_both_directions_add_up(chosen: list[Distribution]) -> None:
     function = ALGEBRA.density(chosen[0])
     for law in chosen[1:]:
@@ -107,7 +106,6 @@ def test_a_law_has_mass_one(law: Distribution) -> None:
 
 
 @given(law=laws, other=laws, point=st.sampled_from(POINTS))
-@settings(deadline=None, max_examples=36)
 def test_restrictions_split_and_products_distribute(
     law: Distribution, other: Distribution, point: Fraction
 ) -> None:
@@ -121,7 +119,6 @@ def test_restrictions_split_and_products_distribute(
 
 
 @given(chosen=st.lists(laws, min_size=2, max_size=4), point=st.sampled_from(POINTS))
-@settings(deadline=None, max_examples=18)
 def test_integrals_agree_with_balls(chosen: list[Distribution], point: Fraction) -> None:
     """Two levels: ∫ f_1 F_3 F_4 over (point, ∞) of ∫ f_2 up to there, at ε' = 1."""
     grid = build_grid(sorted(set(chosen), key=repr), [point], 80)

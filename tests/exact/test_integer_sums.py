@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.exact.integers.lattice_ratios import (
@@ -69,7 +69,6 @@ def functions(draw: st.DrawFn, size: int = 2) -> Function:
 
 
 @given(functions(), st.integers(-4, 4), st.integers(-4, 4), BASES)
-@settings(deadline=None, max_examples=36)
 def test_an_antidifference_steps_by_the_function(
     function: Function, first: int, second: int, base: Fraction
 ) -> None:
@@ -79,7 +78,6 @@ def test_an_antidifference_steps_by_the_function(
 
 
 @given(functions(), functions(), st.integers(-3, 3), st.integers(-3, 3), BASES)
-@settings(deadline=None, max_examples=24)
 def test_products_sums_and_substitutions_are_pointwise(
     left: Function, right: Function, first: int, second: int, base: Fraction
 ) -> None:
@@ -93,7 +91,6 @@ def test_products_sums_and_substitutions_are_pointwise(
 
 
 @given(st.lists(ratios(), max_size=5), BASES)
-@settings(deadline=None, max_examples=24)
 def test_ratios_add_up(values: list[LatticeRatio], base: Fraction) -> None:
     expected = sum((number(value, base) for value in values), Fraction(0))
     assert number(lattice_sum(values), base) == expected
@@ -116,7 +113,6 @@ def times_differences(numerator: dict[int, Fraction], powers: list[int]) -> dict
     st.dictionaries(st.integers(1, 12), st.integers(1, 2), max_size=4),
     st.lists(st.integers(1, 12), max_size=3),
 )
-@settings(deadline=None, max_examples=48)
 def test_lowest_terms_are_equal_and_positive(
     numerator: dict[int, Fraction], denominator: dict[int, int], cancelling: list[int]
 ) -> None:

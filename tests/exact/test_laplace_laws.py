@@ -75,7 +75,6 @@ def value_at(function: ExponentialPolynomial, eps: Fraction) -> Enclosure:
 
 
 @given(event=events(sums=False, most=6), eps=epsilons)
-@settings(deadline=None, max_examples=36)
 def test_trees_lie_in_the_enclosures_of_elimination(event: Event, eps: Fraction) -> None:
     found = alone(Eliminated(), at(event, eps), 40, Limits())
     value = value_at(closed_form(event), eps)
@@ -85,7 +84,7 @@ def test_trees_lie_in_the_enclosures_of_elimination(event: Event, eps: Fraction)
 
 
 @given(event=events(sums=True, most=3), eps=epsilons)
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_sums_lie_in_the_enclosures_of_quadrature(event: Event, eps: Fraction) -> None:
     found = alone(Nested(Strategy.LEAST_NESTING), at(event, eps), 12, Limits())
     assert isinstance(found, Enclosure)
@@ -93,7 +92,6 @@ def test_sums_lie_in_the_enclosures_of_quadrature(event: Event, eps: Fraction) -
 
 
 @given(event=events(sums=True), data=st.data())
-@settings(deadline=None, max_examples=18)
 def test_a_guard_and_its_complement_add_up(event: Event, data: st.DataObject) -> None:
     chosen = data.draw(st.integers(0, len(event.guards) - 1))
     guards = list(event.guards)
@@ -112,7 +110,6 @@ def test_a_guard_and_its_complement_add_up(event: Event, data: st.DataObject) ->
 
 
 @given(event=events(sums=True), factor=st.sampled_from([Q(2), Q(1, 3), Q(7, 5)]))
-@settings(deadline=None, max_examples=12)
 def test_dividing_the_scales_dilates(event: Event, factor: Fraction) -> None:
     assert closed_form(at(event, factor)) == closed_form(event).dilated(factor)
 
@@ -121,7 +118,6 @@ FEW = st.sampled_from([Q(0), Q(0), Q(1), Q(-1), Q(2), Q(-1, 2)])
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=24)
 def test_simplifying_and_renaming_change_nothing(data: st.DataObject) -> None:
     """Any guards: the canonical factors of an event multiply to what the event is."""
     size = data.draw(st.integers(1, 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
@@ -132,7 +132,6 @@ def test_more_effort_never_changes_an_answer(
 
 
 @given(functions)
-@settings(deadline=None, max_examples=60)
 def test_decisions_agree_with_the_chart(function: ExponentialPolynomial) -> None:
     answer = is_nonnegative(function, ALL_EPSILONS, LIMITS)
     chart = zeros(function, ALL_EPSILONS, LIMITS)
@@ -142,7 +141,6 @@ def test_decisions_agree_with_the_chart(function: ExponentialPolynomial) -> None
 
 
 @given(coarse_functions)
-@settings(deadline=None, max_examples=24)
 def test_squares_and_their_opposites(function: ExponentialPolynomial) -> None:
     square = function * function
     assert isinstance(is_nonnegative(square, ALL_EPSILONS, LIMITS), Nonnegative)

@@ -144,7 +144,6 @@ def largest_quotient(first: list[tuple[int, int]], second: list[tuple[int, int]]
     return max(at(first, y) / at(second, y) for y in range(-2, 3))
 
 
-@settings(max_examples=40, deadline=None)
 @given(_MIXTURES, _MIXTURES, st.integers(0, 24))
 def test_comparisons_agree_with_the_largest_quotient(
     first: list[tuple[int, int]], second: list[tuple[int, int]], eighths: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from dipapprox.exact.signs import squarefree
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
@@ -25,7 +25,6 @@ def multiplied(parts: SquarefreeParts) -> NormalForm:
 
 
 @given(coarse_functions, coarse_functions)
-@settings(deadline=None, max_examples=36)
 def test_the_parts_multiply_to_the_function(
     once: ExponentialPolynomial, twice: ExponentialPolynomial
 ) -> None:

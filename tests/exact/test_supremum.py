@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
@@ -109,7 +109,6 @@ def test_limits_of_ratios(power: int) -> None:
 
 
 @given(coarse_functions, coarse_functions)
-@settings(deadline=None, max_examples=24)
 def test_derivatives_of_ratios_are_difference_quotients(
     above: ExponentialPolynomial, below: ExponentialPolynomial
 ) -> None:
@@ -130,7 +129,6 @@ def test_derivatives_of_ratios_are_difference_quotients(
 
 
 @given(coarse_functions)
-@settings(deadline=None, max_examples=18)
 def test_the_supremum_is_a_bound_and_is_reached(function: ExponentialPolynomial) -> None:
     decaying = function * exp(-3)
     width = F(1, 10**9)

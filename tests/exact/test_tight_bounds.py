@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.exact.integers.tight_bounds import Bounds, Row, tightened
@@ -25,14 +25,12 @@ def solutions(system: list[tuple[Row, int]] | Bounds, radius: int = 5) -> set[tu
 
 
 @given(st.lists(st.tuples(st.one_of(ROWS, DIFFERENCES, UNITS), BOUNDS), max_size=6))
-@settings(deadline=None, max_examples=36)
 def test_solutions_stay(system: list[tuple[Row, int]]) -> None:
     found = tightened(system)
     assert solutions(system) == (set() if found is None else solutions(found))
 
 
 @given(st.lists(st.tuples(st.one_of(DIFFERENCES, UNITS), st.integers(-1, 1)), max_size=7))
-@settings(deadline=None, max_examples=36)
 def test_differences_keep_nothing_that_is_implied_and_show_contradictions(
     system: list[tuple[Row, int]],
 ) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import exp as float_exp
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -55,7 +55,6 @@ def test_the_bits_are_limited() -> None:
 
 
 @given(functions, functions, epsilons)
-@settings(deadline=None, max_examples=36)
 def test_signs_are_those_of_a_ring(
     left: ExponentialPolynomial, right: ExponentialPolynomial, eps: Fraction
 ) -> None:
@@ -70,7 +69,6 @@ def test_signs_are_those_of_a_ring(
 
 
 @given(functions, epsilons, st.integers(4, 120))
-@settings(deadline=None, max_examples=36)
 def test_enclosures_are_relatively_narrow_and_agree_with_the_sign(
     function: ExponentialPolynomial, eps: Fraction, bits: int
 ) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.precision import precision, to_ball
@@ -151,7 +151,6 @@ known = st.lists(st.tuples(some, st.integers(1, 3)), min_size=1, max_size=3)
 
 
 @given(known, st.sampled_from([ONE, exp(F(1, 3)) + EPS, exp(-2) + ONE]))
-@settings(deadline=None, max_examples=36)
 def test_products_of_known_factors(
     factors: list[tuple[Known, int]], positive: ExponentialPolynomial
 ) -> None:
@@ -187,7 +186,6 @@ def test_products_of_known_factors(
 
 
 @given(functions, st.booleans())
-@settings(deadline=None, max_examples=48)
 def test_signs_of_any_function(function: ExponentialPolynomial, bounded: bool) -> None:
     interval = EpsilonInterval(F(1, 3), F(7, 2), True, True) if bounded else ALL_EPSILONS
     chart = zeros(function, interval, LIMITS)

@@ -8,7 +8,7 @@ from typing import assert_never
 
 import pytest
 from event_strategies import CONTINUOUS, contains, events, gauss, laplace, less, points, value
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import graphs
@@ -81,7 +81,6 @@ def count(event: Event, found: Plan, point: Point) -> int:
             assert_never(found)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data(), events(most=4, families=CONTINUOUS), st.sampled_from(Strategy))
 def test_plans_count_every_point_once(
     data: st.DataObject, event: Event, strategy: Strategy
@@ -92,7 +91,6 @@ def test_plans_count_every_point_once(
         assert count(event, found, point) == contains(event, point)
 
 
-@settings(deadline=None, max_examples=36)
 @given(st.data(), events(most=5, general=False, families=CONTINUOUS), st.sampled_from(Strategy))
 def test_plans_of_irredundant_comparisons(
     data: st.DataObject, event: Event, strategy: Strategy
@@ -108,7 +106,6 @@ def test_plans_of_irredundant_comparisons(
         assert count(event, found, point) == contains(event, point)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.data(), events(most=4, families=CONTINUOUS), st.booleans())
 def test_pieces_are_disjoint_and_cover_for_any_order(
     data: st.DataObject, event: Event, literal: bool
@@ -131,7 +128,6 @@ def test_pieces_are_disjoint_and_cover_for_any_order(
         assert inside == contains(event, point)
 
 
-@settings(deadline=None, max_examples=48)
 @given(events(most=5, families=CONTINUOUS))
 def test_least_nesting_bounds_mention_ancestors_only(event: Event) -> None:
     forest = graphs.elimination_forest(len(event.samples), comparison_edges(event))

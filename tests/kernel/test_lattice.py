@@ -9,7 +9,7 @@ from math import ceil, floor
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
@@ -169,7 +169,6 @@ def masses(law: Law, eps: float, k: np.ndarray) -> np.ndarray:
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]))
 def test_graphs_against_sums(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
     graph, scalars = made
@@ -180,7 +179,6 @@ def test_graphs_against_sums(made: tuple[Graph, list[Node]], eps: Fraction) -> N
         assert high - low <= 2.0**-50 * max(1, high)
 
 
-@settings(max_examples=60, deadline=None)
 @given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(5, 2)]))
 def test_few_integers_enclose_what_many_do(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
     graph, scalars = made

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
@@ -71,7 +71,6 @@ def walks(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-@settings(max_examples=60, deadline=None)
 @given(walks(), st.data())
 def test_walks_end_as_their_equations_say(rows: list[Row], data: st.DataObject) -> None:
     count = len(rows)

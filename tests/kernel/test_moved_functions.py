@@ -7,7 +7,7 @@ from math import exp
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.exact import exact_values
@@ -38,7 +38,6 @@ def _at_one(terms: Any) -> float:
 
 
 @pytest.mark.parametrize("families", [REALS, INTEGERS], ids=["reals", "integers"])
-@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_a_moved_function_is_the_function_elsewhere(
     families: list[str], data: st.DataObject

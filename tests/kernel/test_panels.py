@@ -8,7 +8,7 @@ from math import factorial
 
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
@@ -225,7 +225,6 @@ def test_mixtures_and_scalars() -> None:
 # --- oracles -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
 @given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]))
 def test_graphs_against_simpson_and_coarser_grids(
     made: tuple[Graph, list[Node]], eps: Fraction

@@ -7,7 +7,7 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
@@ -57,7 +57,6 @@ def pairs(draw: st.DrawFn, bounded: bool = False) -> tuple[Graph, Node, Node]:
     return graph, f, g
 
 
-@settings(max_examples=30, deadline=None)
 @given(pairs())
 def test_prices_and_monotone_quotients(made: tuple[Graph, Node, Node]) -> None:
     graph, f, g = made
@@ -178,7 +177,6 @@ def test_products_of_many_factors_are_refused() -> None:
         Ratios(graph, ONE).compare(f, g)
 
 
-@settings(max_examples=15, deadline=None)
 @given(pairs(bounded=True), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(2)]))
 def test_excesses_are_above_the_integral_and_near_it(
     made: tuple[Graph, Node, Node], eps_prv: Fraction

@@ -33,13 +33,12 @@ def test_examples_are_replayed(name: str) -> None:
         assert judged == Budgets(least, least, at_any=False)
 
 
-@settings(max_examples=12, deadline=None)
 @given(services())
 def test_random_services_are_replayed(text: str) -> None:
     are_replayed(text)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(counting_services())
 def test_random_services_that_count_are_replayed(text: str) -> None:
     are_replayed(text)

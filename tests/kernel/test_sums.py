@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision
@@ -208,7 +208,6 @@ def signed(scale: float, sign: int, side: str) -> Callable[[Any], Any]:
 families = st.sampled_from(["Lap", "LapPlus", "LapMinus"])
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_closed_forms_of_partial_sums_against_quadrature(data: st.DataObject) -> None:
     samples = [

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import Answer, Limits, UserError
@@ -294,7 +294,6 @@ OFFSETS = st.integers(-1, 2)
     st.sampled_from(["0", "1/5", "1 - exp(-eps/2)", "exp(-1)"]),
     st.sampled_from(["0..inf", "0..1", "1/2..inf", "1/2..2"]),
 )
-@settings(max_examples=25)
 def test_random_programs_are_replayed(
     law: str,
     noise: list[tuple[int, int]],

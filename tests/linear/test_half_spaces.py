@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 from event_strategies import events
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import linprog
 
 from dipapprox.events.event import Event
@@ -26,13 +26,11 @@ def greatest_slack(event: Event) -> float:
     return float(-result.fun)
 
 
-@settings(deadline=None, max_examples=90)
 @given(events())
 def test_has_interior_agrees_with_linear_programming(event: Event) -> None:
     assert has_interior(event.guards) == (greatest_slack(event) > 1e-7)
 
 
-@settings(deadline=None, max_examples=48)
 @given(events(most=4))
 def test_implies_agrees_with_linear_programming(event: Event) -> None:
     *premises, conclusion = event.guards

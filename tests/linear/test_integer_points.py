@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -31,7 +31,6 @@ def systems(draw: st.DrawFn) -> tuple[int, list[Inequality]]:
     return size, found
 
 
-@settings(max_examples=300)
 @given(systems())
 def test_it_is_what_enumeration_says(drawn: tuple[int, list[Inequality]]) -> None:
     size, system = drawn

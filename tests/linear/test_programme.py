@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.limits import Limits
@@ -19,7 +19,6 @@ rates = st.lists(prices, min_size=3, max_size=3)
 sides = st.lists(st.sampled_from(UnknownSide), min_size=3, max_size=3)
 
 
-@settings(max_examples=100)
 @given(rows, rates, sides, st.lists(numbers, min_size=10, max_size=10))
 def test_solutions_prove_each_other(
     given_rows: list[dict[str, Fraction]],

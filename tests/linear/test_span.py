@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.linear.form import LinearForm, Symbol
@@ -18,7 +18,6 @@ forms = st.builds(
 )
 
 
-@settings(max_examples=100)
 @given(st.lists(forms, max_size=6))
 def test_told_sums_are_right(listed: list[LinearForm]) -> None:
     span = FormSpan()

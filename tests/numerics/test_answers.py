@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
@@ -51,7 +51,6 @@ def bulk_of(given_: list[tuple[Enclosure | NotEnclosed, bool]]) -> list[int]:
     return [place for place, (_, bulk) in enumerate(given_) if bulk]
 
 
-@settings(deadline=None, max_examples=36)
 @given(st.lists(GIVEN, max_size=8), st.integers(1, 60))
 def test_what_is_put_in_comes_out(
     given_: list[tuple[Enclosure | NotEnclosed, bool]], bits: int
@@ -70,7 +69,6 @@ def test_what_is_put_in_comes_out(
             assert found.lower[place] <= answer.upper and answer.lower <= found.upper[place]
 
 
-@settings(deadline=None, max_examples=18)
 @given(st.lists(GIVEN, max_size=8), st.randoms())
 def test_parts_of_a_batch_join_in_any_order(
     given_: list[tuple[Enclosure | NotEnclosed, bool]], shuffling: Random

@@ -11,7 +11,7 @@ from itertools import islice, product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
@@ -95,14 +95,12 @@ def test_shipped_programs(path: Path, merge: bool) -> None:
     check_roads(states, rows_of(states, 40 if len(states.states) < 60 else 4))
 
 
-@settings(deadline=None, max_examples=16)
 @given(programs(), st.booleans(), st.integers(0, 2**30))
 def test_random_programs(program: Program, merge: bool, seed: int) -> None:
     states = execute(program, merge, Limits())
     check_roads(states, rows_of(states, 36, seed))
 
 
-@settings(deadline=None, max_examples=16)
 @given(programs(orders_only=True), st.booleans(), st.integers(0, 2**30))
 def test_random_orders(program: Program, merge: bool, seed: int) -> None:
     states = execute(program, merge, Limits())

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -36,7 +36,6 @@ def mirrored(event: Event) -> Event:
     return Event(event.samples, (-event.guards[0],))
 
 
-@settings(deadline=None, max_examples=32)
 @given(half_spaces(GAUSSIAN, 4), st.integers(10, 300))
 def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     found = enclose_closed_form(event, bits)

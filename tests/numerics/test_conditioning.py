@@ -128,7 +128,7 @@ def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
     by_rank = alone(GaussianRank(), event, 40, Limits())
     separation = separation_by(event, chosen)
     assert separation is not None and isinstance(by_rank, Enclosure)
-    bits = 10 if len(chosen) == 3 else 30
+    bits = 6 if len(chosen) == 3 else 20
     work = engine._cheapest(event, (separation,), bits)
     assert not isinstance(work, NotEnclosed)
     found = work.enclosed(DOUBLES, Limits())
@@ -140,7 +140,7 @@ def test_mixed_rings_are_what_quadrature_gives() -> None:
     event = ring([LAPLACE, GAUSSIAN, EXPONENTIAL])
     assert "tie" in str(alone(DOUBLES, event, 30, Limits()))
     found = alone(methods_in_order(Options()), event, 30, Limits())
-    by_quadrature = alone(Nested(Strategy.LEAST_NESTING), event, 8, Limits())
+    by_quadrature = alone(Nested(Strategy.LEAST_NESTING), event, 5, Limits())
     assert isinstance(found, Enclosure) and isinstance(by_quadrature, Enclosure)
     assert found.meets(by_quadrature) and found.width <= Q(1, 2**30)
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import acb, arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.boxes import Box
@@ -75,7 +75,6 @@ def complex_value(family: Family, side: int, name: str, z: acb) -> acb:
 
 
 @given(branches, points, st.sampled_from(["pdf", "cdf", "survival"]))
-@settings(deadline=None, max_examples=90)
 def test_values_agree_with_complex_functions(
     branch: tuple[Family, int], point: Fraction, name: str
 ) -> None:
@@ -125,7 +124,6 @@ def test_reference_values(
 
 
 @given(branches, points, lengths, lengths, unit, unit, st.sampled_from(["pdf", "cdf", "survival"]))
-@settings(deadline=None, max_examples=90)
 def test_bounds_hold_in_the_whole_box(
     branch: tuple[Family, int],
     low: Fraction,
@@ -146,7 +144,6 @@ def test_bounds_hold_in_the_whole_box(
 
 
 @given(branches, points, lengths, points, lengths, unit, unit, lengths, unit)
-@settings(deadline=None, max_examples=72)
 def test_mass_bound_holds_for_all_choices_of_the_ends(
     branch: tuple[Family, int],
     first: Fraction,
@@ -171,7 +168,6 @@ def test_mass_bound_holds_for_all_choices_of_the_ends(
 
 
 @given(branches, points, lengths)
-@settings(deadline=None, max_examples=90)
 def test_masses_are_differences_and_keep_their_accuracy_in_the_tails(
     branch: tuple[Family, int], low: Fraction, length: Fraction
 ) -> None:
@@ -201,7 +197,6 @@ def test_the_straddling_laplace_mass_takes_both_branches() -> None:
 
 
 @given(st.sampled_from(REAL_FAMILIES), st.integers(4, 400))
-@settings(deadline=None, max_examples=48)
 def test_cutoffs_are_proved_and_not_wasteful(family: Family, bits: int) -> None:
     wanted = Fraction(1, 2**bits)
     for side in (-1, 1):

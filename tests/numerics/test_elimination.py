@@ -7,7 +7,7 @@ from itertools import permutations
 from math import comb, factorial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
@@ -60,7 +60,6 @@ def orders(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
 
 
 @given(order=orders(), family=st.sampled_from(REAL_FAMILIES))
-@settings(deadline=None, max_examples=48)
 def test_equal_samples_count_linear_extensions(
     order: tuple[int, list[tuple[int, int]]], family: Family
 ) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 from flint import acb, arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.precision import precision, to_ball
@@ -63,7 +63,6 @@ unit = st.fractions(-1, 1, max_denominator=16)
 
 
 @given(branches, points)
-@settings(deadline=None, max_examples=24)
 def test_values_are_enclosed_at_points_and_on_balls(
     branch: tuple[Family, int], point: Fraction
 ) -> None:
@@ -79,7 +78,6 @@ def test_values_are_enclosed_at_points_and_on_balls(
 
 
 @given(points, st.lists(points, max_size=4))
-@settings(deadline=None, max_examples=18)
 def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction]) -> None:
     with precision(BITS):
         places = tuple(sorted({*breaks}))
@@ -91,7 +89,6 @@ def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction])
 
 
 @given(branches, points, points, lengths, lengths, unit, unit)
-@settings(deadline=None, max_examples=72)
 def test_bounds_hold_on_complex_boxes(
     branch: tuple[Family, int],
     real: Fraction,

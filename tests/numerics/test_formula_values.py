@@ -6,7 +6,7 @@ import decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -27,7 +27,6 @@ def parse(text: str) -> Formula:
 
 
 @given(rational_formulas, points)
-@settings(deadline=None, max_examples=90)
 def test_rational_formulas_are_exact_at_points(formula: Formula, eps: Fraction) -> None:
     expected = exact(formula, eps)
     if expected is None:
@@ -40,7 +39,6 @@ def test_rational_formulas_are_exact_at_points(formula: Formula, eps: Fraction) 
 
 @given(formulas, points)
 @example(parse("5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(100))"), Fraction(1, 2))
-@settings(deadline=None, max_examples=90)
 def test_values_against_decimals(formula: Formula, eps: Fraction) -> None:
     try:
         value = at(formula, eps).value
@@ -64,7 +62,6 @@ def _tame(formula: Formula) -> bool:
 
 
 @given(formulas, points, points, st.fractions(0, 1, max_denominator=16))
-@settings(deadline=None, max_examples=90)
 def test_intervals_contain_the_values_at_their_points(
     formula: Formula, first: Fraction, second: Fraction, place: Fraction
 ) -> None:

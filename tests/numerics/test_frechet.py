@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -32,7 +32,6 @@ def event(rows: list[list[int]], constants: list[Fraction]) -> Event:
     return Event(STANDARD, tuple(guards))
 
 
-@settings(deadline=None, max_examples=25)
 @given(ROWS, st.data())
 def test_bounds_hold_whatever_the_dependence(rows: list[list[int]], data: st.DataObject) -> None:
     far = st.sampled_from([Fraction(-12), Fraction(0), Fraction(9)])

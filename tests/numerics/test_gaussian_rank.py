@@ -138,7 +138,6 @@ def _interval(sample: int, low: Fraction, high: Fraction) -> tuple[LinearForm, L
 # --- laws -------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=13)
 @given(st.integers(0, 10**6))
 def test_halves_add_up(seed: int) -> None:
     """Whatever cuts a polyhedron in two; cuts through the origin and through vertices as well."""
@@ -162,7 +161,7 @@ def _rank(event: Event) -> int:
     return int(np.linalg.matrix_rank(np.array(rows)))
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(st.integers(0, 10**6), st.integers(5, 200), st.integers(5, 200))
 def test_more_bits_meet_fewer(seed: int, bits: int, more: int) -> None:
     chance = random.Random(seed)
@@ -207,7 +206,6 @@ def test_nested_quadrature_agrees_in_space(seed: int) -> None:
 # --- cones and orthants -----------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6))
 def test_signed_cones_cover_every_point_as_often_as_the_polyhedron(seed: int) -> None:
     """Guards that meet in one vertex, are parallel, equal, implied, or contradict each other."""
@@ -235,7 +233,6 @@ def test_signed_cones_cover_every_point_as_often_as_the_polyhedron(seed: int) ->
         assert count == all(slack > 0 for slack in slacks)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.floats(-0.99, 0.99),
     st.floats(-0.99, 0.99),

@@ -135,7 +135,7 @@ scales = st.fractions(Fraction(1, 4), 4, max_denominator=4)
     st.fractions(Fraction(1, 8), 8, max_denominator=8),
     means,
 )
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_shifts_units_and_reflections_change_nothing(
     family: Family,
     parameters: list[tuple[Fraction, Fraction]],

@@ -48,7 +48,6 @@ def enclose(event: Event, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
 
 
 @given(event=difference_events(LAPLACE_TYPE))
-@settings(deadline=None, max_examples=13)
 def test_closed_forms_lie_inside(event: Event) -> None:
     parts = connected_parts(event)
     assume(parts)
@@ -92,7 +91,7 @@ def by_scipy(event: Event) -> float:
 
 
 @given(event=difference_events((GAUSSIAN,)))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_gaussian_systems_agree_with_scipy(event: Event) -> None:
     parts = connected_parts(event)
     assume(parts)
@@ -103,7 +102,6 @@ def test_gaussian_systems_agree_with_scipy(event: Event) -> None:
 
 
 @given(event=difference_events(LAPLACE_TYPE))
-@settings(deadline=None, max_examples=13)
 def test_closed_forms_by_elimination_are_those_by_polyhedra(event: Event) -> None:
     parts = connected_parts(event)
     assume(parts)
@@ -238,7 +236,6 @@ def test_tight_bounds_describe_the_same_points(
 
 
 @given(event=difference_events(CONTINUOUS), names=st.permutations(range(4)))
-@settings(deadline=None, max_examples=16)
 def test_normal_forms_know_offsets(event: Event, names: list[int]) -> None:
     """Renumbered, shifted, doubled and mirrored events have one normal form."""
     parts = connected_parts(event)

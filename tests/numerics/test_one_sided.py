@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import expon, norm
@@ -88,7 +88,6 @@ one_sided = st.sampled_from(CONTINUOUS[1:])
     st.lists(rationals.filter(bool), min_size=2, max_size=2),
     rationals,
 )
-@settings(deadline=None, max_examples=36)
 def test_closed_forms_agree_with_the_engines(
     laws: list[Distribution], slopes: list[Fraction], shift: Fraction
 ) -> None:
@@ -113,7 +112,6 @@ def test_nearly_equal_scales_cost_bits_only() -> None:
 
 
 @given(events(most=4, families=CONTINUOUS, general=False))
-@settings(deadline=None, max_examples=36)
 def test_engines_and_mirror_images_agree(event: Event) -> None:
     """Gaussian, Laplace and one-sided samples mixed, with equal means and constants at them."""
     for _, part in connected_parts(event) or ():

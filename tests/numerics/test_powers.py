@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
@@ -18,7 +18,6 @@ POSITIVE = st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6)
 UNIT = st.floats(0, 1, exclude_min=True)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.fractions(-50, 50, max_denominator=10**4), st.integers(10, 300))
 def test_the_logarithm_inverts_the_exponential(x: Fraction, bits: int) -> None:
     e = exponential(x, bits + 20)
@@ -37,7 +36,6 @@ def test_logarithms_near_one_keep_their_digits() -> None:
         logarithm(Fraction(0), 50)
 
 
-@settings(deadline=None, max_examples=60)
 @given(POSITIVE, st.integers(-8, 8), st.integers(1, 5), st.integers(20, 200))
 def test_powers_of_roots(x: Fraction, numerator: int, root: int, bits: int) -> None:
     found = power(x, Fraction(numerator, root), bits)
@@ -47,7 +45,6 @@ def test_powers_of_roots(x: Fraction, numerator: int, root: int, bits: int) -> N
     assert found.width <= found.upper / Fraction(2) ** (bits - 8)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(UNIT, min_size=1, max_size=5), st.integers(-6, 6), st.integers(1, 4))
 def test_arrays_of_powers(values: list[float], numerator: int, root: int) -> None:
     exponent = Fraction(numerator, root)
@@ -60,7 +57,6 @@ def test_arrays_of_powers(values: list[float], numerator: int, root: int) -> Non
             assert high / low - 1 < 1e-14
 
 
-@settings(deadline=None, max_examples=30)
 @given(UNIT)
 def test_arrays_of_logarithms(x: float) -> None:
     lower, upper = logarithms(np.array([x]), np.array([x]))

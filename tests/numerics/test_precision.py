@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
@@ -16,7 +16,6 @@ fractions = st.fractions() | st.integers(-(10**400), 10**400).map(Fraction)
 
 
 @given(fractions, st.integers(2, 300))
-@settings(deadline=None, max_examples=120)
 def test_ball_of_a_fraction_contains_it_and_is_narrow(value: Fraction, bits: int) -> None:
     with precision(bits):
         enclosure = to_enclosure(to_ball(value))
@@ -26,7 +25,6 @@ def test_ball_of_a_fraction_contains_it_and_is_narrow(value: Fraction, bits: int
 
 
 @given(st.integers(-(2**90), 2**90), st.integers(-300, 300), st.integers(0, 2**25))
-@settings(deadline=None, max_examples=120)
 def test_dyadic_balls_survive_the_round_trip_exactly(
     mantissa: int, exponent: int, radius: int
 ) -> None:

@@ -8,7 +8,7 @@ from math import log, sqrt
 
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -56,7 +56,6 @@ _weights = st.integers(-8, 8).filter(bool).map(lambda k: F(k, 7))
 _laws = st.tuples(st.integers(-4, 4), st.sampled_from([F(1, 2), F(1), F(3, 2)]))
 
 
-@settings(max_examples=12)
 @given(st.lists(st.tuples(_weights, _laws), min_size=2, max_size=4), st.booleans())
 def test_proved_signs_are_those_of_the_function(
     drawn: list[tuple[F, tuple[int, F]]], balls: bool

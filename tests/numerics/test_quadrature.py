@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import acb, arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.boxes import Box
@@ -32,7 +32,6 @@ ends = st.fractions(-9, 9, max_denominator=16)
 
 
 @given(ends, ends)
-@settings(deadline=None, max_examples=24)
 def test_gaussian_integrals_contain_the_distribution_function(a: Fraction, b: Fraction) -> None:
     with precision(100):
         lower, upper = to_ball(a).mid(), to_ball(b).mid()

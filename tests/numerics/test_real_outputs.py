@@ -195,7 +195,7 @@ def _by_quadrature(
     return total
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(_comparisons(), st.sampled_from([F(0), F(1, 4), F(1)]), st.sampled_from([F(1), F(-3)]))
 def test_comparisons_agree_with_quadrature(
     drawn: tuple[list[Distribution], list[Distribution], list[bool]], budget: F, scale: F

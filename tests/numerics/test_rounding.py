@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic import rounding
@@ -18,7 +18,6 @@ TINY = st.integers(1, 2**70).map(lambda n: Fraction(n, 2**1090))
 PROBABILITIES = st.one_of(st.fractions(0, 1), TINY, UNIT.map(Fraction), TINY.map(lambda t: 1 - t))
 
 
-@settings(deadline=None, max_examples=180)
 @given(PROBABILITIES)
 def test_conversion_is_outward_and_tight(value: Fraction) -> None:
     low, high = rounding.below(value), rounding.above(value)
@@ -30,7 +29,6 @@ def test_conversion_is_outward_and_tight(value: Fraction) -> None:
     assert (low == high) == (Fraction(low) == value)
 
 
-@settings(deadline=None, max_examples=180)
 @given(ARRAYS, ARRAYS)
 def test_products_and_sums(left: Array, right: Array) -> None:
     size = min(len(left), len(right))
@@ -51,7 +49,6 @@ def test_products_and_sums(left: Array, right: Array) -> None:
             assert results[1][0][k] == results[1][1][k] == a + b
 
 
-@settings(deadline=None, max_examples=120)
 @given(ARRAYS)
 def test_totals(terms: Array) -> None:
     exact = sum(map(Fraction, terms), Fraction(0))
@@ -60,7 +57,6 @@ def test_totals(terms: Array) -> None:
     assert float(high - low) <= float(high) * 2.0**-45 + 1e-300
 
 
-@settings(deadline=None, max_examples=120)
 @given(
     st.lists(st.integers(0, 10**6), min_size=2, max_size=8).filter(any),
     st.data(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.events.event import Event
@@ -42,7 +42,6 @@ laws = st.builds(
 
 
 @given(st.lists(laws, min_size=2, max_size=5), st.data(), st.integers(4, 60))
-@settings(deadline=None, max_examples=48)
 def test_cut_offs_make_all_ends_finite_and_invert_nothing(
     samples: list[Distribution], data: st.DataObject, bits: int
 ) -> None:

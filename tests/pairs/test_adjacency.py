@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import islice, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import UserError
@@ -65,7 +65,6 @@ def by_definition(u: Input, v: Input, adjacency: Adjacency) -> bool:
 
 
 @given(cells(), ADJACENCIES)
-@settings(deadline=None, max_examples=49)
 def test_stream_is_the_definition(inputs: tuple[Cell, ...], adjacency: Adjacency) -> None:
     every = list(product(*(c.domain for c in inputs)))
     expected = {(u, v) for u in every for v in every if by_definition(u, v, adjacency)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.language.core import Adjacency, Cell, Everyone, Norm, Within
@@ -23,7 +23,6 @@ ADJACENCIES = st.one_of(
 
 
 @given(CELLS, ADJACENCIES, st.integers(1, 40))
-@settings(deadline=None, max_examples=48)
 def test_every_pair_comes_once(
     cells: tuple[Cell, ...], adjacency: Everyone | Within, size: int
 ) -> None:

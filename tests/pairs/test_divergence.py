@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.decimals import outward, short
@@ -45,7 +45,6 @@ def exact_delta(p: list[Fraction], q: list[Fraction], budget: Fraction) -> Enclo
 
 
 @given(LAWS, BUDGETS, st.integers(4, 80))
-@settings(deadline=None, max_examples=90)
 def test_bounds_contain_delta_and_shrink(
     laws: tuple[list[int], list[int]], budget: Fraction, bits: int
 ) -> None:
@@ -60,7 +59,6 @@ def test_bounds_contain_delta_and_shrink(
 
 
 @given(LAWS, BUDGETS, st.integers(4, 60))
-@settings(deadline=None, max_examples=60)
 def test_more_bits_lie_inside_fewer(
     laws: tuple[list[int], list[int]], budget: Fraction, bits: int
 ) -> None:
@@ -74,7 +72,6 @@ def test_more_bits_lie_inside_fewer(
 
 
 @given(LAWS, BUDGETS, st.integers(4, 60))
-@settings(deadline=None, max_examples=60)
 def test_witness_set_attains_the_lower_bound(
     laws: tuple[list[int], list[int]], budget: Fraction, bits: int
 ) -> None:
@@ -92,7 +89,6 @@ def test_witness_set_attains_the_lower_bound(
 
 
 @given(LAWS)
-@settings(deadline=None, max_examples=36)
 def test_budget_zero_is_total_variation(laws: tuple[list[int], list[int]]) -> None:
     p, q = map(probabilities, laws)
     expected = sum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2
@@ -132,7 +128,6 @@ def test_budgets_beyond_all_bounds() -> None:
 
 
 @given(st.fractions(-60, 60, max_denominator=10**6), st.integers(2, 300))
-@settings(deadline=None, max_examples=60)
 def test_exponential(x: Fraction, bits: int) -> None:
     wide, thin = exponential(x, bits), exponential(x, bits + 200)
     assert wide.lower <= thin.lower <= thin.upper <= wide.upper
@@ -157,7 +152,6 @@ def test_exponential_ends() -> None:
     st.fractions(0, 3, max_denominator=10**9),
     st.integers(-60, 10),
 )
-@settings(deadline=None, max_examples=120)
 def test_decimals_enclose(low: Fraction, width: Fraction, exponent: int) -> None:
     scale = Fraction(10) ** exponent
     enclosure = Enclosure(low * scale, (low + width) * scale)

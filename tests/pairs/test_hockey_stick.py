@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic import rounding
@@ -62,7 +62,6 @@ def doubles(cells: list[tuple[float, float]], factor: Factor) -> HockeyStickBoun
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=40), BUDGETS)
-@settings(deadline=None, max_examples=120)
 def test_doubles_contain_the_exact_bounds(
     cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
 ) -> None:
@@ -83,7 +82,6 @@ def test_doubles_contain_the_exact_bounds(
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=10), BUDGETS)
-@settings(deadline=None, max_examples=120)
 def test_integers_contain_the_exact_bounds(
     cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
 ) -> None:
@@ -109,7 +107,6 @@ def test_what_is_scaled_away_is_exactly_zero(
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.randoms())
-@settings(deadline=None, max_examples=60)
 def test_any_order_of_summation_is_covered(terms: list[float], random: object) -> None:
     true = sum(map(Fraction, terms))
     for order in (terms, terms[::-1], sorted(terms), sorted(terms, reverse=True)):

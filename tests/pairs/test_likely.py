@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pair_programs import read
 
@@ -23,7 +23,6 @@ ADJACENCIES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.lists(DOMAINS, min_size=1, max_size=4), ADJACENCIES, st.sampled_from([None, 10**6]))
 def test_every_pair_comes_once(
     domains: list[list[Fraction]], adjacency: Everyone | Within, total: int | None

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pair_programs import QUANTILE, read
 
@@ -118,7 +118,6 @@ def _inputs(program: Program) -> Iterator[Input]:
     return product(*(cell.domain for cell in program.inputs))
 
 
-@settings(max_examples=25, deadline=None)
 @given(program=_nearly_symmetric())
 def test_multisets_have_the_distributions_of_their_inputs(program: Program) -> None:
     """Also the converse: of rows whose exchange changes a distribution none are one multiset."""
@@ -147,7 +146,6 @@ def _decided(program: Program, delta: str) -> Decision:
     return decide(program, question, AllPairs(), Options())
 
 
-@settings(max_examples=12, deadline=None)
 @given(program=_nearly_symmetric(), delta=st.sampled_from(["0", "1/20"]))
 def test_decisions_are_those_of_all_pairs(program: Program, delta: str) -> None:
     by_orbits = _decided(program, delta)

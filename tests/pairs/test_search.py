@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
@@ -88,7 +88,6 @@ def why_unknown(conclusion: Conclusion) -> str:
 
 
 @given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
-@settings(deadline=None, max_examples=120)
 def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fraction) -> None:
     _, conclusion = run(source, delta, ALL, budget)
     largest = [true_delta(source, pair, budget) for pair in ALL]
@@ -106,7 +105,6 @@ def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fractio
 
 
 @given(SOURCES, BUDGETS)
-@settings(deadline=None, max_examples=60)
 def test_decided_on_either_side_of_delta(source: Fake, budget: Fraction) -> None:
     largest = max((true_delta(source, p, budget) for p in ALL), key=lambda d: d.lower)
     near = Fraction(1, 2**100)
@@ -123,7 +121,6 @@ def test_decided_on_either_side_of_delta(source: Fake, budget: Fraction) -> None
 
 
 @given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
-@settings(deadline=None, max_examples=60)
 def test_more_bits_never_flip(source: Fake, budget: Fraction, delta: Fraction) -> None:
     answers = []
     for bits in (4, 8, 16, 64):

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -69,7 +69,6 @@ def as_float(cost: Fraction | None) -> float:
     return float("inf") if cost is None else float(cost)
 
 
-@settings(deadline=None, max_examples=24)
 @given(cones(), st.data())
 def test_the_cost_of_a_change_agrees_with_highs(cone: Cone, data: st.DataObject) -> None:
     costs = CostOfChanges(cone, Limits())
@@ -83,7 +82,6 @@ def test_the_cost_of_a_change_agrees_with_highs(cone: Cone, data: st.DataObject)
             assert shift.cost == flow.cost
 
 
-@settings(deadline=None, max_examples=18)
 @given(cones())
 def test_the_worst_change_is_the_worst_corner(cone: Cone) -> None:
     box = ((-1, 1),) * 3

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -45,7 +45,6 @@ def test_polynomials_are_near_closed_forms(half: Fraction) -> None:
     assert found.error < 1e-10
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_models_hold_everywhere_in_their_boxes(data: st.DataObject) -> None:
     whole = _fitted(Fraction(2))

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -42,7 +42,6 @@ def test_constants_are_attained(family: Family) -> None:
     assert curves <= found.curved[0][0] < 2 * curves * 1.01
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from(sorted(_LAWS, key=str)), min_size=2, max_size=2),
     st.lists(st.fractions(-2, 2, max_denominator=4), min_size=4, max_size=4),

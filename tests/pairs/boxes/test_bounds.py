@@ -93,7 +93,7 @@ def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
 
 
 @pytest.mark.parametrize("text", _TEXTS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
     models, source = _opened(text)
@@ -143,7 +143,6 @@ def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("text", [_SVT, _BETWEEN])
-@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_bounds_on_segments_hold_for_pairs(text: str, data: st.DataObject) -> None:
     """Any outputs may be taken or left; what is largest lies where the bound says."""

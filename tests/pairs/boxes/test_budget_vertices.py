@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dipapprox import Options, parse
@@ -34,7 +34,6 @@ def largest(weights: list[Fraction], widths: list[Fraction], radius: Fraction) -
 
 @given(st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=4), PARTS)
 @example([(Fraction(1), Fraction(1)), (Fraction(1), Fraction(2))], Fraction(3))
-@settings(max_examples=25, deadline=None)
 def test_the_largest_change_is_among_vertices(
     parts: list[tuple[Fraction, Fraction]], radius: Fraction
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.pairs.boxes.polygons import (
@@ -45,7 +45,6 @@ def test_a_square_without_a_size_is_a_point() -> None:
     assert rectangle(one, one) == diagonal(one, one) == ((one, one),)
 
 
-@settings(max_examples=40)
 @given(_polygons())
 def test_halves_are_the_whole(polygon: Polygon) -> None:
     if len(polygon) == 1:
@@ -62,7 +61,6 @@ def _perimeter(polygon: Polygon) -> Fraction:
     return b - a + d - c
 
 
-@settings(max_examples=60)
 @given(_polygons(), st.integers(-3, 3), st.integers(-3, 3))
 def test_maxima_of_linear_forms_lie_on_faces(polygon: Polygon, a: int, b: int) -> None:
     directions: list[Direction] = []
