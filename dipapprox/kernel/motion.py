@@ -224,7 +224,7 @@ class Motion(Walk[Moved]):
     def _choose(
         self, state: Moved, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
     ) -> list[Moved]:
-        self._chooses |= len(options) > 1
+        self._chooses = True
         own = where, *[self._weight(weight, state.store) for _, _, weight in options]
         known = [number for other, number in state.chosen if other == own]
         found = []

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.likelier import loses
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.services import read_service
 from tests.kernel.edits import with_at
 from tests.kernel.served import EXAMPLES, REAL, found, written
 
@@ -181,6 +182,14 @@ def test_exactly_followed_calls_show_values_of_their_domains() -> None:
         coupled(small([drawn("DLap"), EMPTY], [0, 1]), followed=EXACTLY)
 
 
+def test_exactly_followed_calls_have_their_arguments() -> None:
+    show = ["if", ["=", ["cell", "a"], 1], [["set", REPLY, 1]], [["set", REPLY, 0]]]
+    data, ask = small([show, EMPTY])["calls"]
+    machine = small([], calls=[data, {**ask, "arguments": [["a", [0, 1]]]}])
+    pairs = [[[0], [1], [[[], 1]], [None] * 4], [[1], [0], [[[], 1]], [None] * 4]]
+    assert coupled(machine, pairs=pairs, followed=EXACTLY) == Budgets(Fraction(1))
+
+
 def test_what_is_held_is_neither_read_nor_assigned_exactly() -> None:
     held = {"held": ["n"], "changes": [[[], [None] * 4]], "pairs": [], "followed": EXACTLY}
     shown = [["set", REPLY, 1]]
@@ -267,10 +276,10 @@ def test_services_are_read_strictly() -> None:
     machine = small([drawn(), EMPTY])
     assert coupled(machine) == Budgets(Fraction(1))
     data, ask = machine["calls"]
+    for calls in ([], [ask, data], [data, ask, ask]):
+        with pytest.raises(BadProof, match="brings data"):
+            read_service({**machine, "calls": calls})
     for fields in (
-        {"calls": []},
-        {"calls": [ask, data]},
-        {"calls": [data, ask, ask]},
         {"calls": [data, {**ask, "seen": 1}]},
         {"calls": [data, {**ask, "arguments": [["n", [0, 1]]]}]},
         {"calls": [data, {**ask, "arguments": [["a", {"low": 0, "high": 1}]]}]},
@@ -402,6 +411,25 @@ def test_turns_are_likelier_whatever_the_second_run_is_in() -> None:
     onward = ["if", ["=", N, 0], [seldom, ["set", N, 2]], [["if", ["=", N, 1], [often], [often]]]]
     with pytest.raises(Refuted, match="as likely"):
         repeated([onward])
+
+
+def test_a_store_is_got_to_with_a_probability_above_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At eps = 1 data are never kept."""
+    rare = ["+", ["eps"], -1]
+    keep = ["choose", N, [[1, ["*", rare, rare]], [0, 1]], True]
+    told = ["if", ["=", N, 1], [["set", REPLY, 1]], [["set", REPLY, 0]]]
+    data, ask = small([told])["calls"]
+    kept = {**data, "body": [["if", ["=", ["cell", "d"], 1], [keep], [EMPTY]]]}
+    machine = small([], calls=[kept, ask])
+    step = {"rule": "repetition", "from": [], "store": [1], "eps": 2}
+    step |= {"events": [[[0, [1]], None, None]], "turns": [[[1, []], [1, []], [1]]]}
+    claim = {"verdict": "Not_DP", "budget": None}
+    assert replay(machine, claim, [step]) == Budgets(None, None, at_any=False)
+    with pytest.raises(Refuted, match="does not get to its store"):
+        replay(machine, claim, [{**step, "eps": 1}])
+    monkeypatch.setattr("dipapprox.kernel.traces.MOST_STORES", 0)
+    with pytest.raises(Refused, match="stores of a run"):
+        replay(machine, claim, [step])
 
 
 def test_steps_of_couplings_are_read_strictly() -> None:
