@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check grammar completion soundness corpus mutants forgeries bench tables schemas docs vsix clean
+.PHONY: run test thorough check grammar completion soundness corpus mutants forgeries bench tables schemas docs vsix clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -11,6 +11,10 @@ run: $(VENV)/.installed
 # Files of tests are shared out to the processors: what the tests of a file share is made once.
 test: $(VENV)/.tested
 	$(BIN)/pytest -q -n logical --dist loadfile --no-loadscope-reorder
+
+# All of what `make test` asks a part of: long tables, 200 examples of each law, the site, the wheel.
+thorough: export DIPAPPROX_TESTS = thorough
+thorough: test
 
 # The parser tables, after a grammar has changed: into dipapprox/language/tables/.
 grammar: $(VENV)/.installed

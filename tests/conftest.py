@@ -1,7 +1,7 @@
 """What tests do not depend on: how busy the machine is, and chance.
 
 Hypothesis tries the same examples every time. `pytest --hypothesis-profile=explore` tries others,
-ten times as many where a test does not say how many; what fails is printed as a blob for
+a thousand where a test does not say how many; what fails is printed as a blob for
 `@reproduce_failure`.
 """
 
@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 import replaying
 from hypothesis import HealthCheck, settings
+from thorough import EXAMPLES, THOROUGH
 
 # Compiling the package anew takes longer than most of the commands that tests start: compiled
 # modules are kept, also where the environment asks for none.
@@ -26,7 +27,7 @@ sys.dont_write_bytecode = False
 settings.register_profile(
     "repeatable",
     derandomize=True,
-    max_examples=15,
+    max_examples=EXAMPLES,
     deadline=None,
     # Being slow is what other processes do to a test.
     suppress_health_check=[HealthCheck.too_slow],
@@ -38,6 +39,11 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 replaying.install()
+
+collect_ignore = (
+    [] if THOROUGH else ["test_site.py", "test_packaging.py", "experiments/sweep/test_cluster.py"]
+)
+"""What `make thorough` alone tests. The site is built, and warnings are errors, by `make docs`."""
 
 
 @pytest.fixture

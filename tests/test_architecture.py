@@ -105,9 +105,15 @@ class Read:
 
 
 @cache
+def tree_of(path: Path) -> ast.Module:
+    """Parse a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def read(path: Path) -> Read:
     """Read a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     found = Read(top=[isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body])
     waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
     while waiting:
@@ -231,7 +237,7 @@ def test_no_condition_of_an_answer_is_an_assertion() -> None:
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.stem == "__init__"], ids=layer_of)
 def test_a_folder_says_what_goes_in_what_comes_out_and_what_to_read_first(path: Path) -> None:
-    said = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split())
+    said = " ".join((ast.get_docstring(tree_of(path)) or "").split())
     assert re.search(r"\. In: .+\. Out: .+\. ", said), path
     first = re.search(r"(?:Read `[^.]*` first|To be read)\b[^.]*\.", said)
     assert first is not None, path
@@ -252,7 +258,7 @@ def test_no_two_classes_have_one_name() -> None:
     for path in FILES:
         place = path.relative_to(PACKAGE).as_posix()
         world = next((each for each in WORLDS if place.startswith(each)), "")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault((world, node.name), []).append(place)
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
@@ -271,7 +277,7 @@ def test_every_word_of_the_glossary_has_one_sense() -> None:
     for name, path in MODULES.items():
         module = name.removeprefix("dipapprox.")
         if not module.replace(".", "/").startswith(("kernel", "schemas", "language/ast")):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in tree_of(path).body:
                 if isinstance(node, ast.ClassDef):
                     homes.setdefault(node.name, set()).add(f"{module}.{node.name}")
     for word, _, home in rows:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import data_classes
@@ -116,7 +116,6 @@ def behaviour(cls: type[Any], replace: Any) -> list[Any]:
     return seen
 
 
-@settings(max_examples=30)
 @given(CLASSES)
 def test_a_class_means_the_same(said: dict[str, Any]) -> None:
     found = define(data_classes, said)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -30,7 +30,6 @@ LARGE, LARGER = 10**990 + 7, 10**998 + 9
 
 
 @given(st.integers(0, 12_000), st.integers(-2, 2), st.booleans())
-@settings(deadline=None, max_examples=36)
 def test_digits_are_those_of_python(bits: int, near: int, decimal: bool) -> None:
     value = (10 ** (bits * 3 // 10) if decimal else 1 << bits) + near
     text = exact_text(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import graphs
@@ -50,7 +50,6 @@ def assert_valid(forest: graphs.EliminationForest, size: int, edges: Edges) -> N
         assert a in ancestors[b] or b in ancestors[a]
 
 
-@settings(deadline=None, max_examples=36)
 @given(small_graphs())
 def test_elimination_forest_has_least_depth(graph: tuple[int, Edges]) -> None:
     size, edges = graph
@@ -59,7 +58,6 @@ def test_elimination_forest_has_least_depth(graph: tuple[int, Edges]) -> None:
     assert forest.depth == brute_force_depth(frozenset(range(size)), edges)
 
 
-@settings(deadline=None, max_examples=18)
 @given(trees())
 def test_trees_have_least_depth(tree: tuple[int, Edges]) -> None:
     size, edges = tree
@@ -86,7 +84,6 @@ def test_known_depths(name: str, size: int, edges: list[tuple[int, int]], depth:
     assert forest.depth == depth, name
 
 
-@settings(deadline=None, max_examples=36)
 @given(st.data(), small_graphs(7))
 def test_canonical_labels_do_not_see_names(data: st.DataObject, graph: tuple[int, Edges]) -> None:
     size, edges = graph
@@ -112,7 +109,6 @@ def test_components_and_sources() -> None:
     assert graphs.sources(6, edges) == (0, 4, 5)
 
 
-@settings(deadline=None, max_examples=24)
 @given(small_graphs())
 def test_downward_order_puts_tails_first(graph: tuple[int, Edges]) -> None:
     size, edges = graph

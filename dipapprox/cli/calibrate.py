@@ -24,7 +24,7 @@ DESCRIPTION = (
 
 EXAMPLES = """examples:
   dipapprox calibrate svt_gauss.dpg --eps-prv 1 --delta 0.01
-  dipapprox calibrate svt_gauss.dpg -p N=5 --eps-prv 1/2 --delta 0 --width 1e-4 --json
+  dipapprox calibrate svt_gauss.dpg -p N=3 --eps-prv 1/2 --delta 0 --width 1e-2 --json
 
 The claim is certified at the first ε and refuted at the second, unless one is "none found". That a
 larger ε needs a larger ε_prv is not assumed: nothing is claimed about other values of ε.

@@ -26,7 +26,6 @@ RANGE = str(BUNDLED / "automata" / "range.dipa")
         ((SVT, "--budget", "1"), 0),
         ((SVT, "--budget", "0.999"), 1),
         ((LEAKY,), 1),
-        ((SILENT,), 3),
         ((SVT, "--timeout", "1e-9"), 3),
     ],
 )

@@ -19,7 +19,7 @@ QUESTIONS = [
     ("profile", "--eps", "1/2", "--delta", "0.01"),
     ("profile", "--eps", "1/2", "--curve", "0:1:3"),
     ("profile", "--eps", "1/2", "--renyi", "2"),
-    ("calibrate", "--eps-prv", "1", "--delta", "0.01", "--width", "0.1"),
+    ("calibrate", "--eps-prv", "1", "--delta", "0.01", "--width", "0.9"),
     ("decide", "--interval", "1/2..1/2", "--delta", "0.01"),
 ]
 

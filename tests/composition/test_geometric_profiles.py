@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import comb, exp, tanh
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -50,7 +50,6 @@ ENTRIES = st.tuples(
 )
 
 
-@settings(max_examples=25)
 @given(st.lists(ENTRIES, min_size=1, max_size=2), st.fractions(0, 4, max_denominator=6))
 def test_all_outcomes_of_noise_of_one_scale_and_of_two(
     entries: list[tuple[int, Fraction, int]], budget: Fraction

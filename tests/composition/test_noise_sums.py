@@ -35,15 +35,15 @@ def _largest(scales: list[float], deviation: float, shift: float, eps_prv: float
     return float((below - exp(eps_prv) * moved).max())
 
 
-@pytest.mark.parametrize("eps_prv", ["0", "1/4", "1/2"])
 @pytest.mark.parametrize(
-    ("scales", "square", "shift"),
+    ("scales", "square", "shift", "eps_prv"),
     [
-        ([1, 1], 0, "1"),
-        ([2, "1/2"], 0, "3/2"),
-        ([2, "1/2", "1/2"], 0, "-2"),
-        ([2], "4", "3"),
-        ([1, "3/2"], "1/4", "1"),
+        ([1, 1], 0, "1", "0"),
+        ([1, 1], 0, "1", "1/2"),
+        ([2, "1/2"], 0, "3/2", "1/4"),
+        ([2, "1/2", "1/2"], 0, "-2", "1/2"),
+        ([2], "4", "3", "1/4"),
+        ([1, "3/2"], "1/4", "1", "1/4"),
     ],
 )
 def test_closed_forms_are_those_of_sums(

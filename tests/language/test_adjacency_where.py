@@ -7,7 +7,7 @@ from itertools import product
 from typing import Annotated
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -47,7 +47,6 @@ def change(pair: Pair) -> list[int]:
 
 
 @given(rule=st.sampled_from(sorted(RULES)), condition=st.sampled_from(sorted(CONDITIONS)))
-@settings(max_examples=35, deadline=None)
 def test_the_pairs_are_those_of_the_rule_and_the_condition(rule: str, condition: str) -> None:
     text = (
         f"param N = 2\ninput q[N] in 0..2\noutput out in 0..1\nadjacent {rule} where {condition}\n"

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import assert_never
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError
@@ -159,7 +159,6 @@ def core_value(weight: core.Weight) -> Fraction:
             assert_never(weight)
 
 
-@settings(deadline=None, max_examples=90)
 @given(weights)
 def test_weights_keep_their_values(weight: ast.Expression) -> None:
     try:
@@ -213,7 +212,6 @@ def test_a_discretisation_becomes_nested_ifs() -> None:
 
 @pytest.mark.parametrize("points", [(-1, 0, 1), (0, 1), (Fraction(-1, 2), 3)])
 @given(value=st.fractions(-5, 5))
-@settings(deadline=None, max_examples=18)
 def test_a_discretisation_is_the_definition_of_the_paper(
     points: tuple[Fraction, ...], value: Fraction
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language.ast import Name, Number
@@ -34,7 +34,6 @@ def number(value: str) -> Number:
 
 
 @given(formulas)
-@settings(deadline=None, max_examples=60)
 def test_parse_undoes_write(formula: Formula) -> None:
     assert parse(write(formula)) == formula
 
@@ -116,7 +115,6 @@ def test_a_long_sum_is_no_deep_nest() -> None:
 
 
 @given(formulas)
-@settings(deadline=None, max_examples=40)
 def test_exact_values_are_those_that_are_enclosed(formula: Formula) -> None:
     exact = rational_value(formula, {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
     jets = {name: eps_jet(x, x) for name, x in (("eps", Fraction(1, 3)), ("delta", Fraction(1, 7)))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.dip import parse_dip
@@ -35,14 +35,12 @@ IF R >= RT THEN { OUTPUT[0] = 1; } ELSE { RANDOM S = R; IF S < T THEN { OUTPUT[1
 """
 
 
-@settings(deadline=None, max_examples=90)
 @given(damaged(SAMPLES, PIECES))
 def test_damaged_programs_get_only_clean_errors(text: str) -> None:
     with contextlib.suppress(UserError):
         elaborate(parse(text), {}, "damaged")
 
 
-@settings(deadline=None, max_examples=60)
 @given(damaged([DIP], ["IF ", "}", "{", ";", "OUTPUT", "INPUT[1]", "eps/0", "NOT ", "x", "9e9"]))
 def test_damaged_dip_files_get_only_clean_errors(text: str) -> None:
     with contextlib.suppress(UserError):

@@ -9,7 +9,7 @@ from math import erf, sqrt
 from typing import Annotated
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -34,7 +34,6 @@ def nearest(word: str, value: Fraction) -> int:
     slope=st.sampled_from([1, -1, Fraction(1, 2), Fraction(-3, 4)]),
     point=st.tuples(st.integers(-3, 3), st.integers(-3, 3)),
 )
-@settings(max_examples=25, deadline=None)
 def test_functions_of_inputs(word: str, step: str, slope: Fraction, point: tuple[int, int]) -> None:
     program = core_of(
         "input q[2] in -3..3\noutput a, b, c in real\nadjacent all\n"
@@ -62,7 +61,6 @@ def _published(program: core.Program) -> core.Program:
     factor=st.sampled_from(["z/2", "2*z", "(z + w)/3", "z - 1/2"]),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=25, deadline=None)
 def test_functions_of_integer_noise(word: str, factor: str, seed: int) -> None:
     program = core_of(
         "input q in 0..1\noutput a, b, c in -9..9\nadjacent all\n"

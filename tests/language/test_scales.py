@@ -100,7 +100,6 @@ def numbers(draw: st.DrawFn, depth: int = 3) -> tuple[Number, Callable[[], arb]]
 
 
 @given(pair=numbers())
-@settings(max_examples=40, deadline=None)
 def test_bounds_hold_and_are_close(pair: tuple[Number, Callable[[], arb]]) -> None:
     with ctx.workprec(600):
         near, error = elementary.approximate(pair[0], 200)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError, UserError
@@ -18,13 +18,11 @@ from tests.language.samples import SVT, core_of
 from tests.language.test_messages import DIP
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.fractions())
 def test_fractions_survive_formatting(value: Fraction) -> None:
     assert parse_rational(str(value), "x") == value
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**30), st.integers(0, 40))
 def test_decimals_are_exact(digits: int, places: int) -> None:
     value = Fraction(digits, 10**places)

@@ -63,10 +63,10 @@ def test_a_mechanism_solved_by_hand() -> None:
 )
 def test_verification_agrees_at_both_ends(budget: Fraction, delta: Fraction) -> None:
     svt = program("svt_gauss", N=2)
-    found = dipapprox.calibrate(svt, eps_prv=budget, delta=delta, width=Fraction(1, 1000))
+    found = dipapprox.calibrate(svt, eps_prv=budget, delta=delta, width=Fraction(1, 50))
     assert found.certified is not None and found.refuted is not None
     low, high = found.certified.eps, found.refuted.eps
-    assert 0 < high - low <= high / 1000
+    assert 0 < high - low <= high / 50
     assert dipapprox.verify(svt, eps=low, delta=delta, eps_prv=budget).answer is Answer.DP
     refuted = dipapprox.verify(svt, eps=high, delta=delta, eps_prv=budget)
     assert refuted.answer is Answer.NOT_DP

@@ -82,7 +82,6 @@ def texts_fit(drawn: str) -> None:
         assert left >= -5 and right <= WIDTH + 5
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(PROBABILITIES, min_size=2, max_size=6), PROBABILITIES, PROBABILITIES)
 def test_curves_stay_inside(deltas: list[Fraction], budget: Fraction, delta: Fraction) -> None:
     falling = sorted(deltas, reverse=True)
@@ -95,7 +94,6 @@ def test_curves_stay_inside(deltas: list[Fraction], budget: Fraction, delta: Fra
     inside(svg(Curve("a title", "across", "up", points)))
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(PROBABILITIES, PROBABILITIES), max_size=15))
 def test_bars_stay_inside(pairs: list[tuple[Fraction, Fraction]]) -> None:
     groups = tuple(
@@ -128,7 +126,6 @@ def test_a_profile_that_falls_by_many_powers_of_ten_stands_on_a_logarithmic_axis
 LINES = st.lists(st.lists(PROBABILITIES, min_size=2, max_size=4), min_size=1, max_size=9)
 
 
-@settings(max_examples=20, deadline=None)
 @given(LINES)
 def test_several_numbers_in_one_picture_are_named_and_told_apart(
     lines: list[list[Fraction]],
@@ -145,7 +142,6 @@ def test_several_numbers_in_one_picture_are_named_and_told_apart(
     assert len(set(styles)) == min(len(lines), 8)
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.lists(st.lists(PROBABILITIES, min_size=3, max_size=3), min_size=2, max_size=5))
 def test_maps_of_heights_stay_inside(grid: list[list[Fraction]]) -> None:
     sides = tuple(Fraction(k, 7) - 1 for k in range(len(grid))), tuple(map(Fraction, range(3)))

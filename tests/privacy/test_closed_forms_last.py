@@ -47,7 +47,6 @@ def verify(text: str, eps: str, eps_prv: str, delta: str):  # type: ignore[no-un
     [
         ("1-exp(-eps/2)", Answer.DP),
         ("1-exp(-eps/2)-10^-9", Answer.NOT_DP),
-        ("1-exp(-eps/2)+10^-9", Answer.DP),
     ],
 )
 def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
@@ -89,9 +88,8 @@ def test_a_constant_that_is_attained(delta: str) -> None:
     assert found.answer is Answer.DP and "exact" in found.run.engine
 
 
-@pytest.mark.parametrize("budget", ["eps", "eps + eps^2 - eps^2"])
-def test_pure_privacy_on_an_interval(budget: str) -> None:
-    found = verify(_ROUNDED, "0.5..1", budget, "0")
+def test_pure_privacy_on_an_interval() -> None:
+    found = verify(_ROUNDED, "0.5..1", "eps + eps^2 - eps^2", "0")
     assert found.answer is Answer.DP
     assert found.delta_enclosure is not None and found.delta_enclosure.upper == 0
     assert found.remaining == ()

@@ -197,7 +197,6 @@ def test_scaled_probabilities_stay_below_inside_the_cell(
     st.floats(0, 1),
     st.floats(0, 1),
 )
-@settings(deadline=None, max_examples=66)
 def test_affine_bounds_stay_below_the_proved_bound(
     values: list[float], share: float, place: float
 ) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -116,7 +116,6 @@ def test_gaussian_programs_have_no_closed_forms() -> None:
     assert "no closed form" in verdict.reason or "Gauss" in verdict.reason
 
 
-@settings(deadline=None, max_examples=14)
 @given(
     st.fractions(Fraction(1, 8), 3, max_denominator=8),
     st.fractions(0, 2, max_denominator=8),

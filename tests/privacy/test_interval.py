@@ -159,7 +159,7 @@ def test_intervals_agree_with_their_points(
                 assert at(text, eps, budget, delta) is not Answer.NOT_DP
 
 
-@pytest.mark.parametrize("name", sorted(BODIES))
+@pytest.mark.parametrize("name", sorted(set(BODIES) - {"sums"}))
 def test_pure_privacy_on_an_interval(name: str) -> None:
     # A generous budget with delta = 0: additive bounds alone could never prove it.
     verdict = decide(program(name), "1", "3/2", "4*eps + 4", "0")

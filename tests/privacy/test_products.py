@@ -8,7 +8,7 @@ from itertools import product
 from math import comb, exp, prod
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -253,7 +253,7 @@ def test_states_that_are_not_merged_are_those_of_the_whole() -> None:
 
 def test_calibration_of_parts_ends_at_a_certified_epsilon() -> None:
     found = dipapprox.calibrate(
-        parse(RESPONSES, N=12), eps_prv=1, delta=Fraction(1, 1000), width=Fraction(1, 30)
+        parse(RESPONSES, N=12), eps_prv=1, delta=Fraction(1, 1000), width=Fraction(1, 8)
     )
     assert found.certified is not None and found.refuted is not None
     for eps, answer in (
@@ -424,7 +424,6 @@ PARTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=19)
 @given(PARTS, st.fractions(0, 20), st.integers(0, 6))
 def test_atoms_enclose_the_sum_over_all_outputs(
     parts: Sequence[tuple[list[int], list[int], int]], x: Fraction, spread: int
@@ -472,7 +471,6 @@ def test_too_many_losses_are_refused() -> None:
         atoms.power(20)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=4),

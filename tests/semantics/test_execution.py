@@ -58,7 +58,6 @@ def check_partition(
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=26, deadline=None)
 @given(program=programs(), seed=st.integers(0, 2**32))
 def test_states_partition_and_agree_with_the_interpreter(
     merge: bool, program: core.Program, seed: int
@@ -66,7 +65,6 @@ def test_states_partition_and_agree_with_the_interpreter(
     check_partition(program, merge, seed, 3, few_inputs=True)
 
 
-@settings(max_examples=26, deadline=None)
 @given(program=programs(orders_only=True), seed=st.integers(0, 2**32))
 def test_merged_orders_partition_and_agree_with_the_interpreter(
     program: core.Program, seed: int
@@ -92,7 +90,6 @@ def test_states_with_choices_and_loops_have_the_right_probabilities(
     check_partition(program, merge, seed, 2, few_inputs=True)
 
 
-@settings(max_examples=40, deadline=None)
 @given(program=programs(choices=True), seed=st.integers(0, 2**32))
 def test_states_whose_choices_depend_on_the_input_have_the_right_probabilities(
     program: core.Program, seed: int

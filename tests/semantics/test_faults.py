@@ -10,7 +10,7 @@ from itertools import product
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import BrokenInvariant, SourceError
@@ -140,14 +140,14 @@ def test_faults_that_rows_or_linear_guards_exclude(merge: bool) -> None:
 
 
 def test_a_parity_that_is_found_out_late() -> None:
-    """2 (q[1] + … + q[13]) = 13 has no solution; only one more known cell shows it."""
-    total: core.Expression = core.Constant(Fraction(-13, 2))
-    for i in range(1, 14):
+    """2 (q[1] + … + q[11]) = 11 has no solution; only one more known cell shows it."""
+    total: core.Expression = core.Constant(Fraction(-11, 2))
+    for i in range(1, 12):
         total = core.Sum(total, core.Variable(f"q[{i}]"))
     named = core.Cell("flag", "flag", None, ("yes", "no"))
     use = core.Assign(core.Variable("out[1]"), total)  # asks for the value of a cell: none is left
     body = [assign("out[1]", 0), choose(compare(total, "=", 0), [use])]
-    example = program((*cells("q", 13, (0, 1)), named), BIT, body)
+    example = program((*cells("q", 11, (0, 1)), named), BIT, body)
     for merge in (False, True):
         assert execute(example, merge, Limits()).outputs == ((Fraction(0),),)
 
@@ -171,7 +171,6 @@ def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=13, deadline=None)
 @given(program=programs(), seed=st.integers(0, 2**32))
 def test_faults_in_unreachable_parts_of_conditions_change_nothing(
     merge: bool, program: core.Program, seed: int
@@ -194,7 +193,6 @@ def _with_unreachable_reads(block: core.Block) -> Iterator[core.Statement]:
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=33, deadline=None)
 @given(program=programs(faulty=True), seed=st.integers(0, 2**32))
 def test_programs_without_complaint_never_fail(
     merge: bool, program: core.Program, seed: int
@@ -208,7 +206,6 @@ def test_programs_without_complaint_never_fail(
         run(program, input, Noise(generator))
 
 
-@settings(max_examples=19, deadline=None)
 @given(program=programs(faulty=True), seed=st.integers(0, 2**32))
 def test_failing_runs_are_always_predicted(program: core.Program, seed: int) -> None:
     generator = Random(seed)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError
@@ -50,7 +50,6 @@ def branched(condition: core.Condition, *drawn: core.Statement) -> Sequence[core
     constant=SMALL,
     point=st.lists(st.integers(-5, 5), min_size=3, max_size=3),
 )
-@settings(max_examples=120, deadline=None)
 def test_guards_of_integers_say_what_was_compared(
     coefficients: list[Fraction], constant: Fraction, point: list[int]
 ) -> None:

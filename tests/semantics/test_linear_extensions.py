@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import permutations
 from math import factorial
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.semantics.inputs import Knowledge
@@ -38,14 +38,12 @@ _POINTS = st.integers(0, 5)
 _PAIRS = st.lists(st.tuples(_POINTS, _POINTS).filter(lambda p: p[0] != p[1]), max_size=9)
 
 
-@settings(max_examples=72, deadline=None)
 @given(_PAIRS)
 def test_shares_of_small_orders(pairs: list[tuple[int, int]]) -> None:
     order = order_of(pairs)
     assert extension_share(order) == brute_force(order, 6)
 
 
-@settings(max_examples=36, deadline=None)
 @given(_PAIRS)
 def test_order_is_the_transitive_closure(pairs: list[tuple[int, int]]) -> None:
     order = order_of(pairs)

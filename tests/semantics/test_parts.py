@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dipapprox.language import core
@@ -90,7 +90,6 @@ def test_sparse_vector_is_one_part() -> None:
     assert len(independent_parts(sparse_vector(4))) == 1
 
 
-@settings(max_examples=30, deadline=None)
 @given(programs(choices=True), programs(choices=True))
 def test_what_is_seen_to_be_whole_has_one_part(first: core.Program, second: core.Program) -> None:
     end = (choose(compare("q[1]", "=", 0), [core.Exit()]), *renamed(second).body)
@@ -110,14 +109,12 @@ def test_statements_that_no_output_needs_are_kept() -> None:
     assert kept == {id(statement) for statement in body}
 
 
-@settings(max_examples=30, deadline=None)
 @given(programs(choices=True), st.randoms(use_true_random=False))
 def test_parts_multiply(whole: core.Program, random_: random.Random) -> None:
     """For fixed samples and inputs, choices are the only randomness left."""
     check_product(whole, random_)
 
 
-@settings(max_examples=15, deadline=None)
 @given(programs(choices=True), programs(), st.randoms(use_true_random=False))
 def test_programs_side_by_side_are_parts(
     first: core.Program, second: core.Program, random_: random.Random

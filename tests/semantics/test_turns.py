@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached, SourceError
@@ -199,7 +199,6 @@ def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
 
 
 @given(st.lists(st.sampled_from([(0,), (0, 1), (1,)]), min_size=9, max_size=9))
-@settings(max_examples=20)
 def test_elements_may_have_different_domains(domains: list[tuple[int, ...]]) -> None:
     """As those have that are looked at for some inputs only."""
     program = read(HEAD + LOOPS["sparse vector"])
@@ -251,7 +250,6 @@ KNOWN = "if q[1] = 0 then exit end\nif q[2] = 0 then exit end\n"
 
 
 @given(turns(), st.sampled_from(["", "out[4] <- 2\n", KNOWN]), st.booleans())
-@settings(max_examples=20)
 def test_random_turns(turn: str, before: str, ends: bool) -> None:
     start = "x <- Gauss(0, 1)\ny <- Gauss(t, 1)\nr <- x\ns <- y\n" + ("last <- 1\n" if ends else "")
     program = read(f"{HEAD}{CLEARED}{before}{start}for i in 1..N do\n{turn}\nend", N=6)

@@ -65,13 +65,13 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
         yield from gains(system, after, left - 1, True)
 
 
-@settings(max_examples=11, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(services())
 def test_no_three_calls_lose_more(text: str) -> None:
     compare(text, 3)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(services())
 def test_no_four_calls_lose_more(text: str) -> None:
     compare(text, 4)

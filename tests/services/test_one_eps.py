@@ -88,7 +88,7 @@ def test_only_services_are_asked_at_one_eps() -> None:
         question.answer(program, Options())
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5)
 @given(services(), st.sampled_from([Fraction(1, 5), Fraction(2)]))
 def test_no_three_calls_lose_more(text: str, eps: Fraction) -> None:
     service = service_of(text)

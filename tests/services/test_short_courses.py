@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from dipapprox.language.call_sequences import read_calls
 from dipapprox.language.elaborate import elaborate
@@ -63,7 +63,6 @@ def test_a_reply_that_several_hidden_states_exclude() -> None:
     assert proof.loss.one_sided
 
 
-@settings(max_examples=12, deadline=None)
 @given(services())
 def test_decide_confirms_that_there_is_no_budget(text: str) -> None:
     """What leaves no budget, unrolled, breaks a large one for some eps."""

@@ -14,7 +14,7 @@ from dipapprox.semantics.execution import shared_executions
 
 PROGRAMS = [
     NamedProgram(f"{name}.dpg", "dpg", (BUNDLED / f"{name}.dpg").read_text())
-    for name in ("svt_gauss", "svt_laplace", "noisy_max_laplace")
+    for name in ("svt_gauss", "noisy_max_laplace")
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.bundled import BUNDLED
+from tests.cli.running import run
 
 PROGRAM = """param N = 1
 input q[N] in {0, 1}
@@ -36,8 +36,8 @@ timeout = 30
 [[grid]]
 task = "verify"
 programs = ["svt.dpg"]
-parameters = { N = [1, 2, 3] }
-eps = { from = 0.1, to = 1, count = 4 }
+parameters = { N = [1, 2] }
+eps = { from = 0.1, to = 1, count = 3 }
 delta = [0, 0.01, 0.02]
 [[grid]]
 task = "profile"
@@ -55,7 +55,7 @@ task = "decide"
 programs = ["lap.dpg"]
 budget = [1, "99/100"]
 """
-CASES = 41
+CASES = 23
 LAPLACE = "\n".join(line.replace("Gauss", "Lap") for line in PROGRAM.splitlines())
 
 
@@ -121,7 +121,7 @@ def test_killed_sweeps_go_on_where_they_were(
     spec: Path, tmp_path: Path, undisturbed: Sequence[str]
 ) -> None:
     out = tmp_path / "out.jsonl"
-    for enough in (0, 20):
+    for enough in (0, 8):
         process = start(spec, out, "--jobs", "2")
         while process.poll() is None and len(lines_of(out)) <= enough:
             time.sleep(0.002)
@@ -227,23 +227,16 @@ def test_memory_is_limited_in_the_child(tmp_path: Path) -> None:
 
 def test_summaries_and_pictures(finished: Path, spec: Path, tmp_path: Path) -> None:
     pictures = tmp_path / "pictures"
-    words = [sys.executable, "-m", "dipapprox", "sweep", "--summary", str(finished), "--plot"]
-    environment = {**os.environ, "COLUMNS": "100"}
-    shown = subprocess.run(
-        [*words, str(pictures)], text=True, capture_output=True, timeout=100, env=environment
-    )
-    assert shown.returncode == 0, shown.stderr
-    assert "verify svt.dpg: 36 cases" in shown.stdout
-    assert "calibrate svt.dpg: 1 case: 1 answered" in shown.stdout
+    status, shown = run("sweep", "--summary", str(finished), "--plot", str(pictures))
+    assert status == 0
+    assert "verify svt.dpg: 18 cases" in shown
+    assert "calibrate svt.dpg: 1 case: 1 answered" in shown
     names = sorted(path.name for path in pictures.iterdir())
     stems = ("profile-svt-eps_prv-by-delta", "verify-svt-time-N")
     assert names == [f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg")]
     grid = SPEC.partition('[[grid]]\ntask = "profile"')[0]
-    spec.write_text(grid.replace("parameters = { N = [1, 2, 3] }\n", ""))
+    spec.write_text(grid.replace("parameters = { N = [1, 2] }\n", ""))
     assert finish(start(spec, tmp_path / "two.jsonl", "--jobs", "2"))[0] == 0
-    words[-2] = str(tmp_path / "two.jsonl")
-    shown = subprocess.run(
-        [*words, str(pictures)], text=True, capture_output=True, timeout=100, env=environment
-    )
-    assert "eps ╲ delta" in shown.stdout
+    two = str(tmp_path / "two.jsonl")
+    assert "eps ╲ delta" in run("sweep", "--summary", two, "--plot", str(pictures))[1]
     assert (pictures / "verify-svt-map.svg").exists()

@@ -234,7 +234,11 @@ _REALS = [Fraction(*pair) for pair in ((0, 1), (1, 3), (-1, 2), (1, 1), (-2, 1),
 class Samples:
     """What is drawn, one after the other."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self) -> None:
+        self.start(0)
+
+    def start(self, seed: int) -> None:
+        """Begin anew."""
         self.drawn: list[tuple[Draw, Value]] = []
         self._state = seed
 
@@ -330,16 +334,19 @@ def differences(text: str, points: int = 24) -> Iterator[str]:
     cells = cells_of(declared.inputs)
     domains = [tuple(_REALS) if isinstance(c.domain, AllReals) else c.domain for c in cells]
     every = list(product(*domains)) if prod(map(len, domains)) <= 4096 else []
+    samples = Samples()
+    function = executed(text, samples)
     for seed in range(points):
+        samples.start(seed)
         row = every[seed * 7919 % len(every)] if every else [d[seed % len(d)] for d in domains]
         point = {cell.name: value for cell, value in zip(cells, row, strict=True)}
-        said = _difference(text, seed, point, declared, program.body)
+        said = _difference(function, samples, point, declared, program.body)
         if said:
             yield f"at {point}, seed {seed}: {said}"
 
 
-def _difference(text: str, seed: int, point: Any, declared: Any, body: ast.Block) -> str:
-    samples = Samples(seed)
+def executed(text: str, samples: Samples) -> Callable[..., Any]:
+    """Return the function `f` of a file, run by CPython with stubs."""
     module = stubs(samples)
 
     def imported(name: str, *rest: Any) -> Any:
@@ -350,11 +357,17 @@ def _difference(text: str, seed: int, point: Any, declared: Any, body: ast.Block
         "__builtins__": {**vars(builtins), "__import__": imported},
     }
     exec(compile(text, "f.py", "exec", dont_inherit=True), space)
+    return space["f"]
+
+
+def _difference(
+    function: Callable[..., Any], samples: Samples, point: Any, declared: Any, body: ast.Block
+) -> str:
     given: dict[str, Any] = {"eps": _EPSILON}
     for variable in declared.inputs:
         held = [python_value(point[cell.name]) for cell in cells_of((variable,))]
         given[variable.name] = held[0] if variable.size is None else held
-    returned = space["f"](**given)
+    returned = function(**given)
     drawn = iter(samples.drawn)
 
     def again(draw: Draw) -> Value:

@@ -243,7 +243,7 @@ def few_paths() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(blocks(STATEMENTS))
 def test_a_function_does_what_python_does(body: list[str]) -> None:
     text = HEAD + "\n".join(indented([*body, "return n"])) + "\n"

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import exp
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, special
 
@@ -42,7 +42,6 @@ def laplace(shift: float, alpha: float) -> float:
     return float(1 - exp(-shift / 2) * alpha**0.5)
 
 
-@settings(max_examples=40)
 @given(
     st.sampled_from([gaussian, laplace]),
     st.floats(0.2, 3),

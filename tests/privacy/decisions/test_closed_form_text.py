@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
@@ -54,7 +54,6 @@ TERMS = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(TERMS, TERMS)
 def test_the_text_is_the_function(
     top: dict[tuple[int, Fraction], Fraction], below: dict[tuple[int, Fraction], Fraction]

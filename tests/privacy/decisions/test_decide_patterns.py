@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached
@@ -53,7 +53,6 @@ def _changes(function: ExponentialPolynomial) -> SignChanges:
     return SignChanges(chart.signs[0] > 0, tuple(z for z in chart.zeros if z.changes_sign))
 
 
-@settings(deadline=None, max_examples=36)
 @given(FUNCTIONS)
 def test_exactly_the_sets_between_sign_changes(
     functions: list[tuple[bool, list[int], bool]],

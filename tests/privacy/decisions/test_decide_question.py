@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import decide, parse
@@ -76,7 +76,6 @@ def test_constants_are_bracketed(text: str, square: Fraction) -> None:
         )
 
 
-@settings(deadline=None, max_examples=18)
 @given(
     st.fractions(Fraction(1, 50), 20, max_denominator=50),
     st.sampled_from(

@@ -77,7 +77,6 @@ def test_without_a_bound_of_the_tails_there_is_a_lower_one() -> None:
     ("published", "infinite"),
     [
         ("y[1] <- Gauss(q, 1)\ny[2] <- 0", True),
-        ("y[1] <- Gauss(q, 1)\ny[2] <- Lap(q, 1)", True),
         ("a <- Gauss(q, 1)\nb <- Gauss(0, 1)\ny[1] <- a + b\ny[2] <- a - 2 * b", True),
         ("y[1] <- Gauss(0, 1)\ny[2] <- Lap(q, 1)", False),
     ],

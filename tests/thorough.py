@@ -1,0 +1,20 @@
+"""What `make test` asks a part of, and `make thorough` all of: long tables, and many examples."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+Each = TypeVar("Each")
+
+THOROUGH = os.environ.get("DIPAPPROX_TESTS") == "thorough"
+"""Whether everything is asked."""
+
+EXAMPLES = 200 if THOROUGH else 15
+"""Of each law of Hypothesis that does not say how many it needs."""
+
+
+def part(table: Sequence[Each], every: int) -> Sequence[Each]:
+    """Return the rows 0, every, 2 · every, … of a table; all of them where everything is asked."""
+    return table if THOROUGH else table[::every]
