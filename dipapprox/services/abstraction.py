@@ -130,9 +130,7 @@ class _Search(PairSearch):
         super().__init__(PairGraph(), system, values, examiner, limits)
         self.fine = System(service, additive, any_data, limits, eps)
         Exploration(self.graph, system, examiner, limits).run(most)
-        paths, unit = paths_of(self.graph, limits)
-        self.cycle = paths.cycle
-        self.lost = tuple(Fraction(value, unit) for value in paths.values)
+        self.lost, self.cycle = paths_of(self.graph, limits)
         self.numbers = {node: number for number, node in enumerate(self.graph.nodes)}
         self.parts: dict[int, tuple[int, tuple[Fraction | None, ...]]] = {}
         self.tight: dict[int, list[int]] = {}

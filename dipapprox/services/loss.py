@@ -12,7 +12,7 @@ from dipapprox.exact.signs.nonnegative import Negative, is_nonnegative
 from dipapprox.exact.signs.values import compare_at, difference
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.services.longest import LongestPaths, longest_paths
+from dipapprox.services.longest import Cycle, longest_paths
 from dipapprox.services.model import State
 from dipapprox.services.pairs import Edge, PairGraph
 from dipapprox.services.ratios import NO_GAIN, gain_of
@@ -107,8 +107,8 @@ def weight_of(edge: Edge) -> Fraction:
     return edge.cost + (edge.gain.upper or 0)
 
 
-def paths_of(graph: PairGraph, limits: Limits) -> tuple[LongestPaths, int]:
-    """Return the longest paths of a graph, in units of eps / (an integer).
+def paths_of(graph: PairGraph, limits: Limits) -> tuple[tuple[Fraction, ...], Cycle]:
+    """Return what the longest path from every pair loses, in eps; or a cycle that gains.
 
     Raises:
         LimitReached: If the time runs out.
@@ -119,7 +119,8 @@ def paths_of(graph: PairGraph, limits: Limits) -> tuple[LongestPaths, int]:
         [(target, weight.numerator * (unit // weight.denominator)) for target, weight in row]
         for row in rows
     ]
-    return longest_paths(arcs, limits), unit
+    values, cycle = longest_paths(arcs, limits)
+    return tuple([Fraction(value, unit) for value in values]), cycle
 
 
 def repeated(

@@ -20,11 +20,12 @@ from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits, limited
 from dipapprox.services.abstraction import loss_by_counters
+from dipapprox.services.longest import Cycle
 from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
 from dipapprox.services.model import Inexpressible, Untracked
 from dipapprox.services.pairs import Edge, Exploration, PairGraph
 from dipapprox.services.reachable import Examiner
-from dipapprox.services.search import Cycle, PairSearch, path_to
+from dipapprox.services.search import PairSearch, path_to
 from dipapprox.services.short_courses import best_short_course
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import SeenCall, Trace, with_best_replies
@@ -150,9 +151,9 @@ class _Search(PairSearch):
         if vanishing is not None:
             return replace(known, trace=vanishing, vanishing=True, reason="")
         unknown = any(edge.gain.upper is None for row in graph.edges for edge in row)
-        paths, unit = paths_of(graph, self.limits)
-        if paths.cycle:
-            repetition = self.repetition(paths.cycle)
+        values, cycle = paths_of(graph, self.limits)
+        if cycle:
+            repetition = self.repetition(cycle)
             if repetition is not None:
                 trace = repetition.trace
                 return replace(known, trace=trace, repetition=repetition, reason="")
@@ -162,7 +163,6 @@ class _Search(PairSearch):
             if known.reason:
                 return self.with_short_course(known)
             return replace(known, upper=Fraction(0))
-        values = tuple(Fraction(value, unit) for value in paths.values)
         starts = {node: values[node] + cover.gain for node, cover in graph.covers.items()}
         upper = max(starts.values(), default=graph.least)
         tops = [node for node, start in starts.items() if start == upper]

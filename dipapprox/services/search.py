@@ -13,15 +13,13 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
+from dipapprox.services.longest import Cycle
 from dipapprox.services.loss import Loss, Repetition, repeated
 from dipapprox.services.model import Call, CallOutcome, Published, State
 from dipapprox.services.pairs import EQUAL, Covering, Edge, PairGraph
 from dipapprox.services.reachable import Arrival, Examiner
 from dipapprox.services.system import System
 from dipapprox.services.traces import Reply, SeenCall, with_best_replies
-
-Cycle = Sequence[tuple[int, int]]
-"""Nodes and numbers of their edges, round a cycle."""
 
 
 def path_to(
