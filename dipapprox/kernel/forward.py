@@ -20,7 +20,7 @@ from dipapprox.kernel.adjacency import Input, Number, Value, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.forms import Atom, Form, Stored, copied
+from dipapprox.kernel.forms import Atom, Form, Stored, copied, only
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loading import named
@@ -145,7 +145,7 @@ class Run(Walk[State]):
         spend(len(components))
         atom = 1 + max([a for c in components for a, _ in c.functions], default=-1)
         state.measure = draw(state.measure, atom, function)
-        return Form(Fraction(0), ((atom, Fraction(1)),))
+        return only(atom)
 
     def _split(self, state: State, form: Form, relation: str) -> tuple[list[State], list[State]]:
         holds, fails = (

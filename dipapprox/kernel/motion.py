@@ -42,7 +42,7 @@ from dipapprox.kernel.adjacency import Number, Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.expressions import form_of, number_of
-from dipapprox.kernel.forms import Form, Stored, copied
+from dipapprox.kernel.forms import Form, Stored, copied, only
 from dipapprox.kernel.laws import FAMILIES, RealFamily
 from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
@@ -159,16 +159,14 @@ class Motion(Walk[Moved]):
         return noise and ties and not self._reads_eps and not self.machine.reals
 
     def _followed(self, larger: int | None) -> set[tuple[Output, ...]]:
-        names, values = [name for name, _ in self.machine.inputs], list[Sequence[Stored]]()
-        for number, domain in enumerate(self.machine.domains):
-            form = Form(Fraction(0), ((number, Fraction(1)),))
-            values.append([form] if isinstance(domain, Range) else domain)
+        names = [name for name, _ in self.machine.inputs]
+        values: list[Sequence[Stored]] = [
+            [only(number)] if isinstance(domain, Range) else domain
+            for number, domain in enumerate(self.machine.domains)
+        ]
         if prod(map(len, values)) > MOST_STARTS:
             raise Refused("more values of finite inputs than the kernel follows")
-        second: dict[str, Stored] = {}
-        if larger is not None:
-            d = Form(Fraction(0), ((larger, Fraction(1)), (self._d, Fraction(1))))
-            second = {names[larger]: d}
+        second = {} if larger is None else {names[larger]: only(larger).plus(only(self._d))}
         states = []
         for own in product(*values):
             first = dict(zip(names, own, strict=True))
@@ -219,7 +217,7 @@ class Motion(Walk[Moved]):
         atom = self._noise.setdefault((where, noise, slopes), self._d + 1 + len(self._noise))
         if is_real:
             self._real.add(atom)
-        return form.plus(Form(Fraction(0), ((atom, Fraction(1)),)))
+        return form.plus(only(atom))
 
     def _choose(
         self, state: Moved, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
