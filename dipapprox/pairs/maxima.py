@@ -194,6 +194,7 @@ class Maxima:
             return found
         together = self._together
         if together is not None:
+            self.ended = together.ended
 
             def again(bits: int, before: Maximum) -> Maximum | None:
                 try:

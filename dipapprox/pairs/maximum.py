@@ -76,7 +76,10 @@ class Together(ABC):
 
     Attributes:
         obstacle: Why bounds are wide; None if only for want of bits.
+        ended: Which limit ended the last `at` after some pairs; None if none did.
     """
+
+    ended: str | None = None
 
     def __init__(self, total: int | None) -> None:
         self._total = total
@@ -172,6 +175,9 @@ def search_together(
                 pairs.confirm(search, found)
                 return True
             case Side.UNDECIDED:
+                if pairs.ended is not None:
+                    _interrupted(search, found)
+                    raise LimitReached(pairs.ended)
                 if elsewhere and exact is not None and exact.has_forms:
                     return False
         if pairs.blocked:

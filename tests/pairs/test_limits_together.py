@@ -1,4 +1,4 @@
-"""A limit that is reached at a higher precision leaves what the precision before told."""
+"""A limit leaves what precisions, pairs and budgets before it told."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from fractions import Fraction
 import pytest
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import Maximum
+from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
-from dipapprox.privacy.profiles.profile_result import LeastDelta
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.verdict import Answer, Verdict
 
 TEXT = "input q in 0..3\nadjacent linf 1\noutput y in real\ny <- Gauss(q, 2 / eps)\n"
@@ -53,3 +56,61 @@ def test_a_profile_keeps_the_enclosure() -> None:
     assert "time limit: 1 s" in str(found.reason)
     assert found.delta_enclosure.lower > 0
     assert found.delta_enclosure.width < Fraction(1, 10**6)
+
+
+CLAMPED = """
+input q[2] in 0..2
+output y[2] in real
+adjacent linf 1
+for i in 1..2 do
+    r <- Lap(q[i], 1/eps)
+    y[i] <- clamp(r, 0, 2)
+end
+"""
+
+
+@pytest.fixture
+def ended_after_some_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a limit be reached at the fourth divergence."""
+    divergence = PublishedDivergences.divergence
+    asked: list[int] = []
+
+    def ended(
+        self: PublishedDivergences, terms: Terms, factor: Factor, bits: int
+    ) -> Enclosure | NotEnclosed:
+        asked.append(bits)
+        if len(asked) > 3:
+            raise LimitReached("time limit: 1 s")
+        return divergence(self, terms, factor, bits)
+
+    monkeypatch.setattr(PublishedDivergences, "divergence", ended)
+
+
+@pytest.mark.usefixtures("ended_after_some_pairs")
+def test_what_some_pairs_told_is_kept() -> None:
+    program = dipapprox.parse(CLAMPED)
+    found = dipapprox.profile(program, eps=1, eps_prv=1)
+    assert isinstance(found, LeastDelta)
+    assert "time limit: 1 s" in str(found.reason)
+    assert Fraction(1, 10) < found.delta_enclosure.lower < found.delta_enclosure.upper == 1
+
+
+@pytest.mark.usefixtures("ended_after_some_pairs")
+def test_what_some_pairs_told_refutes() -> None:
+    found = dipapprox.verify(dipapprox.parse(CLAMPED), eps=1, eps_prv=1, delta="1/10")
+    assert found.answer is Answer.NOT_DP
+
+
+def test_budgets_are_known_whatever_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(_self: PublishedPairs, _factor: Factor, _bits: int) -> Maximum:
+        monkeypatch.setattr(Limits, "check", no_time)
+        raise LimitReached("time limit: 1 s")
+
+    def no_time(_self: Limits) -> None:
+        raise LimitReached("time limit: 1 s")
+
+    monkeypatch.setattr(PublishedPairs, "at", ended)
+    found = dipapprox.profile(dipapprox.parse(CLAMPED), eps=1, delta="1/10")
+    assert isinstance(found, LeastEpsPrv)
+    assert found.eps_prv_enclosure.upper == 2
+    assert "time limit: 1 s" in str(found.reason)

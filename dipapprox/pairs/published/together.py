@@ -126,20 +126,26 @@ class PublishedPairs(Together):
         return any(isinstance(terms, NoProduct) for terms, _ in self._classes or ())
 
     def at(self, factor: Factor, bits: int) -> Maximum:
-        """See `Together`."""
+        """See `Together`; a limit after some pairs leaves what these tell."""
         lower = upper = UNIT.lower
         certain: Pair | None = None
         likely: Pair | None = None
         least_by, most_by = BY_ENCLOSURES
-        self.obstacle = None
+        self.obstacle = self.ended = None
         self._open = []
         for terms, pair in self.classes():
-            self._limits.check()
-            delta, by = self._told(terms, pair, factor, bits)
             obstacle = None
-            if not isinstance(delta, Enclosure):
-                obstacle = self.obstacle = delta.reason
-                delta, by = self._around(pair, factor, bits), PROCESSING
+            try:
+                self._limits.check()
+                delta, by = self._told(terms, pair, factor, bits)
+                if not isinstance(delta, Enclosure):
+                    obstacle = self.obstacle = delta.reason
+                    delta, by = self._around(pair, factor, bits), PROCESSING
+            except LimitReached as reached:
+                if not lower:
+                    raise
+                self.ended = reached.reason
+                return Maximum(Enclosure(lower, UNIT.upper), certain, bits, pair, (least_by, ""))
             self._open.append((pair, delta, obstacle))
             if certain is None or delta.lower > lower:
                 lower, certain, least_by = delta.lower, pair, by

@@ -35,6 +35,10 @@ BUDGET = "least budget"
 """What is bounded, and the word for what linear programmes over final states prove."""
 
 
+ANYTHING = Extended(Fraction(0), None)
+"""What is known of a number >= 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class EpsPrvBounds:
     """Bounds of the least eps_prv.
@@ -59,7 +63,7 @@ def least_eps_prv(
     details: PairDetails,
     delta: Fraction,
     width: Fraction,
-    most: Fraction | None = None,
+    known: Extended = ANYTHING,
 ) -> EpsPrvBounds:
     """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
 
@@ -68,7 +72,7 @@ def least_eps_prv(
         details: Of single pairs.
         delta: In [0, 1].
         width: Wanted of the bounds, > 0; what comes back is proved even if wider.
-        most: An eps_prv that is enough, as a budget proves; None if none is known.
+        known: What else bounds it: a budget, from above.
 
     Returns:
         The bounds; with a far upper one, or none, where a limit ends the search after a lower one
@@ -89,7 +93,7 @@ def least_eps_prv(
     demand = LeastFactor(Fraction(1), None, ())
     attaining: Pair | None = None
     used, enough_by = 0, ""
-    known = Extended.at_most(most, BUDGET)
+    most = known.upper
     generous: Fraction | None = None  # a factor that is enough, wherever the search ends
     while True:
         try:

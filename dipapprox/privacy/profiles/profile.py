@@ -168,21 +168,19 @@ class Profiler:
 
     def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
-        exactly = self._options.compares_exactly
         published, listed = self._subject.published, self._subject.listed
-        shifts = published.shifts() if published is not None and exactly else None
-        if shifts is not None:
-            return published_guarantees.least_of_shifts(shifts, delta, width)
-        if published is not None and not delta:
-            bits = self._options.precision
-            attained = published_guarantees.least_attained(published, bits, width)
-            if attained is not None:
-                return attained
-        with self._subject.claiming(delta):
-            enough = None if delta else self._enough
-            found = least_eps_prv(self.maxima, self.details, delta, width, enough)
         if published is not None:
-            return published_guarantees.within_budgets(found, published)
+            return published_guarantees.least_published(
+                published,
+                self.maxima,
+                self.details,
+                delta,
+                width,
+                in_closed_form=self._options.compares_exactly,
+            )
+        known = Extended.at_most(None if delta else self._enough, BUDGET)
+        with self._subject.claiming(delta):
+            found = least_eps_prv(self.maxima, self.details, delta, width, known)
         if found.eps_prv.infinite or found.eps_prv.upper is not None or listed is None:
             return found
         states, _ = listed

@@ -138,52 +138,21 @@ class PublishedDetails:
         step, near = Fraction(2), Fraction(1, 2 ** min(bits, _ACCURATE))
         guesses = [low * (1 + near)] if low > 1 else []
         guesses += [high * (1 - near)] if high is not None else []
-        unknown: tuple[Fraction, Fraction] | None = None
-        for _ in range(_MOST_STEPS):
-            if unknown is not None:
-                return self._around(pair, delta, bits, (low, high), unknown)
-            if high is not None and high - low <= low * near:
-                break
-            place = low * step if high is None else (low + high) / 2
-            guess = guesses.pop() if guesses else place
-            if low < guess and (high is None or guess < high):
-                place = guess
-            found = self._pairs.side(pair, place, delta, bits)
-            if isinstance(found, NotEnclosed):
-                unknown = place, place
-            elif found is Side.UNDECIDED:
-                break
-            elif found is Side.ABOVE:
-                low, step = place, step * step
-            else:
-                high = place
-            if high is None and place > _LARGEST:
-                break
-        self._brackets[pair, delta] = low, high
-        return LeastFactor(low, high, None if low != 1 else (), *(() if delta else (EXACTLY,)))
-
-    def _around(
-        self,
-        pair: Pair,
-        delta: Fraction,
-        bits: int,
-        known: tuple[Fraction, Fraction | None],
-        unknown: tuple[Fraction, Fraction],
-    ) -> LeastFactor | NotEnclosed:
-        """Bound the least factor from both sides of where nothing is decided.
-
-        Args:
-            pair: Of inputs.
-            delta: In [0, 1].
-            bits: Asked of enclosures.
-            known: A factor that is too small, or 1, and one that is enough, if there is one.
-            unknown: Of these nothing is known.
-        """
-        (low, high), (first, last), step = known, unknown, Fraction(2)
+        undecided: tuple[Fraction, Fraction] | None = None
         reason: NotEnclosed | None = None
         for _ in range(_MOST_STEPS):
-            if high is None and last <= _LARGEST_OPEN:
-                place, step = last * step, step * step
+            if high is None and low > _LARGEST:
+                break
+            first, last = undecided or (low, low)
+            if undecided is None:
+                if high is not None and high - low <= low * near:
+                    break
+                place = low * step if high is None else (low + high) / 2
+                guess = guesses.pop() if guesses else place
+                if low < guess and (high is None or guess < high):
+                    place = guess
+            elif high is None and last <= _LARGEST_OPEN:
+                place = last * step
             elif first - low > low * _NEAR_OPEN:
                 place = (low + first) / 2
             elif high is not None and high - last > last * _NEAR_OPEN:
@@ -191,15 +160,20 @@ class PublishedDetails:
             else:
                 break
             found = self._pairs.side(pair, place, delta, bits)
-            if found is Side.ABOVE:
-                low = place
-            elif found is Side.BELOW:
+            if found is Side.BELOW:
                 high = place
-            else:
-                first, last = min(first, place), max(last, place)
+            elif found is Side.ABOVE:
+                low, step = place, step * step
+            elif isinstance(found, NotEnclosed) or undecided is not None:
+                # Beyond, and before, more may be known than here.
                 reason = found if isinstance(found, NotEnclosed) else reason
+                step = Fraction(2) if undecided is None else step * step
+                undecided = (min(first, place), max(last, place)) if undecided else (place, place)
+            else:
+                break  # more bits may tell
         if low == 1 and high is None and reason is not None:
             return reason
+        self._brackets[pair, delta] = low, high
         return LeastFactor(low, high, None if low != 1 else (), *(() if delta else (EXACTLY,)))
 
     def _demand_ends(

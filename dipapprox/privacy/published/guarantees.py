@@ -17,16 +17,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import NotEnclosed, Side
-from dipapprox.arithmetic.extended import CLOSED_FORM, INFINITE, Extended
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, CLOSED_FORM, INFINITE, Extended
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.data_classes import replace
 from dipapprox.events.measures import NoProduct
 from dipapprox.laws.family import Family
-from dipapprox.pairs.divergence import BY_ENCLOSURES
+from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.profiles.least_eps_prv import LEAST, EpsPrvBounds
+from dipapprox.privacy.profiles.details import PairDetails
+from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 
 _BITS = 64
@@ -78,40 +78,48 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Orde
     return OrderBounds(told, attaining, _BITS, limit)
 
 
-def within_budgets(found: EpsPrvBounds, pairs: PublishedPairs) -> EpsPrvBounds:
-    """Bound a least eps_prv from above by what couplings prove for all pairs, if that is less."""
-    upper, most = found.eps_prv.upper, Fraction(0)
-    if found.eps_prv.infinite:
-        return found
-    for terms, pair in pairs.classes():
-        if not isinstance(terms, NoProduct) and all(s.first == s.second for s, _ in terms):
-            continue
-        budget = pairs.budget(pair)
-        if budget is None or (upper is not None and budget >= upper):
-            return found
-        most = max(most, budget)
-    pairs.divergences.note(COUPLING)
-    return replace(found, eps_prv=found.eps_prv.meet(Extended.at_most(most, COUPLING), LEAST))
+def least_published(
+    pairs: PublishedPairs,
+    maxima: Maxima,
+    details: PairDetails,
+    delta: Fraction,
+    width: Fraction,
+    *,
+    in_closed_form: bool,
+) -> EpsPrvBounds:
+    """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
 
-
-_NEAR = 64
-"""How many times nearer than is wanted a budget is looked at."""
-
-
-def least_attained(pairs: PublishedPairs, bits: int, width: Fraction) -> EpsPrvBounds | None:
-    """Bound the least eps_prv for δ = 0 by the largest budget of couplings, if a pair needs it.
+    Budgets of couplings come first: they bound it from above, whatever ends the search.
 
     Args:
         pairs: The pairs.
-        bits: Asked of enclosures.
+        maxima: Of the same.
+        details: Of the same.
+        delta: In [0, 1].
         width: Wanted of the bounds, > 0.
-
-    Returns:
-        None if some pair has no budget, or that of the largest one needs less, as far as is told.
+        in_closed_form: Whether closed forms of shifted noise may be used.
 
     Raises:
-        LimitReached: If a limit is reached.
+        LimitReached: If there are too many pairs, or a limit is reached before anything is known.
     """
+    shifts = pairs.shifts() if in_closed_form else None
+    if shifts is not None:
+        return least_of_shifts(shifts, delta, width)
+    known, best = ANYTHING, _largest_budget(pairs)
+    if best is not None:
+        known = Extended.at_most(best[0], COUPLING)
+        told = None if delta else _attained(pairs, *best, maxima.ladder[0], width)
+        if told is not None:
+            return told
+    with pairs.asking(delta):
+        found = least_eps_prv(maxima, details, delta, width, known)
+    if found.eps_prv.most_by == COUPLING:
+        pairs.divergences.note(COUPLING)
+    return found
+
+
+def _largest_budget(pairs: PublishedPairs) -> tuple[Fraction, Pair] | None:
+    """Return the largest budget of a coupling, and its pair; None if one has none."""
     best: tuple[Fraction, Pair] | None = None
     for terms, pair in pairs.classes():
         if isinstance(terms, NoProduct) or any(s.first != s.second for s, _ in terms):
@@ -120,15 +128,38 @@ def least_attained(pairs: PublishedPairs, bits: int, width: Fraction) -> EpsPrvB
                 return None
             if best is None or budget > best[0]:
                 best = budget, pair
-    if best is None or not width < best[0] <= _LARGEST_SHOWN:
+    return best
+
+
+_NEAR = 64
+"""How many times nearer than is wanted a budget is looked at."""
+
+
+def _attained(
+    pairs: PublishedPairs, budget: Fraction, pair: Pair, bits: int, width: Fraction
+) -> EpsPrvBounds | None:
+    """Bound the least eps_prv for δ = 0 by the largest budget, if its pair needs that.
+
+    Args:
+        pairs: The pairs.
+        budget: The largest one.
+        pair: A pair that has it.
+        bits: Asked of enclosures.
+        width: Wanted of the bounds, > 0.
+
+    Returns:
+        None if the pair needs less, as far as is told.
+
+    Raises:
+        LimitReached: If a limit is reached.
+    """
+    if not width < budget <= _LARGEST_SHOWN:
         return None
-    most, pair = best
-    least = most - width / _NEAR
-    place = exponential(most - width / (2 * _NEAR), bits + _BITS).lower
+    place = exponential(budget - width / (2 * _NEAR), bits + _BITS).lower
     if pairs.side(pair, place, Fraction(0), bits) is not Side.ABOVE:
         return None
     pairs.divergences.note(COUPLING)
-    found = Extended(least, most, BY_ENCLOSURES[0], COUPLING)
+    found = Extended(budget - width / _NEAR, budget, BY_ENCLOSURES[0], COUPLING)
     return EpsPrvBounds(found, pair, None, place, bits)
 
 
