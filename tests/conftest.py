@@ -59,7 +59,7 @@ def work_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     return now
 
 
-LONG = ("test_programs.py", "test_documents.py", "test_real_inputs.py", "test_site.py")
+LONG = ("test_documents.py", "test_programs.py", "test_real_inputs.py", "test_sweep.py")
 """Files of tests that take longest, and are begun first: the processors end together."""
 
 

@@ -142,7 +142,10 @@ def test_a_report_is_never_overwritten(tmp_path: Path) -> None:
         (("profile", "svt_gauss", "--eps", "1/2", "--curve", "0:0.3:4"), "privacy profile"),
         (("decide", "svt_laplace", "--budget", "1/4"), "these outputs are too likely"),
         (("prove", "svt_laplace", "--for-all", "N"), "its coupling"),
-        (("calibrate", "svt_gauss", "--eps-prv", "1", "--delta", "1/100"), "Refuted at ε = "),
+        (
+            ("calibrate", "svt_gauss", "--eps-prv", "1", "--delta", "1/100", "--width", "1/2"),
+            "Refuted at ε = ",
+        ),
         (
             ("probability", "svt_gauss", "--eps", "1/2", "--input", "0,1"),
             "probabilities of outputs",

@@ -175,18 +175,19 @@ def test_one_process_at_a_time(spec: Path, tmp_path: Path) -> None:
     assert "the same command goes on from there" in err
 
 
-def test_changes_are_noticed(spec: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
+def test_changes_are_noticed(
+    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("sweep", str(spec), "--out", str(tmp_path / "out.jsonl"))
     spec.write_text(
         '[[grid]]\ntask = "verify"\nprograms = ["svt.dpg"]\neps = 1\ndelta = [0, 0.1]\n'
     )
-    assert finish(start(spec, out))[0] == 0
-    status, text, _ = finish(start(spec, out))
+    assert run(*words)[0] == 0
+    status, text = run(*words)
     assert (status, text) == (0, "2 cases: 2 finished before, 0 now\n")
     (tmp_path / "svt.dpg").write_text(PROGRAM + "# changed\n")
-    status, _, err = finish(start(spec, out))
-    assert status == 2
-    assert "the spec or a program has changed" in err
+    assert run(*words)[0] == 2
+    assert "the spec or a program has changed" in capsys.readouterr().err
 
 
 def test_limits_and_errors_are_outcomes(spec: Path, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ OUTSIDE = Options(engine=Engine.ELIMINATION)
 """Enclosures only; choices and integers have no other engine."""
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=5)
 @given(
     st.sampled_from(PROGRAMS),
     st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(4, 3)]),
