@@ -5,7 +5,7 @@
 | question | asked | |
 |---|---|---|
 | a claim of δ = 0, ε_prv next to D ε | first | enclosures take long next to what is attained |
-| any other claim | last, where it was not decided | enclosures have certificates of their own |
+| any other claim, finite inputs too | last, if open | enclosures have certificates of their own |
 | the least ε_prv for δ = 0; calibration | first, as an upper end | the lower one is a pair's |
 
 What serves is found by one linear programme for each final state and change: about a tenth of a
@@ -24,7 +24,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import replace
+from dipapprox.arithmetic.extended import Extended
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import EarlyEnd, SourceError, UserError
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
@@ -37,12 +38,14 @@ from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import as_ratio
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.least_eps_prv import BUDGET
+from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
+from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
@@ -87,25 +90,40 @@ def serving_budget(program: Program, selection: PairSelection, limits: Limits) -
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class StatedClaim:
+    """A claim, and the ε that it is about.
+
+    Attributes:
+        numbers: The claim, if it is made of numbers at one ε.
+        formulas: The same, made of formulas.
+        lower, upper: The least and the greatest ε.
+    """
+
+    numbers: Claim | None
+    formulas: FormulaClaim
+    lower: Fraction
+    upper: Fraction
+
+
 def by_budget(
-    program: Program,
+    found: Verdict | IntervalVerdict | None,
     budget: Fraction,
-    claim: Claim | FormulaClaim,
-    formulas: FormulaClaim,
-    epsilons: tuple[Fraction, Fraction],
+    claim: StatedClaim,
+    program: Program,
     selection: PairSelection,
     options: Options,
 ) -> Verdict | IntervalVerdict | None:
-    """Return DP for a claim that a budget proves; None for others.
+    """Return DP for a claim that a budget proves; for others what was found.
 
-    Of real inputs δ = 0 must be claimed, next to the budget: other claims have certificates.
+    Before anything was found, claims of real inputs must be next to the budget: other claims have
+    certificates.
 
     Args:
-        program: A closed core program.
+        found: Unknown; None if nothing was asked before.
         budget: From `serving_budget`.
-        claim: The claim: of numbers at one ε, of formulas on an interval.
-        formulas: The same.
-        epsilons: The least and the greatest ε that it is about.
+        claim: The claim.
+        program: A closed core program.
         selection: The pairs.
         options: How to compute.
 
@@ -114,79 +132,71 @@ def by_budget(
     """
     limits = options.limits
     run: Run | None = None
+    by, real = (BUDGET, BUDGET), has_real_inputs(program)
     with EarlyEnd(), limited(limits):
-        near = not has_real_inputs(program) or _is_near(budget, formulas, epsilons)
-        if near and _is_enough(budget, formulas, *epsilons, limits):
-            states = execute_for_declared(program, options.merge, limits)
-            run = run_of(
-                program,
-                scope_of(program, selection),
-                pairs=None if has_real_inputs(program) else count_selected(program, selection),
-                outputs=len(states.outputs),
-                final_states=len(states.states),
-                precision=0,
-                engine=BY_BUDGET,
-                seconds=limits.elapsed(),
-                reason=None,
-                by=(BUDGET, BUDGET),
-            )
+        if (found is not None or not real or _is_near(budget, claim)) and _is_enough(
+            budget, claim, limits
+        ):
+            seconds = limits.elapsed()
+            if found is not None:
+                run = replace(found.run, engine=BY_BUDGET, precision=0, reason=None, by=by)
+            else:
+                states = execute_for_declared(program, options.merge, limits)
+                run = run_of(
+                    program,
+                    scope_of(program, selection),
+                    pairs=None if real else count_selected(program, selection),
+                    outputs=len(states.outputs),
+                    final_states=len(states.states),
+                    precision=0,
+                    engine=BY_BUDGET,
+                    seconds=seconds,
+                    reason=None,
+                    by=by,
+                )
     if run is None:
-        return None
-    nothing = Enclosure.exact(0)
-    if isinstance(claim, Claim):
-        return Verdict(
-            run=run, claim=claim, answer=Answer.DP, delta_enclosure=nothing, witness=None
-        )
-    lower, upper = epsilons
-    return IntervalVerdict(
-        run=run,
-        lower=lower,
-        upper=upper,
-        claim=claim,
-        answer=Answer.DP,
-        points=0,
-        delta_enclosure=nothing,
-        violation=None,
-        remaining=(),
+        return found
+    run, nothing = replace(run, seconds=limits.elapsed()), Enclosure.exact(0)
+    match found, claim.numbers:
+        case Verdict(), _:
+            return replace(found, run=run, answer=Answer.DP, delta_enclosure=nothing, witness=None)
+        case IntervalVerdict(), _:
+            return replace(found, run=run, answer=Answer.DP, delta_enclosure=nothing, remaining=())
+        case _, Claim() as numbers:
+            return Verdict(run, numbers, Answer.DP, nothing, None)
+        case _:
+            formulas, ends = claim.formulas, (claim.lower, claim.upper)
+            return IntervalVerdict(run, *ends, formulas, Answer.DP, 0, nothing, None, ())
+
+
+def within_budget(found: ProfileAnswer, budget: Fraction) -> ProfileAnswer:
+    """Return a least ε_prv for δ = 0 with what a budget proves to be enough, if that is less."""
+    if not isinstance(found, LeastEpsPrv) or found.eps_prv_enclosure.infinite:
+        return found
+    known = found.eps_prv_enclosure
+    least = known.meet(Extended.at_most(budget * found.eps, BUDGET), LEAST)
+    if least == known:
+        return found
+    engine = f"{found.engine} + {BY_BUDGET}"
+    reason = found.reason if least.width else None
+    return replace(
+        found,
+        eps_prv_enclosure=least,
+        run=replace(found.run, engine=engine, by=least.by, reason=reason),
     )
 
 
-def with_budget(
-    verdict: Verdict | IntervalVerdict,
-    budget: Fraction,
-    claim: FormulaClaim,
-    epsilons: tuple[Fraction, Fraction],
-    limits: Limits,
-) -> Verdict | IntervalVerdict:
-    """Return a verdict, or DP where it is Unknown and a budget of the program is enough.
-
-    Args:
-        verdict: About all real inputs.
-        budget: From `serving_budget`.
-        claim: The claim.
-        epsilons: The least and the greatest ε that it is about.
-        limits: What is left of them.
-    """
-    if verdict.answer is not Answer.UNKNOWN or verdict.interrupted:
-        return verdict
-    enough = False
-    with EarlyEnd(), limited(limits):
-        enough = _is_enough(budget, claim, *epsilons, limits)
-    if not enough:
-        return verdict
-    seconds, nothing = limits.elapsed(), Enclosure.exact(0)
-    by = BUDGET, BUDGET
-    run = replace(verdict.run, engine=BY_BUDGET, precision=0, reason=None, seconds=seconds, by=by)
-    if isinstance(verdict, IntervalVerdict):
-        return replace(verdict, run=run, answer=Answer.DP, delta_enclosure=nothing, remaining=())
-    return replace(verdict, run=run, answer=Answer.DP, delta_enclosure=nothing, witness=None)
+def decided(found: Decision) -> Decision:
+    """Return a decision, Unknown, as DP: a budget for every ε is at most the claimed one."""
+    run = replace(found.run, engine=BY_BUDGET, reason=None)
+    return replace(found, run=run, answer=Answer.DP, cause=None, note="", open=())
 
 
-def _is_near(budget: Fraction, claim: FormulaClaim, epsilons: tuple[Fraction, Fraction]) -> bool:
+def _is_near(budget: Fraction, claim: StatedClaim) -> bool:
     """Whether δ = 0 is claimed for an ε_prv that is not far above budget · ε, at both ends."""
-    for eps in epsilons:
+    for eps in (claim.lower, claim.upper):
         try:
-            eps_prv, delta = claim.at(eps, BITS)
+            eps_prv, delta = claim.formulas.at(eps, BITS)
         except (UserError, Undefined):
             return False
         if delta.upper or eps_prv.upper > budget * eps * _NEXT_TO:
@@ -194,10 +204,9 @@ def _is_near(budget: Fraction, claim: FormulaClaim, epsilons: tuple[Fraction, Fr
     return True
 
 
-def _is_enough(
-    budget: Fraction, claim: FormulaClaim, lower: Fraction, upper: Fraction, limits: Limits
-) -> bool:
+def _is_enough(budget: Fraction, stated: StatedClaim, limits: Limits) -> bool:
     """Whether budget · ε <= ε_prv and δ >= 0 are proved for every ε between two, both included."""
+    claim, lower, upper = stated.formulas, stated.lower, stated.upper
     if lower == upper:
         eps_prv, delta = claim.at(lower, BITS)
         return eps_prv.lower >= budget * lower and delta.lower >= 0

@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING, ClassVar
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
-from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration import calibrate
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.methods import Asked
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
 
 if TYPE_CHECKING:
     from dipapprox.proof_steps import ends as proving
-    from dipapprox.proofs import budget_verdict
 else:
-    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     proving = Deferred("dipapprox.proof_steps.ends")
 
 
@@ -50,13 +47,9 @@ class Calibrate(Question):
     ) -> Calibration:
         """Calibrate the program; see `Question.answer`."""
         selection = self.pairs.select(program)
-        budget = None
-        if (
-            not self.delta
-            and not options.proved
-            and (has_real_inputs(program) or are_very_many(program, selection))
-        ):
-            budget = budget_verdict.serving_budget(program, selection, options.limits)
+        asked = Asked(program, selection, options, progress)
+        first = not self.delta and asked.prefers_budgets and not options.proved
+        budget = asked.budget if first else None
         found = calibrate(
             program, self.eps_prv, self.delta, selection, options, self.width, progress, budget
         )

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.errors import UserError
+from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
-from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import PROVED
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.limiting import LIMITS
+from dipapprox.questions.methods import DECIDE, AskedDecision
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
 
@@ -103,7 +104,11 @@ class Decide(Question):
                 "the kernel has no rules for all violated ranges, nor for the least delta",
             )
         selection = self.pairs.select(program)
-        found = decider.decide(program, self.asked, selection, options, progress)
+        asked = AskedDecision(program, selection, options, progress, self.asked)
+        consult(DECIDE, asked)
+        found = asked.found
+        if found is None:
+            raise BrokenInvariant("no method answered")
         if options.proved:
             return proving.proved_decision(program, found, selection, options.limits)
         return found

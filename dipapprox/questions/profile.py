@@ -11,11 +11,9 @@ from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError, shorten
 from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
-from dipapprox.pairs.adjacency import are_very_many
+from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.profiles.question import (
     DEFAULT_WIDTH,
@@ -25,19 +23,17 @@ from dipapprox.privacy.profiles.question import (
     OnCurve,
     Order,
 )
-from dipapprox.privacy.profiles.rounded import profile_rounded
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.argument import Spelled
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs, is_formula
+from dipapprox.questions.methods import PROFILE, AskedProfile
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
 
 if TYPE_CHECKING:
     from dipapprox.proof_steps import ends as proving
-    from dipapprox.proofs import budget_verdict
 else:
-    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     proving = Deferred("dipapprox.proof_steps.ends")
 
 _ONE_OF = "question (one of these; default: --eps-prv EPS)"
@@ -176,17 +172,11 @@ class Profile(Question):
                 "'proved' asks for the least delta, or the least eps_prv",
                 "the kernel has no rules for curves, divergences and irrational scales",
             )
-        if program.rounding is not None:
-            return profile_rounded(program, self.eps, asked, selection, options, progress)
-        budget = None
-        pure = isinstance(asked, AtOrders) or (isinstance(asked, AtDelta) and not asked.delta)
-        if (
-            pure
-            and not options.proved
-            and (has_real_inputs(program) or are_very_many(program, selection))
-        ):
-            budget = budget_verdict.serving_budget(program, selection, options.limits)
-        found = profile(program, self.eps, asked, selection, options, progress, budget)
+        profiled = AskedProfile(program, selection, options, progress, self.eps, asked)
+        consult(PROFILE, profiled)
+        found = profiled.found
+        if found is None:
+            raise BrokenInvariant("no method answered")
         if not options.proved:
             return found
         limits = options.limits

@@ -7,36 +7,30 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
-from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import ClosedInterval, Pairs, Written
+from dipapprox.questions.methods import VERIFY, AskedClaim
 from dipapprox.questions.question import Question, argument
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas
-    from dipapprox.privacy import verifier
-    from dipapprox.privacy.intervals import formula_claim, formula_verifier
-    from dipapprox.privacy.intervals import verifier as interval_verifier
+    from dipapprox.privacy.intervals import formula_claim
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.proof_steps import decisions as proving_throughout
     from dipapprox.proof_steps import proved as proving
-    from dipapprox.proofs import budget_verdict
 else:
-    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     formulas = Deferred("dipapprox.language.formula")
     formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
-    formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
-    interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
-    verifier = Deferred("dipapprox.privacy.verifier")
     proving = Deferred("dipapprox.proof_steps.proved")
     proving_throughout = Deferred("dipapprox.proof_steps.decisions")
 
@@ -91,48 +85,12 @@ class Verify(Question):
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Verdict | IntervalVerdict:
         """Verify the claim; see `Question.answer`."""
-        selection, limits = self.pairs.select(program), options.limits
-        budget = None
-        if are_very_many(program, selection) or (has_real_inputs(program) and not options.proved):
-            budget = budget_verdict.serving_budget(program, selection, limits)
-        if budget is None:
-            return self._searched(program, selection, options, progress)
-        formulas, claim = self.formulas(), self.claim
-        own = self.eps
-        epsilons = (own.lower, own.upper) if isinstance(own, ClosedInterval) else (own, own)
-        meant = claim or (formulas if epsilons[0] < epsilons[1] else None)
-        if meant is not None:
-            told = budget_verdict.by_budget(
-                program, budget, meant, formulas, epsilons, selection, options
-            )
-            if told is not None:
-                return self._proved(program, told, selection, options)
-        found = self._searched(program, selection, options, progress)
-        return budget_verdict.with_budget(found, budget, formulas, epsilons, limits)
-
-    def _searched(
-        self, program: Program, selection: PairSelection, options: Options, progress: Progress
-    ) -> Verdict | IntervalVerdict:
-        """Verify it by what is known of pairs; with a proof that the kernel replays, if asked."""
-        claim = self.claim
-        if isinstance(self.eps, ClosedInterval):
-            over = interval_verifier.verify_interval(
-                program,
-                self.formulas(),
-                self.eps.lower,
-                self.eps.upper,
-                selection,
-                options,
-                progress,
-            )
-            return self._proved(program, over, selection, options)
-        if claim is not None and program.rounding is None:
-            found = verifier.verify(program, claim, selection, options, progress)
-        else:
-            found = formula_verifier.verify_formula(
-                program, self.formulas(), self.eps, selection, options, progress
-            )
-        return self._proved(program, found, selection, options)
+        selection = self.pairs.select(program)
+        asked = AskedClaim(program, selection, options, progress, self)
+        consult(VERIFY, asked)
+        if asked.found is None:
+            raise BrokenInvariant("no method answered")
+        return self._proved(program, asked.found, selection, options)
 
     def _proved(
         self,

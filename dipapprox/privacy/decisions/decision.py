@@ -34,6 +34,7 @@ from dipapprox.privacy.notation import (
 from dipapprox.privacy.provenance import End
 from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.verdict import (
+    BY_BUDGET,
     SENTENCES,
     TONES,
     Answer,
@@ -306,8 +307,8 @@ class Decision(RunResult):
 
     def why(self) -> tuple[End, ...]:
         """Return who gave the end of δ that decides, and those of the least one."""
-        forms = self.engine == EXACT
-        by = "closed forms" if forms else f"enclosures: {self.engine}"
+        known = {EXACT: "closed forms", BY_BUDGET: "least budget"}
+        by = known.get(self.engine, f"enclosures: {self.engine}")
         found: tuple[End, ...] = ()
         if self.violation is not None:
             of, pair = f"δ at ε = {exact_text(self.violation.eps)}", self._pair(self.violation)
@@ -372,6 +373,8 @@ class Decision(RunResult):
         if self.engine == EXACT:
             word = "inequality" if self.inequalities == 1 else "inequalities"
             return f"{pairs}, {outputs}, {self.inequalities} {word}, {self.distinct} distinct"
+        if self.engine == BY_BUDGET:
+            return f"{pairs}, {outputs}"
         where = ""
         if self.violation is not None:
             where = f" at ε = {self.violation.eps}"

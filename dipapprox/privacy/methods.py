@@ -1,0 +1,47 @@
+"""Tables of methods: who is asked, in which order, and what each may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from dipapprox.data_classes import dataclass
+
+
+class OpenQuestion(Protocol):
+    """A question, and what is known of its answer by now."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether methods may still add to the answer."""
+
+
+Asking = TypeVar("Asking", bound=OpenQuestion)
+
+
+@dataclass(frozen=True, slots=True)
+class Consultation(Generic[Asking]):
+    """A row of a table.
+
+    Attributes:
+        method: The word for the method.
+        gives: What it may answer, for people.
+        applies: Whether it is asked, from what is known by then.
+        ask: Adds what it finds to what is known.
+    """
+
+    method: str
+    gives: str
+    applies: Callable[[Asking], bool]
+    ask: Callable[[Asking], None]
+
+
+def consult(rows: Sequence[Consultation[Asking]], question: Asking) -> None:
+    """Ask the methods of a table in their order while the question is open.
+
+    Raises:
+        Contradiction: If what two of them say has nothing in common.
+    """
+    for row in rows:
+        if question.is_open and row.applies(question):
+            row.ask(question)

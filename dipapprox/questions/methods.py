@@ -1,0 +1,315 @@
+"""Which methods are asked for which question, in which order, and what they may answer: one table.
+
+A method is asked only while the question is open; cheap ones come first, and before an answer is
+Unknown, or wider than asked for, every method that applies was asked. Within one row pairs, outputs
+and values of ε are gone through by the searches that the row names; how the pairs of a program are
+opened is the matter of `privacy.subjects`, what is asked for an interval of `intervals.verifier`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.deferred import Deferred
+from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
+from dipapprox.limits import Progress
+from dipapprox.pairs.adjacency import are_very_many
+from dipapprox.pairs.selections import PairSelection
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.methods import Consultation
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.question import AtDelta, AtOrders
+from dipapprox.privacy.verdict import Answer, Verdict
+
+if TYPE_CHECKING:
+    from dipapprox.language import formula as deltas
+    from dipapprox.privacy import verifier
+    from dipapprox.privacy.decisions import decider
+    from dipapprox.privacy.decisions.decision import Decision
+    from dipapprox.privacy.decisions.question import DecisionQuestion
+    from dipapprox.privacy.intervals import formula_verifier
+    from dipapprox.privacy.intervals import verifier as interval_verifier
+    from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+    from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.privacy.profiles import profile as profiles
+    from dipapprox.privacy.profiles import rounded
+    from dipapprox.privacy.profiles.profile_result import ProfileAnswer
+    from dipapprox.privacy.profiles.question import Question
+    from dipapprox.proofs import budget_verdict
+    from dipapprox.questions.kinds import ClosedInterval, Written
+else:
+    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
+    deltas = Deferred("dipapprox.language.formula")
+    decider = Deferred("dipapprox.privacy.decisions.decider")
+    formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
+    interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
+    profiles = Deferred("dipapprox.privacy.profiles.profile")
+    rounded = Deferred("dipapprox.privacy.profiles.rounded")
+    verifier = Deferred("dipapprox.privacy.verifier")
+
+LEAST_BUDGET = "least budget"
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question about a program.
+
+    Attributes:
+        program: A closed core program.
+        selection: The pairs that are asked about.
+        options: How to compute.
+        progress: Told about what is done.
+    """
+
+    program: Program
+    selection: PairSelection
+    options: Options
+    progress: Progress
+    _budgets: list[Fraction | None] = field(default_factory=list, kw_only=True)
+
+    @property
+    def budget(self) -> Fraction | None:
+        """A D such that the program is (D ε, 0)-private for every ε; None if none is known."""
+        if not self._budgets:
+            limits = self.options.limits
+            known = budget_verdict.serving_budget(self.program, self.selection, limits)
+            self._budgets.append(known)
+        return self._budgets[0]
+
+    @property
+    def prefers_budgets(self) -> bool:
+        """Whether a budget is found sooner than anything about single pairs."""
+        real = has_real_inputs(self.program) and not self.options.proved
+        return real or are_very_many(self.program, self.selection)
+
+
+# --- verify: a claim, at one ε or at all of an interval -------------------------------------------
+
+
+class Claimed(Protocol):
+    """What `verify` is asked; see `questions.verify.Verify`."""
+
+    @property
+    def eps(self) -> Fraction | ClosedInterval:
+        """Where."""
+
+    @property
+    def claim(self) -> Claim | None:
+        """The claim, if it is made of numbers at one ε."""
+
+    @property
+    def delta(self) -> Fraction | Written:
+        """The claimed δ."""
+
+    def formulas(self) -> FormulaClaim:
+        """The claim, made of formulas."""
+
+
+@dataclass(slots=True)
+class AskedClaim(Asked):
+    """A claim, and its verdict so far."""
+
+    question: Claimed
+    found: Verdict | IntervalVerdict | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """See `OpenQuestion`."""
+        found = self.found
+        return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
+
+    @property
+    def over_interval(self) -> bool:
+        """Whether it is about every ε of an interval."""
+        return not isinstance(self.question.eps, Fraction)
+
+    @property
+    def is_soon_kept(self) -> bool:
+        """Whether a budget is looked for first: for all ε of an interval it takes milliseconds,
+        where single ε take seconds."""
+        if not self.over_interval:
+            return self.prefers_budgets and self.question.claim is not None
+        return self.prefers_budgets or (self.question.delta == 0 and not self.options.proved)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is about one ε, in rational numbers throughout."""
+        return self.question.claim is not None and self.program.rounding is None
+
+
+def _verify_by_budget(asked: AskedClaim) -> None:
+    question, budget, eps = asked.question, asked.budget, asked.question.eps
+    if budget is not None:
+        ends = (eps, eps) if isinstance(eps, Fraction) else (eps.lower, eps.upper)
+        stated = budget_verdict.StatedClaim(question.claim, question.formulas(), *ends)
+        told = asked.program, asked.selection, asked.options
+        asked.found = budget_verdict.by_budget(asked.found, budget, stated, *told)
+
+
+def _verify_pairs(asked: AskedClaim) -> None:
+    claim = asked.question.claim
+    assert claim is not None
+    told = asked.selection, asked.options, asked.progress
+    asked.found = verifier.verify(asked.program, claim, *told)
+
+
+def _verify_formulas(asked: AskedClaim) -> None:
+    eps = asked.question.eps
+    assert isinstance(eps, Fraction)
+    told = asked.selection, asked.options, asked.progress
+    formulas = asked.question.formulas()
+    asked.found = formula_verifier.verify_formula(asked.program, formulas, eps, *told)
+
+
+def _verify_interval(asked: AskedClaim) -> None:
+    eps = asked.question.eps
+    assert not isinstance(eps, Fraction)
+    told = asked.selection, asked.options, asked.progress
+    claim = asked.question.formulas()
+    asked.found = interval_verifier.verify_interval(
+        asked.program, claim, eps.lower, eps.upper, *told
+    )
+
+
+VERIFY = (
+    Consultation[AskedClaim](
+        LEAST_BUDGET, "DP", lambda asked: asked.is_soon_kept, _verify_by_budget
+    ),
+    Consultation[AskedClaim](
+        "pairs at one ε", "DP or Not_DP", lambda asked: asked.is_plain, _verify_pairs
+    ),
+    Consultation[AskedClaim](
+        "rational bounds of formulas and scales, then closed forms",
+        "DP or Not_DP",
+        lambda asked: not asked.is_plain and not asked.over_interval,
+        _verify_formulas,
+    ),
+    Consultation[AskedClaim](
+        "every ε of an interval",
+        "DP or Not_DP",
+        lambda asked: asked.over_interval,
+        _verify_interval,
+    ),
+    Consultation[AskedClaim](LEAST_BUDGET, "DP", lambda _: True, _verify_by_budget),
+)
+
+
+# --- profile: the tightest guarantees at one ε ----------------------------------------------------
+
+
+@dataclass(slots=True)
+class AskedProfile(Asked):
+    """A question about the profile at one ε, and its answer so far."""
+
+    eps: Fraction
+    question: Question
+    found: ProfileAnswer | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """See `OpenQuestion`."""
+        return self.found is None or self.found.reason is not None
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether it is about δ = 0, where budgets are upper ends."""
+        asked = self.question
+        return isinstance(asked, AtOrders) or (isinstance(asked, AtDelta) and not asked.delta)
+
+
+def _profile_pairs(asked: AskedProfile) -> None:
+    told = asked.selection, asked.options, asked.progress
+    first = asked.is_pure and asked.prefers_budgets and not asked.options.proved
+    budget = asked.budget if first else None
+    asked.found = profiles.profile(asked.program, asked.eps, asked.question, *told, budget)
+
+
+def _profile_rounded(asked: AskedProfile) -> None:
+    told = asked.selection, asked.options, asked.progress
+    asked.found = rounded.profile_rounded(asked.program, asked.eps, asked.question, *told)
+
+
+def _profile_by_budget(asked: AskedProfile) -> None:
+    budget, found = asked.budget, asked.found
+    if budget is not None and found is not None:
+        asked.found = budget_verdict.within_budget(found, budget)
+
+
+PROFILE = (
+    Consultation[AskedProfile](
+        "rational scales",
+        "both ends",
+        lambda asked: asked.program.rounding is not None,
+        _profile_rounded,
+    ),
+    Consultation[AskedProfile](
+        "pairs, below a least budget where that is found sooner",
+        "both ends",
+        lambda asked: asked.found is None,
+        _profile_pairs,
+    ),
+    Consultation[AskedProfile](
+        LEAST_BUDGET,
+        "the upper end",
+        lambda asked: asked.is_pure and not asked.options.proved,
+        _profile_by_budget,
+    ),
+)
+
+
+# --- decide: a claim at every ε -------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class AskedDecision(Asked):
+    """A claim about every ε, and its decision so far."""
+
+    question: DecisionQuestion
+    found: Decision | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """See `OpenQuestion`."""
+        found = self.found
+        return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a δ that is the same for every ε is claimed, and nothing else asked."""
+        asked = self.question
+        more = asked.violations or asked.least_delta
+        return not more and not deltas.mentions_epsilon(asked.delta.formula)
+
+
+def _decide_pairs(asked: AskedDecision) -> None:
+    told = asked.selection, asked.options, asked.progress
+    asked.found = decider.decide(asked.program, asked.question, *told)
+
+
+def _decide_by_budget(asked: AskedDecision) -> None:
+    budget, found, question = asked.budget, asked.found, asked.question
+    if budget is not None and found is not None and budget <= question.budget:
+        asked.found = budget_verdict.decided(found)
+
+
+DECIDE = (
+    Consultation[AskedDecision](
+        "closed forms, then enclosures", "DP or Not_DP", lambda _: True, _decide_pairs
+    ),
+    Consultation[AskedDecision](
+        LEAST_BUDGET,
+        "DP",
+        lambda asked: asked.is_plain,
+        _decide_by_budget,
+    ),
+)
+
+TABLE: dict[str, tuple[Consultation[Any], ...]] = {
+    "verify": VERIFY,
+    "profile": PROFILE,
+    "decide": DECIDE,
+}
+"""By the names of the questions; `calibrate` asks the profile at each ε."""

@@ -1,0 +1,124 @@
+"""Questions consult every method that applies before they are Unknown, or answered in half."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox.privacy.methods import Consultation, consult
+from dipapprox.privacy.verdict import Answer
+from dipapprox.questions.methods import TABLE
+from tests.cli.running import run_json
+
+ABOVE = """
+input  count in 0..4
+output answer in {no, yes}
+adjacent linf 1
+noisy <- Lap(count, 1 / eps)
+if noisy >= 2 then
+    answer <- yes
+else
+    answer <- no
+end
+"""
+CONSTANT = ABOVE.replace("noisy >= 2", "noisy >= other").replace(
+    "noisy <-", "other <- Lap(2, 3)\nnoisy <-"
+)
+"""Noise that does not shrink with ε: no closed form for every ε; a shift of `noisy` costs ε."""
+
+WEIGHTS = """
+input x in {0, 1}
+output y in real
+adjacent linf 1
+f <- choose { 0 : 1 / (1 + exp(eps)), 1 : exp(eps) / (1 + exp(eps)) }
+if f = 0 then
+    y <- Lap(x, 1 / eps)
+else
+    y <- Lap(x, 2 / eps)
+end
+"""
+"""At ε = 1 it needs 0.6824: log((w + v/2) / (w e^-1 + v/2 e^-1/2)), the weights w and v."""
+
+
+def test_methods_are_asked_in_their_order_while_the_question_is_open() -> None:
+    class Open:
+        is_open = True
+        asked = ""
+
+    def row(name: str, applies: bool, closes: bool = False) -> Consultation[Open]:
+        def ask(question: Open) -> None:
+            question.asked += name
+            question.is_open = not closes
+
+        return Consultation(name, "", lambda _: applies, ask)
+
+    question = Open()
+    consult([row("a", True), row("b", False), row("c", True, True), row("d", True)], question)
+    assert question.asked == "ac"
+
+
+def test_the_table_names_methods_and_what_they_give() -> None:
+    for rows in TABLE.values():
+        assert all(row.method and row.gives for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "eps", "eps_prv", "answer"),
+    [
+        (ABOVE, "1/2..1", "eps", Answer.DP),
+        (ABOVE, "1/2..1", "0.999 * eps", Answer.NOT_DP),
+        (CONSTANT, "1/2..1", "eps", Answer.DP),
+        (CONSTANT, "1/2..1", "eps / 20", Answer.NOT_DP),
+        (WEIGHTS, "1/2..1", "eps", Answer.DP),
+        (WEIGHTS, "1/2..1", "0.999 * eps", Answer.UNKNOWN),
+        (WEIGHTS, "1/2..1", "0.68 * eps", Answer.NOT_DP),
+    ],
+)
+def test_claims_about_intervals(text: str, eps: str, eps_prv: str, answer: Answer) -> None:
+    found = dipapprox.verify(dipapprox.parse(text), eps=eps, eps_prv=eps_prv, delta=0)
+    assert found.answer is answer
+    if answer is Answer.DP:
+        assert [end.by for end in found.why()] == ["least budget"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "answer"),
+    [("1", Answer.DP), ("1.001", Answer.DP), ("1/20", Answer.NOT_DP)],
+)
+def test_decisions_where_nothing_has_a_closed_form(budget: str, answer: Answer) -> None:
+    found = dipapprox.decide(dipapprox.parse(CONSTANT), budget=budget)
+    assert found.answer is answer
+    if answer is Answer.DP:
+        assert found.reason is None and found.cause is None
+        assert [end.by for end in found.why()] == ["least budget"]
+        assert "budget" in str(found)
+
+
+def test_a_budget_tells_nothing_of_what_else_is_asked() -> None:
+    asked = dipapprox.decide(dipapprox.parse(CONSTANT), budget=1, least_delta=True)
+    assert asked.answer is Answer.UNKNOWN
+
+
+def test_what_a_budget_tells_is_proved_or_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "asked.dpg"
+    path.write_text(CONSTANT, encoding="utf-8")
+    status, fields = run_json("decide", str(path), "--proved")
+    assert (status, fields["verdict"], fields["reason"]) == (3, "Unknown", "no-proof")
+    path.write_text(ABOVE, encoding="utf-8")
+    asked = ("verify", str(path), "--eps", "1/2..1", "--delta", "0", "--proved")
+    status, fields = run_json(*asked)
+    assert (status, fields["verdict"]) == (0, "DP") and fields["proved"]["steps"] >= 1
+
+
+def test_profiles_of_mixtures_and_absolute_values_have_both_ends() -> None:
+    for text, value in (
+        (WEIGHTS, "0.68246357"),
+        ("input x in {0, 1}\noutput y in real\nadjacent linf 1\ny <- abs(Lap(x, 1/eps))\n", "1"),
+    ):
+        found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
+        least = found.eps_prv_enclosure
+        assert least.upper is not None and least.upper - least.lower < Fraction(1, 10**6)
+        assert abs(float(least) - float(value)) < 1e-7
