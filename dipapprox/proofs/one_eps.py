@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain, takewhile
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision
@@ -21,7 +22,8 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point
-from dipapprox.proofs.vanishing import Closed, ClosedPart, Vanishing, VanishingLoss
+from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, climbed, moved_pairs
+from dipapprox.proofs.vanishing import Closed, ClosedPart
 
 EPSILONS = tuple(Fraction(4) ** k for k in range(-2, 4))
 """From which it is climbed."""
@@ -31,12 +33,12 @@ MOST_TERMS = 6_000
 """Of all probabilities that are asked for: what is found by then is the answer."""
 
 _FACTORS = (Fraction(2), Fraction(1, 2), Fraction(5, 4), Fraction(4, 5))
-_STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
 _BITS = 100
 _UNIT = 10**6
 """Bounds are rounded down to multiples of 1 / this."""
 
-_GAIN = 1e-7
+_GAINS = 1e7
+"""Steps of a height of 1 that are told from each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class InputsAtEps:
     eps: Fraction
 
 
-def climbed(
+def dearest_place(
     known: Closed, pairs: Sequence[tuple[Point, Point]], radius: Fraction, integers: bool
 ) -> InputsAtEps | None:
     """Return where much is lost, as far as doubles tell; None if nothing is.
@@ -62,11 +64,11 @@ def climbed(
     return _Search(known, radius, integers).best(pairs)
 
 
-def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> Vanishing | None:
+def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> TwoInputs | None:
     """Return what is lost at a place, rounded down; None if that is nothing."""
     losses = []
     for part in known.parts:
-        best: VanishingLoss | None = None
+        best: LostOutput | None = None
         before, after = part.distribution(place.first), part.distribution(place.second)
         for output, p, q in zip(part.outputs, before or (), after or (), strict=False):
             if not p.numerator or not q.numerator:
@@ -79,10 +81,10 @@ def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> Vanishing | No
             gained = logarithm(ours, _BITS).lower - logarithm(theirs, _BITS).upper
             loss = Fraction(math.floor(gained / place.eps * _UNIT), _UNIT)
             if loss > 0 and (best is None or best.loss is None or loss > best.loss):
-                best = VanishingLoss(part.number, tuple(output), loss)
+                best = LostOutput(part.number, tuple(output), loss)
         if best is not None:
             losses.append(best)
-    return Vanishing(place.first, place.second, tuple(losses), place.eps) if losses else None
+    return TwoInputs(place.first, place.second, tuple(losses), place.eps) if losses else None
 
 
 class _Search:
@@ -94,7 +96,7 @@ class _Search:
 
     def best(self, pairs: Sequence[tuple[Point, Point]]) -> InputsAtEps | None:
         """Return the best place that is found by climbing from the best pairs."""
-        seeds = list[tuple[float, int, InputsAtEps]]()
+        seeds = list[tuple[int, int, InputsAtEps]]()
         for pair in dict.fromkeys(pairs):
             if self._left < MOST_TERMS // 2:
                 break
@@ -103,52 +105,31 @@ class _Search:
         chosen = dict[tuple[Point, Point], InputsAtEps]()
         for _, _, seed in sorted(seeds, key=lambda each: each[:2]):
             chosen.setdefault((seed.first, seed.second), seed)
-        tops = [self._climbed(seed) for seed in [*chosen.values()][:MOST_SEEDS]]
+        dearest = [*chosen.values()][:MOST_SEEDS]
+        tops = [climbed(each, self._near, self._height) for each in dearest]
         return max(tops, key=self._height, default=None)
 
-    def _climbed(self, place: InputsAtEps) -> InputsAtEps:
-        height, known = self._height(place), None
-        while known is not place and self._left > 0:
-            known = place
-            for tried in self._near(place):
-                if self._left <= 0:
-                    break
-                found = self._height(tried)
-                if found > height + _GAIN:
-                    place, height = tried, found
-                    break
-        return place
-
     def _near(self, place: InputsAtEps) -> Iterator[InputsAtEps]:
-        """Yield places with another eps, or with one input moved: of both points, or of one."""
-        for factor in _FACTORS:
-            yield InputsAtEps(place.first, place.second, place.eps * factor)
-        for step in _STEPS[: 1 if self._integers else None]:
-            for k in range(self._known.inputs.count):
-                for move in (step * self._radius, -step * self._radius):
-                    moved = [self._moved(each, k, move) for each in (place.first, place.second)]
-                    for one, other in (moved, (place.first, moved[1]), (moved[0], place.second)):
-                        if one is not None and other is not None and self._may(one, other):
-                            yield InputsAtEps(one, other, place.eps)
+        """Yield places with another eps, or with one input moved."""
+        found = (InputsAtEps(place.first, place.second, place.eps * k) for k in _FACTORS)
+        has, adjacency = self._known.inputs.has, self._known.inputs.adjacency
+        moved = (
+            InputsAtEps(one, other, place.eps)
+            for one, other in moved_pairs(
+                place.first, place.second, self._radius, self._integers, has
+            )
+            if one != other and allows(adjacency, [b - a for a, b in zip(one, other, strict=True)])
+        )
+        return takewhile(lambda _: self._left > 0, chain(found, moved))
 
-    def _may(self, first: Point, second: Point) -> bool:
-        change = [b - a for a, b in zip(first, second, strict=True)]
-        return any(change) and allows(self._known.inputs.adjacency, change)
-
-    def _moved(self, point: Point, place: int, move: Fraction) -> Point | None:
-        value = point[place] + move
-        if not self._known.inputs.has(place, value):
-            return None
-        return (*point[:place], value, *point[place + 1 :])
-
-    def _height(self, place: InputsAtEps) -> float:
-        """Return about what is lost at a place, in multiples of eps."""
+    def _height(self, place: InputsAtEps) -> int:
+        """Return about what is lost at a place, in small multiples of eps."""
         total = 0.0
         for part in self._known.parts:
             before, after = (self._of(part, q, place.eps) for q in (place.first, place.second))
             pairs = zip(before, after, strict=False)
             total += max((p - q for p, q in pairs if p is not None and q is not None), default=0.0)
-        return total / float(place.eps)
+        return math.floor(_GAINS * total / float(place.eps))
 
     def _of(self, part: ClosedPart, point: Point, eps: Fraction) -> list[float | None]:
         """Return about the logarithms of the probabilities of all outputs; None for 0."""

@@ -37,11 +37,12 @@ from itertools import product
 from math import ceil, floor, prod
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Adjacency
+from dipapprox.language.core import Adjacency, Value
 from dipapprox.limits import Limits
 from dipapprox.proofs.changes import allows
-from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.point_costs import CostOfPoints, Point, PointCost, Shown
+from dipapprox.proofs.proof import PartProof
+from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, climbed, most_lost, moved_pairs
 
 Bounds = Sequence[tuple[Fraction, Fraction]]
 
@@ -55,57 +56,7 @@ MOST_HALVINGS = 64
 MOST_CLIMBED = 6
 """Pairs, the best ones, from which better ones are looked for."""
 
-STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
-"""By which they are moved, in multiples of the largest change of an input."""
-
 _ZERO = Fraction(0)
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceLoss:
-    """What an output of a part loses between two inputs.
-
-    Attributes:
-        part, output: Their numbers.
-        shown: What the real outputs are close to.
-        costs: Of all states of the output at the second input; None where one is impossible.
-        loss: In multiples of eps; None for ∞.
-    """
-
-    part: int
-    output: int
-    shown: Shown
-    costs: tuple[PointCost | None, ...]
-    loss: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Two adjacent inputs, and what the outputs of some parts lose between them.
-
-    Attributes:
-        first, second: The inputs; the outputs are likelier at the first.
-        losses: Of the parts; a single one if it is ∞.
-    """
-
-    first: Point
-    second: Point
-    losses: tuple[PlaceLoss, ...]
-
-    @property
-    def loss(self) -> Fraction | None:
-        """What is lost in multiples of eps; None for ∞."""
-        total = Fraction(0)
-        for each in self.losses:
-            if each.loss is None:
-                return None
-            total += each.loss
-        return total
-
-    @property
-    def is_impossible(self) -> bool:
-        """Whether no state of the output has a positive probability at the second input."""
-        return all(cost is None for each in self.losses for cost in each.costs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +64,7 @@ class _Event:
     """An output of a part, and what its real outputs are close to."""
 
     part: int
-    output: int
+    output: tuple[Value, ...]
     shown: Shown
     states: tuple[CostOfPoints, ...]
 
@@ -128,20 +79,18 @@ _Costs = tuple[PointCost | None, ...]
 
 
 def between_places(
-    outputs: Sequence[Sequence[Sequence[Cone]]],
-    inputs: Sequence[Sequence[int]],
+    parts: Sequence[PartProof],
     bounds: Bounds,
     adjacency: Adjacency,
     radius: Fraction,
     integers: bool,
     limits: Limits,
     tried: Sequence[Point] = (),
-) -> Places | None:
+) -> TwoInputs | None:
     """Look for two adjacent inputs between which much is lost.
 
     Args:
-        outputs: For every independent part and each of its outputs the possible final states.
-        inputs: Where the inputs of each part stand among all.
+        parts: The independent parts, with the possible final states of their outputs.
         bounds: Of all inputs.
         adjacency: Of the program.
         radius: How far from the ends of the intervals points are tried, too.
@@ -155,29 +104,30 @@ def between_places(
     if integers:
         bounds = [(Fraction(ceil(lo)), Fraction(floor(hi))) for lo, hi in bounds]
         radius = Fraction(floor(radius))
-    turns = turns_of(outputs, inputs, len(bounds), integers)
+    turns = turns_of(parts, len(bounds), integers)
     points = list(tried) or _points(bounds, radius, turns, integers)
-    states = sum(len(cones) for part in outputs for cones in part)
+    states = sum(len(output.states) for part in parts for output in part.outputs)
     if len(points) > MOST_POINTS or len(points) * states > MOST_COSTS:
         return None
     events = [
         event
-        for part, (of_part, own) in enumerate(zip(outputs, inputs, strict=True))
-        for output, cones in enumerate(of_part)
+        for number, part in enumerate(parts)
+        for output in part.outputs
         for event in _events(
-            part,
-            output,
-            tuple([CostOfPoints(cone, integers, limits) for cone in cones]),
-            list(dict.fromkeys(_own(point, own) for point in points)),
+            number,
+            output.output,
+            tuple([CostOfPoints(each.cone, integers, limits) for each in output.states]),
+            list(dict.fromkeys(_own(point, part.inputs) for point in points)),
         )
     ]
     if len(points) * sum(len(event.states) for event in events) > MOST_COSTS:
         return None
+    inputs = [part.inputs for part in parts]
     return _Search(events, points, inputs, adjacency, integers, bounds, radius).best()
 
 
 def _events(
-    part: int, output: int, states: tuple[CostOfPoints, ...], points: Sequence[Point]
+    part: int, output: tuple[Value, ...], states: tuple[CostOfPoints, ...], points: Sequence[Point]
 ) -> Iterator[_Event]:
     """Yield an output with the numbers that it shows when noise is cheapest at some points."""
     shown = dict[Shown, None]()
@@ -207,9 +157,9 @@ class _Search:
         self._known = dict[tuple[int, Point], _Costs]()
         self._left = 2 * MOST_COSTS
 
-    def best(self) -> Places | None:
+    def best(self) -> TwoInputs | None:
         """Return the best pair found."""
-        known = list[Places]()
+        known = list[TwoInputs]()
         for first, second in self._pairs():
             found = self._between(first, second)
             if found is not None:
@@ -223,56 +173,38 @@ class _Search:
                     crossed = self._crossing(event, place, first, second)
                     if crossed is not None:
                         return crossed
-        known.sort(key=lambda each: each.loss or _ZERO, reverse=True)
-        return max(map(self._climbed, known[:MOST_CLIMBED]), key=_dearness, default=None)
+        known.sort(key=lambda each: each.dearness, reverse=True)
+        tops = known[:MOST_CLIMBED]
+        return most_lost([climbed(each, self._near, lambda one: one.dearness) for each in tops])
 
-    def _climbed(self, best: Places) -> Places:
-        """Return a pair, close to a known one, at which nothing near it loses more."""
-        known: Places | None = None
-        while best is not known and best.loss is not None:
-            known = best
-            for first, second in self._near(known):
-                if self._left < 0:
-                    return best
-                found = self._between(first, second)
-                if found is not None and _dearness(found) > _dearness(best):
-                    best = found
-                    break
-        return best
+    def _near(self, known: TwoInputs) -> Iterator[TwoInputs]:
+        """Yield pairs of which one input is moved."""
+        for pair in moved_pairs(known.first, known.second, self._radius, self._integers, self._has):
+            if self._left < 0:
+                return
+            found = self._between(*pair)
+            if found is not None:
+                yield found
 
-    def _near(self, known: Places) -> Iterator[tuple[Point, Point]]:
-        """Yield pairs of which one input is moved: of both points, or of the second one."""
-        for step in STEPS:
-            if self._integers and step < 1:
-                break
-            for place in range(len(self._bounds)):
-                for move in (step * self._radius, -step * self._radius):
-                    second = self._moved(known.second, place, move)
-                    first = self._moved(known.first, place, move)
-                    if second is not None and first is not None:
-                        yield first, second
-                    if second is not None:
-                        yield known.first, second
+    def _has(self, place: int, value: Fraction) -> bool:
+        low, high = self._bounds[place]
+        return low <= value <= high
 
-    def _moved(self, point: Point, place: int, move: Fraction) -> Point | None:
-        value, (low, high) = point[place] + move, self._bounds[place]
-        return (*point[:place], value, *point[place + 1 :]) if low <= value <= high else None
-
-    def _between(self, first: Point, second: Point) -> Places | None:
+    def _between(self, first: Point, second: Point) -> TwoInputs | None:
         """Return what is lost from one point to another; None if nothing is."""
         if first == second or not self._allows(first, second):
             return None
-        losses = dict[int, PlaceLoss]()
+        losses = dict[int, LostOutput]()
         for place, event in enumerate(self._events):
             costs = self._costs(place, first), self._costs(place, second)
             loss = _loss(event, *costs, self._integers)
             if loss is not None:
                 if loss.loss is None:
-                    return Places(first, second, (loss,))
+                    return TwoInputs(first, second, (loss,))
                 known = losses.get(event.part)
                 if known is None or known.loss is None or loss.loss > known.loss:
                     losses[event.part] = loss
-        return Places(first, second, tuple(losses.values())) if losses else None
+        return TwoInputs(first, second, tuple(losses.values())) if losses else None
 
     def _pairs(self) -> Iterator[tuple[Point, Point]]:
         return ((a, b) for a in self._points for b in self._points if a != b)
@@ -288,13 +220,13 @@ class _Search:
             self._left -= len(event.states)
         return self._known[place, own]
 
-    def _crossing(self, event: _Event, place: int, first: Point, second: Point) -> Places | None:
+    def _crossing(self, event: _Event, place: int, first: Point, second: Point) -> TwoInputs | None:
         """Halve what lies between a point where an output costs something and one where it is ∞."""
         for _ in range(MOST_HALVINGS):
             if self._allows(first, second):
                 costs = self._costs(place, first), self._costs(place, second)
                 loss = _loss(event, *costs, self._integers)
-                return None if loss is None else Places(first, second, (loss,))
+                return None if loss is None else TwoInputs(first, second, (loss,))
             middle = tuple([(a + b) / 2 for a, b in zip(first, second, strict=True)])
             if self._integers:
                 middle = tuple([Fraction(floor(each)) for each in middle])
@@ -307,7 +239,7 @@ class _Search:
         return None
 
 
-def _loss(event: _Event, before: _Costs, after: _Costs, integers: bool) -> PlaceLoss | None:
+def _loss(event: _Event, before: _Costs, after: _Costs, integers: bool) -> LostOutput | None:
     """Return what an event loses from one point to another; None if that is nothing."""
     least, most = _least(before), _least(after)
     if least is None or (most is not None and most[0] <= least[0]):
@@ -316,7 +248,7 @@ def _loss(event: _Event, before: _Costs, after: _Costs, integers: bool) -> Place
     if integers and likely is not None and any(e.denominator != 1 for e in likely.noise):
         return None
     loss = None if most is None else most[0] - least[0]
-    return PlaceLoss(event.part, event.output, event.shown, after, loss)
+    return LostOutput(event.part, event.output, loss, event.shown, after)
 
 
 def _least(costs: _Costs) -> tuple[Fraction, int] | None:
@@ -329,25 +261,16 @@ def _own(point: Point, inputs: Sequence[int]) -> Point:
     return tuple([point[k] for k in inputs])
 
 
-def _dearness(found: Places) -> tuple[bool, Fraction]:
-    return found.loss is None, found.loss or _ZERO
-
-
-def turns_of(
-    outputs: Sequence[Sequence[Sequence[Cone]]],
-    inputs: Sequence[Sequence[int]],
-    count: int,
-    integers: bool,
-) -> list[set[Fraction]]:
+def turns_of(parts: Sequence[PartProof], count: int, integers: bool) -> list[set[Fraction]]:
     """Return, for every input, where a guard about it alone is an equality without noise."""
     found = [set[Fraction]() for _ in range(count)]
-    for part, own in zip(outputs, inputs, strict=True):
-        for cone in (cone for cones in part for cone in cones):
+    for part in parts:
+        for cone in (state.cone for output in part.outputs for state in output.states):
             for form in cone.guards:
                 names = form.inputs()
                 if len(names) == 1:
                     value = -form.constant / form.coefficient(names[0])
-                    place = own[cone.inputs[names[0]]]
+                    place = part.inputs[cone.inputs[names[0]]]
                     found[place] |= {Fraction(floor(value))} if integers else {value}
     return found
 

@@ -9,9 +9,8 @@ from dipapprox.language.core import Program, Value
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
-from dipapprox.proofs.places import Places
 from dipapprox.proofs.rays import Ray
-from dipapprox.proofs.vanishing import Vanishing
+from dipapprox.proofs.two_inputs import TwoInputs
 from dipapprox.proofs.worst_change import BoxShift, DearChange
 
 
@@ -116,11 +115,9 @@ class Proof:
         parts: The proofs for the independent parts; their costs add up.
         losses: Where the lower bound is lost: together, in all these parts. If one of them is
             infinite it is the only one.
-        places: Where inputs lie between bounds: two of them between which `lower` is lost as eps
-            grows, or more than any number; None if nothing was found to be lost.
-        vanishing: Two inputs between which `lower` is lost as eps vanishes, or at one eps; or no
-            budget is enough. Then there are neither losses nor places. None if nothing else proves
-            as much.
+        between: Two inputs between which `lower` is lost, or more than any number: as eps grows, as
+            it vanishes, or at one eps. Then there are no other losses. None if nothing was found to
+            be lost, or not as much.
         coupling: Of the dearest outcome of every part, for the changes in `coupled`; their costs
             add up to `upper`. Without samples that no guard mentions.
         coupled: For every part the least and the greatest change of each of its inputs for which
@@ -136,8 +133,7 @@ class Proof:
     changes: Changes | None
     parts: tuple[PartProof, ...] = ()
     losses: tuple[PartLoss, ...] = ()
-    places: Places | None = None
-    vanishing: Vanishing | None = None
+    between: TwoInputs | None = None
     coupling: tuple[CoupledSample, ...] = ()
     coupled: tuple[Box, ...] = ()
 

@@ -39,13 +39,14 @@ from dipapprox.proofs.joint_losses import (
     share_inputs,
     single_losses,
 )
-from dipapprox.proofs.one_eps import climbed, lost_at
+from dipapprox.proofs.one_eps import dearest_place, lost_at
 from dipapprox.proofs.part_proofs import PartRun
-from dipapprox.proofs.places import Places, between_places, turns_of
+from dipapprox.proofs.places import between_places, turns_of
 from dipapprox.proofs.point_costs import Point
-from dipapprox.proofs.proof import CoupledSample, OutputProof, PartProof, Proof
+from dipapprox.proofs.proof import CoupledSample, OutputProof, Proof
 from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.vanishing import Vanishing, as_eps_vanishes, closed
+from dipapprox.proofs.two_inputs import TwoInputs
+from dipapprox.proofs.vanishing import as_eps_vanishes, closed
 from dipapprox.proofs.worst_change import BoxShift
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.real_inputs import (
@@ -187,16 +188,9 @@ def _with_places(
         (isinstance(each.domain, AllReals) and each.domain.bounds) or (-far, far)
         for each in known.program.inputs
     ]
-    own = [part.inputs for part in parts]
     adjacency, radius = known.program.adjacency, changes.radius
-    found = between_places(
-        _cones(parts), own, bounds, adjacency, radius, known.integers, limits, tried
-    )
-    return replace(known, places=found)
-
-
-def _cones(parts: Iterable[PartProof]) -> list[list[list[Cone]]]:
-    return [[[s.cone for s in output.states] for output in part.outputs] for part in parts]
+    found = between_places(parts, bounds, adjacency, radius, known.integers, limits, tried)
+    return replace(known, between=found)
 
 
 def _with_more_lost(
@@ -214,8 +208,7 @@ def _with_more_lost(
         return found
     with EarlyEnd(), limited(limits):
         parts = [run.part for run in runs]
-        own = [part.inputs for part in parts]
-        turns = turns_of(_cones(found.parts), own, len(found.program.inputs), found.integers)
+        turns = turns_of(found.parts, len(found.program.inputs), found.integers)
         known = closed(found.program, parts, states, turns, found.integers, limits)
         if known is None:
             return found
@@ -223,9 +216,9 @@ def _with_more_lost(
         if found.answer is Answer.NOT_DP or found.lower == found.upper:
             return found
         pairs = list(known.starts)
-        if found.places is not None:
-            pairs.append((found.places.first, found.places.second))
-        place = climbed(known, pairs, changes.radius, found.integers)
+        if found.between is not None:
+            pairs.append((found.between.first, found.between.second))
+        place = dearest_place(known, pairs, changes.radius, found.integers)
         if place is not None:
             points = place.first, place.second
             found = _with_lost(found, as_eps_vanishes(known, [points]))
@@ -245,16 +238,16 @@ def _with_more_places(
     if found.answer is Answer.NOT_DP:
         return found
     placed = _with_places(found, states, limits, tried)
-    if placed.places is None or not _is_more(placed.places.loss, found):
+    if placed.between is None or not _is_more(placed.between.loss, found):
         return found
-    return _concluded(replace(placed, vanishing=None), runs, (), "")
+    return _concluded(placed, runs, (), "")
 
 
-def _with_lost(found: Proof, lost: Vanishing | None) -> Proof:
+def _with_lost(found: Proof, lost: TwoInputs | None) -> Proof:
     """Return a proof with what is lost as eps vanishes, or at one eps, if that is more."""
     if found.answer is Answer.NOT_DP or lost is None or not _is_more(lost.loss, found):
         return found
-    found = replace(found, losses=(), places=None, vanishing=lost)
+    found = replace(found, losses=(), between=lost)
     if lost.loss is None:
         return replace(found, answer=Answer.NOT_DP, reason=UNLIKE, lower=Fraction(0))
     reason = "" if lost.loss == found.upper else found.reason
@@ -297,12 +290,17 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
         lost = [known.parts[each.part].outputs[each.output] for each in losses]
         return replace(known, answer=Answer.NOT_DP, reason=_trouble(lost))
     lower *= changes.radius
-    if known.places is not None:
-        if known.places.loss is None:
-            lost = [known.parts[each.part].outputs[each.output] for each in known.places.losses]
-            reason = IMPOSSIBLE if _become_impossible(known.places, lost) else _trouble(lost)
+    if known.between is not None:
+        if known.between.loss is None:
+            lost = [
+                output
+                for each in known.between.losses
+                for output in known.parts[each.part].outputs
+                if output.output == each.output
+            ]
+            reason = IMPOSSIBLE if _become_impossible(known.between, lost) else _trouble(lost)
             return replace(known, answer=Answer.NOT_DP, reason=reason)
-        lower = max(lower, known.places.loss)
+        lower = max(lower, known.between.loss)
     known = replace(known, lower=lower)
     if not changes.is_bounded and lower:
         reason = "adjacent inputs may differ by any amount"
@@ -377,7 +375,7 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
     return NO_SHIFT if bounded else SEVERAL_STATES
 
 
-def _become_impossible(places: Places, outputs: Iterable[OutputProof]) -> bool:
+def _become_impossible(places: TwoInputs, outputs: Iterable[OutputProof]) -> bool:
     """Whether what is lost between two inputs is all: by noise on one side, not by Gaussian noise.
 
     The flow of a state at the second input is then about guards, numbers that are shown, and noise

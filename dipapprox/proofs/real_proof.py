@@ -13,10 +13,9 @@ from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
-from dipapprox.proofs.places import Places
 from dipapprox.proofs.point_costs import is_open
 from dipapprox.proofs.proof import PartLoss, Proof
-from dipapprox.proofs.vanishing import Vanishing
+from dipapprox.proofs.two_inputs import TwoInputs
 
 _MOST_ROWS = 20
 """Samples of a coupling, in its table."""
@@ -70,35 +69,25 @@ class RealProof(BudgetAnswer):
     @property
     def given_by(self) -> tuple[str, str]:
         """See `BudgetAnswer`."""
-        lower = "rays" if self.proof.losses else "two inputs"
-        if self.proof.vanishing is not None:
-            lower = f"two inputs, {_where_lost(self.proof.vanishing)}"
+        between = self.proof.between
+        lower = "rays" if between is None and self.proof.losses else "two inputs"
+        if between is not None and between.eps is not None:
+            lower = f"two inputs, {_where_lost(between)}"
         return lower, "couplings"
 
     def _witness(self) -> dict[str, object] | None:
-        family, places, vanishing = family_of(self.proof), self.proof.places, self.proof.vanishing
-        if vanishing is not None:
-            output = {
-                cell: plain_value(value) for cell, value in likelier_of(self.proof, vanishing)
-            }
-            where = {"eps": exact_text(vanishing.eps)} if vanishing.eps else {}
+        family, between = family_of(self.proof), self.proof.between
+        if between is not None:
+            output = {cell: plain_value(value) for cell, value in output_of(self.proof, between)}
+            grows = "places" if between.eps is None else "vanishing"
+            where = {"eps": exact_text(between.eps)} if between.eps else {}
             return {
-                "kind": "one eps" if vanishing.eps else "vanishing",
+                "kind": "one eps" if between.eps else grows,
                 **where,
-                "first": [exact_text(value) for value in vanishing.first],
-                "second": [exact_text(value) for value in vanishing.second],
+                "first": [exact_text(value) for value in between.first],
+                "second": [exact_text(value) for value in between.second],
                 "output": output,
-                "budget": optional_text(vanishing.loss),
-            }
-        if places is not None:
-            return {
-                "kind": "places",
-                "first": [exact_text(value) for value in places.first],
-                "second": [exact_text(value) for value in places.second],
-                "output": {
-                    cell: plain_value(value) for cell, value in output_of(self.proof, places)
-                },
-                "budget": optional_text(places.loss),
+                "budget": optional_text(between.loss),
             }
         if family is None:
             return None
@@ -147,10 +136,8 @@ class RealProof(BudgetAnswer):
         family = family_of(self.proof)
         if family is not None:
             yield _impossible_text(self.proof, family) or family.text()
-        if self.proof.places is not None:
-            yield _places_text(self.proof, self.proof.places)
-        if self.proof.vanishing is not None:
-            yield _vanishing_text(self.proof, self.proof.vanishing)
+        if self.proof.between is not None:
+            yield _between_text(self.proof, self.proof.between)
 
     def _coupling(self) -> Table | None:
         proof = self.proof
@@ -290,44 +277,31 @@ def _added(lost: Fraction | None, loss: PartLoss, radius: Fraction) -> Fraction 
     return lost + loss.ray.loss * radius
 
 
-def output_of(proof: Proof, places: Places) -> Iterator[tuple[str, core.Value]]:
+def output_of(proof: Proof, between: TwoInputs) -> Iterator[tuple[str, core.Value]]:
     """Yield the cells that lose between two inputs, with their values; reals are close to them."""
-    for each in places.losses:
+    for each in between.losses:
         part = proof.parts[each.part]
         cells = (proof.program.outputs[cell].name for cell in part.cells)
-        yield from zip(cells, part.outputs[each.output].output, strict=True)
-        yield from zip(part.real_cells, each.shown, strict=True)
-
-
-def likelier_of(proof: Proof, vanishing: Vanishing) -> Iterator[tuple[str, core.Value]]:
-    """Yield the cells that lose as eps vanishes, with their values."""
-    for each in vanishing.losses:
-        cells = (proof.program.outputs[cell].name for cell in proof.parts[each.part].cells)
         yield from zip(cells, each.output, strict=True)
+        yield from zip(part.real_cells if each.shown else (), each.shown, strict=True)
 
 
-def _vanishing_text(proof: Proof, vanishing: Vanishing) -> str:
-    """Say in a line where a bound is lost as eps vanishes, or at one eps."""
-    inputs = f"inputs {_vector(vanishing.first)} against {_vector(vanishing.second)}"
-    loss = "a factor" if vanishing.loss is None else budget_text(vanishing.loss)
-    shown = _output_text(likelier_of(proof, vanishing))
-    where = _where_lost(vanishing)
-    return f"{where[0].upper()}{where[1:]}: {inputs}; the output {shown} loses {loss}"
+def _where_lost(between: TwoInputs) -> str:
+    if between.eps is None:
+        return "as ε grows"
+    return f"at ε = {exact_text(between.eps)}" if between.eps else "as ε goes to 0"
 
 
-def _where_lost(vanishing: Vanishing) -> str:
-    return f"at ε = {exact_text(vanishing.eps)}" if vanishing.eps else "as ε goes to 0"
-
-
-def _places_text(proof: Proof, places: Places) -> str:
+def _between_text(proof: Proof, between: TwoInputs) -> str:
     """Say in a line where a bound is lost."""
-    if places.is_impossible:
-        return _alone_text(output_of(proof, places), places.first, places.second)
-    shown = _output_text(output_of(proof, places))
-    near = "near " if any(each.shown for each in places.losses) else ""
-    inputs = f"inputs {_vector(places.first)} against {_vector(places.second)}"
-    loss = "more than any multiple of ε" if places.loss is None else budget_text(places.loss)
-    return f"As ε grows: {inputs}; the output {near}{shown} loses {loss}"
+    if between.is_impossible:
+        return _alone_text(output_of(proof, between), between.first, between.second)
+    shown, where = _output_text(output_of(proof, between)), _where_lost(between)
+    near = "near " if any(each.shown for each in between.losses) else ""
+    inputs = f"inputs {_vector(between.first)} against {_vector(between.second)}"
+    endless = "more than any multiple of ε" if between.eps is None else "a factor"
+    loss = endless if between.loss is None else budget_text(between.loss)
+    return f"{where[0].upper()}{where[1:]}: {inputs}; the output {near}{shown} loses {loss}"
 
 
 def _output_text(output: Iterable[tuple[str, core.Value]]) -> str:

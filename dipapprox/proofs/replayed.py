@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice
 from typing import TypeVar
@@ -16,7 +17,7 @@ from dipapprox.automata.words import SeenSymbol, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved
-from dipapprox.language.core import NEXT
+from dipapprox.language.core import NEXT, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
@@ -25,10 +26,9 @@ from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.endless_proof import EndlessProof
-from dipapprox.proofs.places import Places
 from dipapprox.proofs.proof import Proof
-from dipapprox.proofs.real_proof import RealProof, family_of, likelier_of, output_of
-from dipapprox.proofs.vanishing import Vanishing
+from dipapprox.proofs.real_proof import RealProof, family_of, output_of
+from dipapprox.proofs.two_inputs import TwoInputs
 from dipapprox.rounds.compiled import SILENT
 from dipapprox.rounds.visible import END
 
@@ -129,20 +129,13 @@ def _ray(answer: RealProof) -> budgets.DearestRay | None:
 def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | None:
     """Return the inputs between which an answer knows of a loss as eps grows."""
     match answer:
-        case RealProof(proof=Proof(vanishing=Vanishing() as lost) as proof):
-            output = dict(likelier_of(proof, lost))
-            return budgets.DearestInputs(*_by_name(proof, lost), output, None, lost.eps)
-        case RealProof(proof=Proof(places=Places() as lost) as proof):
-            return budgets.DearestInputs(*_by_name(proof, lost), dict(output_of(proof, lost)), None)
+        case RealProof(proof=Proof(between=TwoInputs() as lost) as proof):
+            output = dict(output_of(proof, lost))
+            return _inputs(proof, lost.first, lost.second, output, lost.eps)
         case RealProof(proof=proof) if (family := family_of(proof)) is not None:
             first = [q + FAR * d for q, d in zip(family.start, family.target, strict=True)]
             second = [q + d for q, d in zip(first, family.target, strict=True)]
-            names = [cell.name for cell in proof.program.inputs]
-            one, other = (
-                {name: [value] for name, value in zip(names, point, strict=True)}
-                for point in (first, second)
-            )
-            return budgets.DearestInputs(one, other, dict(family.output), None)
+            return _inputs(proof, first, second, dict(family.output), None)
         case EndlessProof(analysis=Analysis(lower=WordBound() as lost)):
             name = (
                 NEXT + answer.subject.inputs[0].name if isinstance(answer, StreamProof) else INPUT
@@ -172,16 +165,19 @@ def _of_word(lost: WordBound, input: str) -> budgets.DearestInputs:
     return budgets.DearestInputs(first, second, {}, tuple(word))
 
 
-def _by_name(
-    proof: Proof, lost: Places | Vanishing
-) -> tuple[dict[str, list[Fraction]], dict[str, list[Fraction]]]:
-    """Return the inputs."""
+def _inputs(
+    proof: Proof,
+    first: Sequence[Fraction],
+    second: Sequence[Fraction],
+    output: dict[str, Value],
+    eps: Fraction | None,
+) -> budgets.DearestInputs:
     names = [cell.name for cell in proof.program.inputs]
-    first, second = (
+    one, other = (
         {name: [value] for name, value in zip(names, point, strict=True)}
-        for point in (lost.first, lost.second)
+        for point in (first, second)
     )
-    return first, second
+    return budgets.DearestInputs(one, other, output, None, eps)
 
 
 FAR = 32

@@ -25,10 +25,11 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.log_ratios import LimitAtZero, near_zero, without_common
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Program, Value, Within
+from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Program, Within
 from dipapprox.limits import Limits
 from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point
+from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, most_lost
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.real_inputs import bounds_of, with_values
 from dipapprox.semantics.state import FinalStates
@@ -46,47 +47,6 @@ _STEEP = Fraction(10**6)
 """Stands for the slope where probabilities differ by a factor."""
 
 _ZERO = Fraction(0)
-
-
-@dataclass(frozen=True, slots=True)
-class VanishingLoss:
-    """What an output of a part loses between two inputs, as eps vanishes or at one eps.
-
-    Attributes:
-        part: Its number.
-        output: The values of its cells.
-        loss: In multiples of eps; None for ∞.
-    """
-
-    part: int
-    output: tuple[Value, ...]
-    loss: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class Vanishing:
-    """Two adjacent inputs, and what the outputs of some parts lose between them.
-
-    Attributes:
-        first, second: The inputs; the outputs are likelier at the first.
-        losses: Of the parts; a single one if it is ∞.
-        eps: Where; 0 as it vanishes.
-    """
-
-    first: Point
-    second: Point
-    losses: tuple[VanishingLoss, ...]
-    eps: Fraction = _ZERO
-
-    @property
-    def loss(self) -> Fraction | None:
-        """What is lost in multiples of eps; None for ∞."""
-        total = _ZERO
-        for each in self.losses:
-            if each.loss is None:
-                return None
-            total += each.loss
-        return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +113,20 @@ def closed(
     return Closed(inputs, tuple(known), tuple(starts))
 
 
-def as_eps_vanishes(known: Closed, pairs: Iterable[tuple[Point, Point]]) -> Vanishing | None:
+def as_eps_vanishes(known: Closed, pairs: Iterable[tuple[Point, Point]]) -> TwoInputs | None:
     """Return the pair of adjacent inputs between which most is lost as eps vanishes.
 
     None if nothing is lost between any of them.
     """
-    best: Vanishing | None = None
+    places = list[TwoInputs]()
     for first, second in pairs:
         losses = [loss for each in known.parts if (loss := each.loss(first, second)) is not None]
         endless = [each for each in losses if each.loss is None]
-        found = Vanishing(first, second, tuple(endless[:1] or losses))
+        if losses:
+            places.append(TwoInputs(first, second, tuple(endless[:1] or losses), _ZERO))
         if endless:
-            return found
-        if losses and (best is None or (found.loss or _ZERO) > (best.loss or _ZERO)):
-            best = found
-    return best
+            break
+    return most_lost(places)
 
 
 Bounds = tuple[Fraction, Fraction]
@@ -327,17 +286,17 @@ class ClosedPart:
             found += [list(each) for each in zip(*columns, strict=True)]
         return [each for each in found if any(each)]
 
-    def loss(self, first: Point, second: Point) -> VanishingLoss | None:
+    def loss(self, first: Point, second: Point) -> LostOutput | None:
         """Return the most that an output loses from the first to the second; None if nothing."""
-        best: VanishingLoss | None = None
+        best: LostOutput | None = None
         for output, each in zip(self.outputs, self._near(first, second), strict=True):
             if each is None:
                 continue
             if each.jump is None or each.jump > 1:
-                return VanishingLoss(self.number, tuple(output), None)
+                return LostOutput(self.number, tuple(output), None)
             loss = each.slope or _ZERO
             if loss > 0 and (best is None or best.loss is None or loss > best.loss):
-                best = VanishingLoss(self.number, tuple(output), loss)
+                best = LostOutput(self.number, tuple(output), loss)
         return best
 
     def _near(self, first: Point, second: Point) -> list[LimitAtZero | None]:

@@ -45,7 +45,7 @@ end
 
 def test_more_is_lost_at_one_eps_than_at_the_ends() -> None:
     proof = prove_real(dipapprox.parse(IN_BETWEEN), Limits())
-    lost = proof.vanishing
+    lost = proof.between
     assert lost is not None and lost.eps
     assert Fraction(1, 3) < proof.lower < Fraction(7, 20)
     confirm(proof)

@@ -310,12 +310,12 @@ def test_between_bounds_two_inputs_lose(
     assert upper is None or proof.upper == Fraction(upper)
     confirm(proof.proof)
     # The two inputs alone, at a large eps or a small one, refute what is a little less.
-    found = proof.proof.places or proof.proof.vanishing
+    found = proof.proof.between
     assert found is not None and found.loss == proof.lower
     values = sorted({*found.first, *found.second})
     some = head.replace(f"real {domain}", "{" + ", ".join(map(str, values)) + "}") + body
     less = Fraction(9, 10) * proof.lower
-    eps = Fraction(100 if proof.proof.places else "1/100")
+    eps = Fraction(100 if found.eps is None else "1/100")
     answer = dipapprox.verify(dipapprox.parse(some), eps=eps, eps_prv=eps * less, delta=0).answer
     assert answer is dipapprox.Answer.NOT_DP
 
@@ -350,7 +350,7 @@ def test_between_bounds_much_is_lost_at_small_eps(
 ) -> None:
     proof = prove_text(BOUNDED.format(n=2, domain=domain, adjacency=adjacency) + body)
     confirm(proof)
-    assert proof.vanishing is not None and proof.lower == Fraction(lower)
+    assert proof.between is not None and proof.between.eps == 0 and proof.lower == Fraction(lower)
     assert upper is None or proof.upper == Fraction(upper)
 
 
@@ -373,7 +373,7 @@ def test_inputs_that_bound_a_sample_make_outputs_likelier_by_a_factor() -> None:
     # ln 2 / eps is large only where eps is small.
     confirm(proof)
     assert (proof.answer, proof.lower) == (Answer.NOT_DP, Fraction(0))
-    assert proof.vanishing is not None and proof.vanishing.loss is None
+    assert proof.between is not None and (proof.between.eps, proof.between.loss) == (0, None)
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_an_output_that_becomes_impossible_in_the_middle() -> None:
     text = ONE_SIDED.format(domain=" 0..10", least=5)
     proof = dipapprox.prove(dipapprox.parse(text))
     assert isinstance(proof, dipapprox.RealProof) and proof.answer is Answer.NOT_DP
-    places = proof.proof.places
+    places = proof.proof.between
     assert places is not None and places.is_impossible
     ((first,), (second,)) = places.first, places.second
     assert first < 5 <= second <= first + 1
@@ -471,7 +471,8 @@ def test_an_output_becomes_impossible(domain: str, least: int, inputs: str) -> N
 def test_no_shift_between_bounds_is_no_impossible_output() -> None:
     """Pr[out = 0] > 0 at all inputs: 1 - e^(-(3 - q) eps)."""
     proof = dipapprox.prove(dipapprox.parse(ONE_SIDED.format(domain=" 1..2", least=3)))
-    assert isinstance(proof, dipapprox.RealProof) and proof.proof.places is None
+    assert isinstance(proof, dipapprox.RealProof)
+    assert proof.proof.between is None or proof.proof.between.eps is not None
     assert proof.answer is Answer.NOT_DP
     assert proof.reason is not None and proof.reason.endswith("however small eps is")
     words = "As ε goes to 0: inputs 1 against 2; the output out = 0 loses a factor"
