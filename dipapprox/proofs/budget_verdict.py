@@ -91,7 +91,7 @@ def serving_budget(program: Program, selection: PairSelection, limits: Limits) -
 
 
 @dataclass(frozen=True, slots=True)
-class StatedClaim:
+class MeantClaim:
     """A claim, and the ε that it is about.
 
     Attributes:
@@ -109,7 +109,7 @@ class StatedClaim:
 def by_budget(
     found: Verdict | IntervalVerdict | None,
     budget: Fraction,
-    claim: StatedClaim,
+    claim: MeantClaim,
     program: Program,
     selection: PairSelection,
     options: Options,
@@ -192,7 +192,7 @@ def decided(found: Decision) -> Decision:
     return replace(found, run=run, answer=Answer.DP, cause=None, note="", open=())
 
 
-def _is_near(budget: Fraction, claim: StatedClaim) -> bool:
+def _is_near(budget: Fraction, claim: MeantClaim) -> bool:
     """Whether δ = 0 is claimed for an ε_prv that is not far above budget · ε, at both ends."""
     for eps in (claim.lower, claim.upper):
         try:
@@ -204,7 +204,7 @@ def _is_near(budget: Fraction, claim: StatedClaim) -> bool:
     return True
 
 
-def _is_enough(budget: Fraction, stated: StatedClaim, limits: Limits) -> bool:
+def _is_enough(budget: Fraction, stated: MeantClaim, limits: Limits) -> bool:
     """Whether budget · ε <= ε_prv and δ >= 0 are proved for every ε between two, both included."""
     claim, lower, upper = stated.formulas, stated.lower, stated.upper
     if lower == upper:

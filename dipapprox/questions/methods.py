@@ -144,7 +144,7 @@ def _verify_by_budget(asked: AskedClaim) -> None:
     question, budget, eps = asked.question, asked.budget, asked.question.eps
     if budget is not None:
         ends = (eps, eps) if isinstance(eps, Fraction) else (eps.lower, eps.upper)
-        stated = budget_verdict.StatedClaim(question.claim, question.formulas(), *ends)
+        stated = budget_verdict.MeantClaim(question.claim, question.formulas(), *ends)
         told = asked.program, asked.selection, asked.options
         asked.found = budget_verdict.by_budget(asked.found, budget, stated, *told)
 
