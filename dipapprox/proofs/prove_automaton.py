@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,9 +25,10 @@ from dipapprox.limits import Limits, limited
 from dipapprox.proof_steps.budgets import endless
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
-from dipapprox.proofs.endless_proof import Round
+from dipapprox.proofs.endless_proof import Round, is_unbounded
 from dipapprox.proofs.evidence import in_own_words
 from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
+from dipapprox.rounds.compiled import Compiled
 
 _ROUNDS = (1, 2, 4, 8)
 MOST_SECONDS = 5.0
@@ -79,8 +79,8 @@ def prove_automaton(
     else:
         found = analyse(automaton, limits)
         stopping = _stopping(automaton, limits)
-    needed, beyond = rounds_needed(found, budget, limits)
-    rounds = rounds_of(found, needed, limits)
+    compiled = in_own_words(found.automaton)
+    rounds, beyond = going_round(compiled, found, budget, limits)
     ray = _ray(found, limits.ending_within(MOST_SECONDS))
     again = None
     if not (found.unbounded or found.loses_again or found.upper is not None):
@@ -91,7 +91,7 @@ def prove_automaton(
         budget=budget,
         stops=stops,
         stopping=stopping,
-        compiled=in_own_words(found.automaton),
+        compiled=compiled,
         analysis=found,
         ended="",
         ray=ray,
@@ -140,43 +140,37 @@ def _ray(found: Analysis, limits: Limits) -> RunRay | None:
     return None
 
 
-def rounds_needed(
-    found: Analysis, budget: Fraction | None, limits: Limits
-) -> tuple[tuple[tuple[int, Fraction], ...], int | None]:
-    """Return what going round a structure needs, and the fewest rounds beyond a budget."""
-    structure = found.structure
-    if not found.unbounded or structure is None:
+def going_round(
+    compiled: Compiled, found: Analysis, budget: Fraction | None, limits: Limits
+) -> tuple[tuple[Round, ...], int | None]:
+    """Return what going round a structure needs, and the fewest rounds beyond a budget.
+
+    The answer stands without inputs for which that is lost, and what is at ε = 1: where they take
+    longer than `MOST_SECONDS`, some are missing. They are looked for where the automaton's inputs
+    and samples are the program's.
+    """
+    structure, factor = found.structure, compiled.factor
+    if structure is None or not is_unbounded(compiled, found):
         return (), None
     most = _LONGEST // len(structure.run)
-    rounds: list[tuple[int, Fraction]] = []
+    needed: list[tuple[int, Fraction]] = []
     beyond = None
     with EarlyEnd(), limited(limits):
-        for number in (each for each in _ROUNDS if each <= most):
+        for times in (each for each in _ROUNDS if each <= most):
             limits.check()
-            rounds.append((number, cost_of_rounds(found.automaton, structure, number)))
-        if budget is not None and budget <= most * gain_of_round(found.automaton, structure):
-            beyond = rounds_beyond(found.automaton, structure, budget, limits)
-    return tuple(rounds), beyond
-
-
-def rounds_of(
-    found: Analysis, needed: Sequence[tuple[int, Fraction]], limits: Limits
-) -> tuple[Round, ...]:
-    """Return what some rounds need, with inputs for which it is lost, and what is at ε = 1.
-
-    The answer stands without these: where they take longer than `MOST_SECONDS`, some are missing.
-    """
+            needed.append((times, cost_of_rounds(found.automaton, structure, times)))
+        gain = most * gain_of_round(found.automaton, structure) * factor
+        if budget is not None and budget <= gain:
+            beyond = rounds_beyond(found.automaton, structure, budget / factor, limits)
     shown = limits.ending_within(MOST_SECONDS)
-    return tuple(_round(found, times, cost, shown) for times, cost in needed)
-
-
-def _round(found: Analysis, times: int, budget: Fraction, limits: Limits) -> Round:
-    ray = ratio = None
-    if found.structure is not None:
-        run, changes = repeated(found.automaton, found.structure, times)
-        with EarlyEnd(), limited(limits):
-            if len(run) <= MOST_SAMPLES:
-                ray = ray_of(found.automaton, run, changes, budget, limits)
+    rounds = []
+    for times, cost in needed:
+        ray = ratio = None
+        run, changes = repeated(found.automaton, structure, times)
+        with EarlyEnd(), limited(shown):
+            if compiled.is_plain and len(run) <= MOST_SAMPLES:
+                ray = ray_of(found.automaton, run, changes, cost, shown)
             if ray is not None:
-                ratio = log_ratio(found.automaton, run, ray, Fraction(1), limits)
-    return Round(times, budget, ray, ratio)
+                ratio = log_ratio(found.automaton, run, ray, Fraction(1), shown)
+        rounds.append(Round(times, cost * factor, ray, ratio))
+    return tuple(rounds), beyond

@@ -21,8 +21,7 @@ from dipapprox.proofs.endless_proof import Round, is_unbounded
 from dipapprox.proofs.prove_automaton import (
     MOST_SECONDS,
     comes_again,
-    rounds_needed,
-    rounds_of,
+    going_round,
 )
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.told import as_seen
@@ -53,15 +52,8 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         compiled = compile_program(program, limits)
         with_words = compiled.is_plain and compiled.tells
         analysis = as_seen(compiled, analyse(compiled.automaton, limits, with_words=with_words))
-    unbounded = is_unbounded(compiled, analysis)
-    if unbounded and compiled is not None and analysis is not None:
-        factor = compiled.factor
-        claimed = None if budget is None else budget / factor
-        needed, beyond = rounds_needed(analysis, claimed, limits)
-        rounds = tuple(Round(number, cost * factor) for number, cost in needed)
-        if compiled.is_plain:
-            # The automaton's inputs and samples are the program's: so is what they lose.
-            rounds = rounds_of(analysis, needed, limits)
+    if compiled is not None and analysis is not None:
+        rounds, beyond = going_round(compiled, analysis, budget, limits)
     proof = StreamProof(
         subject=program,
         budget=budget,
@@ -75,7 +67,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         beyond=beyond,
         seconds=time.monotonic() - begun,
     )
-    if compiled is None or unbounded or proof.is_exact or end.reason:
+    if compiled is None or is_unbounded(compiled, analysis) or proof.is_exact or end.reason:
         return proof
     proof = replace(proof, quiet=_quiet(proof, limits))
     again = comes_again(program, True, limits) if proof.upper is None else None
