@@ -16,6 +16,10 @@ class OpenQuestion(Protocol):
         """Whether methods may still add to the answer."""
 
 
+KEEPS, REFUTES, DECIDES = "DP", "Not_DP", "DP or Not_DP"
+UPPER, BOTH = "the upper end", "both ends"
+"""What methods give."""
+
 Asking = TypeVar("Asking", bound=OpenQuestion)
 
 
@@ -45,3 +49,8 @@ def consult(rows: Sequence[Consultation[Asking]], question: Asking) -> None:
     for row in rows:
         if question.is_open and row.applies(question):
             row.ask(question)
+
+
+def always(_: object) -> bool:
+    """Whether a method applies that always does."""
+    return True

@@ -19,7 +19,7 @@ from dipapprox.limits import Progress
 from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.methods import Consultation
+from dipapprox.privacy.methods import BOTH, DECIDES, KEEPS, UPPER, Consultation, always
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.question import AtDelta, AtOrders
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -135,6 +135,11 @@ class AskedClaim(Asked):
         return self.prefers_budgets or (self.question.delta == 0 and not self.options.proved)
 
     @property
+    def at_one_eps(self) -> bool:
+        """Whether it is about one ε, and numbers have to be bounded."""
+        return not self.is_plain and not self.over_interval
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is about one ε, in rational numbers throughout."""
         return self.question.claim is not None and self.program.rounding is None
@@ -174,26 +179,12 @@ def _verify_interval(asked: AskedClaim) -> None:
     )
 
 
-VERIFY = (
-    Consultation[AskedClaim](
-        LEAST_BUDGET, "DP", lambda asked: asked.is_soon_kept, _verify_by_budget
-    ),
-    Consultation[AskedClaim](
-        "pairs at one ε", "DP or Not_DP", lambda asked: asked.is_plain, _verify_pairs
-    ),
-    Consultation[AskedClaim](
-        "rational bounds of formulas and scales, then closed forms",
-        "DP or Not_DP",
-        lambda asked: not asked.is_plain and not asked.over_interval,
-        _verify_formulas,
-    ),
-    Consultation[AskedClaim](
-        "every ε of an interval",
-        "DP or Not_DP",
-        lambda asked: asked.over_interval,
-        _verify_interval,
-    ),
-    Consultation[AskedClaim](LEAST_BUDGET, "DP", lambda _: True, _verify_by_budget),
+VERIFY: tuple[Consultation[AskedClaim], ...] = (
+    Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_soon_kept, _verify_by_budget),
+    Consultation("pairs at one ε", DECIDES, lambda asked: asked.is_plain, _verify_pairs),
+    Consultation("rational bounds", DECIDES, lambda asked: asked.at_one_eps, _verify_formulas),
+    Consultation("every ε", DECIDES, lambda asked: asked.over_interval, _verify_interval),
+    Consultation(LEAST_BUDGET, KEEPS, always, _verify_by_budget),
 )
 
 
@@ -217,13 +208,18 @@ class AskedProfile(Asked):
     def is_pure(self) -> bool:
         """Whether it is about δ = 0, where budgets are upper ends."""
         asked = self.question
-        return isinstance(asked, AtOrders) or (isinstance(asked, AtDelta) and not asked.delta)
+        pure = isinstance(asked, AtOrders) or (isinstance(asked, AtDelta) and not asked.delta)
+        return pure and not self.options.proved
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the program has irrational scales."""
+        return self.program.rounding is not None
 
 
 def _profile_pairs(asked: AskedProfile) -> None:
     told = asked.selection, asked.options, asked.progress
-    first = asked.is_pure and asked.prefers_budgets and not asked.options.proved
-    budget = asked.budget if first else None
+    budget = asked.budget if asked.is_pure and asked.prefers_budgets else None
     asked.found = profiles.profile(asked.program, asked.eps, asked.question, *told, budget)
 
 
@@ -238,25 +234,10 @@ def _profile_by_budget(asked: AskedProfile) -> None:
         asked.found = budget_verdict.within_budget(found, budget)
 
 
-PROFILE = (
-    Consultation[AskedProfile](
-        "rational scales",
-        "both ends",
-        lambda asked: asked.program.rounding is not None,
-        _profile_rounded,
-    ),
-    Consultation[AskedProfile](
-        "pairs, below a least budget where that is found sooner",
-        "both ends",
-        lambda asked: asked.found is None,
-        _profile_pairs,
-    ),
-    Consultation[AskedProfile](
-        LEAST_BUDGET,
-        "the upper end",
-        lambda asked: asked.is_pure and not asked.options.proved,
-        _profile_by_budget,
-    ),
+PROFILE: tuple[Consultation[AskedProfile], ...] = (
+    Consultation("rational scales", BOTH, lambda asked: asked.is_rounded, _profile_rounded),
+    Consultation("pairs", BOTH, lambda asked: asked.found is None, _profile_pairs),
+    Consultation(LEAST_BUDGET, UPPER, lambda asked: asked.is_pure, _profile_by_budget),
 )
 
 
@@ -295,16 +276,9 @@ def _decide_by_budget(asked: AskedDecision) -> None:
         asked.found = budget_verdict.decided(found)
 
 
-DECIDE = (
-    Consultation[AskedDecision](
-        "closed forms, then enclosures", "DP or Not_DP", lambda _: True, _decide_pairs
-    ),
-    Consultation[AskedDecision](
-        LEAST_BUDGET,
-        "DP",
-        lambda asked: asked.is_plain,
-        _decide_by_budget,
-    ),
+DECIDE: tuple[Consultation[AskedDecision], ...] = (
+    Consultation("closed forms, then enclosures", DECIDES, always, _decide_pairs),
+    Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_plain, _decide_by_budget),
 )
 
 TABLE: dict[str, tuple[Consultation[Any], ...]] = {

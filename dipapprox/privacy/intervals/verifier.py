@@ -14,8 +14,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import replace
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
@@ -29,9 +30,10 @@ from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.search import IntervalSearch, Subdivided, between
+from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import SubdividedPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.privacy.methods import DECIDES, REFUTES, Consultation, always, consult
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
@@ -159,140 +161,206 @@ def verify_interval(
         if isinstance(selection, AllPairs):
             return nested_inputs.verify_nested(program, claim, lower, upper, options)
         program = with_values(program, selection.pairs)
-    pairs = select_pairs(program, selection)
     count = count_selected(program, selection)
+    tried = trial_points(lower, upper, count)
+    run = _Run(program, claim, lower, upper, selection, options, progress, doubtful, count, tried)
+    with EarlyEnd() as end, limited(options.limits):
+        run.open()
+        consult(_METHODS, run)
+        if run.is_open and run.unbounded is not None:
+            raise run.unbounded
+    return run.verdict(end)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One verification for every ε of an interval; what is set is valid whenever it ends.
+
+    Attributes:
+        doubtful: Near it the claim cannot be told from none; None if there is no such ε.
+        count: How many pairs there are; None if they are too many to count.
+        tried: Single ε that were tried, or are to be.
+        states: The final states.
+        search: The subdivision of the interval, if there are bounds between two ε.
+        unbounded: Why there are none.
+        violation: Not_DP at one ε.
+        settled: What closed forms said, once they were asked and told something.
+        asked: Whether they were.
+    """
+
+    program: Program
+    claim: FormulaClaim
+    lower: Fraction
+    upper: Fraction
+    selection: PairSelection
+    options: Options
+    progress: Progress
+    doubtful: Fraction | None
+    count: int | None
+    tried: tuple[Fraction, ...]
     states: FinalStates | None = None
-    claimed: Subdivided[Any] | None = None
+    listed: Sized = ()
     search: IntervalSearch[Any] | None = None
+    unbounded: LimitReached | None = None
     violation: Verdict | None = None
     settled: by_closed_forms.Settled | None = None
-    listed: Sized = ()
-    tried = trial_points(lower, upper, count)
-    asked = False
+    asked: bool = False
 
-    def closed_forms() -> by_closed_forms.Settled | None:
-        if states is None or not options.compares_exactly:
-            return None
-        selected = select_pairs(program, selection)
-        return by_closed_forms.settle(states, claim, lower, upper, selected, options)
+    @property
+    def is_open(self) -> bool:
+        """Whether the claim is neither proved nor refuted."""
+        if self.violation is not None or self.settled is not None:
+            return False
+        search = self.search
+        return search is None or (search.violation is None and bool(search.remaining()))
 
-    with EarlyEnd() as end, limited(options.limits):
-        inputs = inputs_of(selection)
-        states = execute(program, options.merge, options.limits, real_outputs=True, inputs=inputs)
-        check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
-        violation = refute(program, claim, tried, selection, options)
-        if violation is None and count is not None and count > MOST_PAIRS:
-            where = ", ".join(str(eps) for eps in tried)
-            raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
-        if violation is None:
-            listed = list_pairs(pairs, options.limits)
-            try:
-                claimed = _open(states, listed, claim, lower, options)
-            except LimitReached:
-                # Nothing is bounded between two eps: single ones may refute the claim.
-                tried = lower, upper
-                violation = refute(program, claim, tried, selection, options)
-                asked, settled = True, None if violation is not None else closed_forms()
-                if violation is None and settled is None:
-                    raise
-        if claimed is not None:
-            ladder = precisions(options.precision, options.max_precision)
-            search = IntervalSearch(lower, upper, claimed, ladder, options.limits)
-            if len(claimed):
-                search.run(progress, _FEW_POINTS)
-                if search.exhausted:
-                    asked, settled = True, closed_forms()
-                    if settled is None:
-                        search.run(progress)
-            elif doubtful is None:
-                search.nothing_to_do()
-            else:
-                raise LimitReached(
-                    f"eps_prv or delta cannot be told from a number below 0 near {doubtful}"
-                )
-            critical = search.critical()
-            is_open = search.violation is None and search.obstacle is None and settled is None
-            if is_open and critical is not None:
-                # What is beyond doubles is not beyond the verifier of one eps.
-                violation = refute(program, claim, (critical.eps,), selection, options)
-    stopped = end.reason
-    interrupted = end.interrupted
-    if violation is None and stopped is None and not asked and _is_open(search):
-        with EarlyEnd() as last:
-            settled = closed_forms()
-        interrupted = last.interrupted
-    if settled is not None and settled.eps is not None and settled.pair is not None:
-        violation = _witness(program, claim, settled.eps, settled.pair, options)
-        if violation.answer is not Answer.NOT_DP:
-            settled = violation = None
-    answer, reason = Answer.UNKNOWN, stopped
-    scope = scope_of(program, selection)
-    remaining: tuple[tuple[Fraction, Fraction], ...] = ((lower, upper),)
-    delta: Enclosure | None = None
-    if violation is None and search is not None:
-        remaining = search.remaining()
-        delta = Enclosure(search.seen, Fraction(1))
-        point = search.violation
-        if point is not None and point.pair is not None:
-            violation = _witness(program, claim, point.eps, point.pair, options)
-            if violation.answer is not Answer.NOT_DP:
-                reason, violation = violation.reason, None
-        elif stopped is None and not remaining:
-            answer = Answer.DP
-            delta = Enclosure(search.seen, max(search.proved, search.seen))
-        elif stopped is None:
-            reason = search.why()
-    if settled is not None and violation is None:
-        answer, reason, remaining = Answer.DP, None, ()
-        seen = Fraction(0) if search is None else search.seen
-        delta = Enclosure(seen, max(seen, claim.largest_delta(lower, upper)))
-    if violation is not None:
-        answer, reason, remaining = Answer.NOT_DP, None, ()
-        violation = replace(violation, run=replace(violation.run, scope=scope))
-        delta = violation.delta_enclosure
-    pairs_checked: int | None = 0
-    points, bits, engine = 0, options.precision, options.engine.value
-    if search is not None:
-        pairs_checked, points, bits = len(listed), search.points, search.bits or bits
-    elif violation is not None:
-        pairs_checked, bits, engine = violation.pairs, violation.precision, violation.engine
-        points = 1 if settled is not None else tried.index(violation.claim.eps) + 1
-    elif settled is not None:
-        pairs_checked, bits, engine = count, 0, Engine.EXACT.value
-    if claimed is not None:
-        engine = claimed.name
-    exactly = () if settled is None else (Engine.EXACT.value,)
-    return IntervalVerdict(
-        run=run_of(
-            program,
-            scope,
-            pairs=pairs_checked,
-            outputs=0 if states is None else len(states.outputs),
-            final_states=0 if states is None else len(states.states),
-            precision=bits,
-            engine=" + ".join(dict.fromkeys((*engine.split(" + "), *exactly))),
-            seconds=options.limits.elapsed(),
-            reason=reason,
-        ),
-        lower=lower,
-        upper=upper,
-        claim=claim,
-        answer=answer,
-        points=points,
-        delta_enclosure=delta,
-        violation=violation,
-        remaining=remaining,
-        interrupted=interrupted and answer is Answer.UNKNOWN,
-    )
+    def open(self) -> None:
+        """Execute the program."""
+        limits, inputs = self.options.limits, inputs_of(self.selection)
+        self.states = execute(
+            self.program, self.options.merge, limits, real_outputs=True, inputs=inputs
+        )
+        everywhere = EpsilonInterval(self.lower, self.upper, True, True)
+        check_choices(self.states.laws, everywhere, limits)
+
+    def refute(self) -> None:
+        """Look for a violation at single ε."""
+        ends = self.program, self.claim, self.tried, self.selection, self.options
+        self.violation = refute(*ends)
+
+    def subdivide(self, most: int) -> None:
+        """Bound what happens between single ε, up to so many of them."""
+        if self.search is None and self.unbounded is None:
+            self._begin()
+        if self.search is not None and len(self.search.claimed):
+            self.search.run(self.progress, most)
+
+    def _begin(self) -> None:
+        limits = self.options.limits
+        if self.count is not None and self.count > MOST_PAIRS:
+            where = ", ".join(str(eps) for eps in self.tried)
+            raise LimitReached(f"{pair_limit(str(self.count))} (not refuted at eps = {where})")
+        assert self.states is not None
+        pairs = list_pairs(select_pairs(self.program, self.selection), limits)
+        self.listed = pairs
+        try:
+            claimed = _open(self.states, pairs, self.claim, self.lower, self.options)
+        except LimitReached as unbounded:
+            self.unbounded, self.tried = unbounded, (self.lower, self.upper)
+            return
+        ladder = precisions(self.options.precision, self.options.max_precision)
+        self.search = IntervalSearch(self.lower, self.upper, claimed, ladder, limits)
+        if not len(claimed):
+            if self.doubtful is not None:
+                near = f"near {self.doubtful}"
+                raise LimitReached(f"eps_prv or delta cannot be told from a number below 0 {near}")
+            self.search.nothing_to_do()
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the subdivision needs more points, or can do nothing."""
+        return self.unbounded is not None or (self.search is not None and self.search.exhausted)
+
+    @property
+    def is_critical(self) -> bool:
+        """Whether doubles do not tell whether the claim holds at some ε, which is tried then."""
+        point = None if self.search is None else self.search.critical()
+        if self.search is None or self.search.obstacle is not None or point is None:
+            return False
+        self.tried = (point.eps,)
+        return True
+
+    def ask_closed_forms(self) -> None:
+        """Ask who knows all ε at once; of a violation the verifier of one ε has the last word."""
+        self.asked = True
+        if self.states is None or not self.options.compares_exactly:
+            return
+        pairs, ends = select_pairs(self.program, self.selection), (self.lower, self.upper)
+        told = by_closed_forms.settle(self.states, self.claim, *ends, pairs, self.options)
+        if told is not None and told.eps is not None and told.pair is not None:
+            self.violation = self._witness(told.eps, told.pair)
+            if self.violation.answer is not Answer.NOT_DP:
+                told = self.violation = None
+        self.settled = told
+
+    def _witness(self, eps: Fraction, pair: Pair) -> Verdict:
+        """Let the verifier of one ε confirm a violation, and lay out its witness."""
+        selection = OrderedPairs((pair,))
+        return verify_formula(self.program, self.claim, eps, selection, self.options)
+
+    def verdict(self, end: EarlyEnd) -> IntervalVerdict:
+        """Return what was found, whatever ended it."""
+        search, violation, settled = self.search, self.violation, self.settled
+        answer, reason = Answer.UNKNOWN, end.reason
+        scope = scope_of(self.program, self.selection)
+        remaining: tuple[tuple[Fraction, Fraction], ...] = ((self.lower, self.upper),)
+        delta: Enclosure | None = None
+        if violation is None and search is not None:
+            remaining = search.remaining()
+            delta = Enclosure(search.seen, Fraction(1))
+            point = search.violation
+            if point is not None and point.pair is not None:
+                violation = self._witness(point.eps, point.pair)
+                if violation.answer is not Answer.NOT_DP:
+                    reason, violation = violation.reason, None
+            elif end.reason is None and not remaining:
+                answer = Answer.DP
+                delta = Enclosure(search.seen, max(search.proved, search.seen))
+            elif end.reason is None:
+                reason = search.why()
+        by = BY_ENCLOSURES
+        if settled is not None and violation is None:
+            answer, reason, remaining, by = Answer.DP, None, (), (by[0], EXACTLY)
+            seen = Fraction(0) if search is None else search.seen
+            most = self.claim.largest_delta(self.lower, self.upper)
+            delta = Enclosure(seen, max(seen, most))
+        if violation is not None:
+            answer, reason, remaining = Answer.NOT_DP, None, ()
+            violation = replace(violation, run=replace(violation.run, scope=scope))
+            delta = violation.delta_enclosure
+        pairs: int | None = 0
+        points, bits, engine = 0, self.options.precision, self.options.engine.value
+        if search is not None:
+            pairs, points, bits = len(self.listed), search.points, search.bits or bits
+            engine = search.claimed.name
+        elif violation is not None:
+            pairs, bits, engine = violation.pairs, violation.precision, violation.engine
+            points = 1 if settled else self.tried.index(violation.claim.eps) + 1
+        elif settled is not None:
+            pairs, bits, engine = self.count, 0, Engine.EXACT.value
+        exactly = () if settled is None else (Engine.EXACT.value,)
+        return IntervalVerdict(
+            run=run_of(
+                self.program,
+                scope,
+                pairs=pairs,
+                outputs=0 if self.states is None else len(self.states.outputs),
+                final_states=0 if self.states is None else len(self.states.states),
+                precision=bits,
+                engine=" + ".join(dict.fromkeys((*engine.split(" + "), *exactly))),
+                seconds=self.options.limits.elapsed(),
+                reason=reason,
+                by=by,
+            ),
+            lower=self.lower,
+            upper=self.upper,
+            claim=self.claim,
+            answer=answer,
+            points=points,
+            delta_enclosure=delta,
+            violation=violation,
+            remaining=remaining,
+            interrupted=end.interrupted and answer is Answer.UNKNOWN,
+        )
 
 
-def _is_open(search: IntervalSearch[Any] | None) -> bool:
-    """Whether the subdivision ended without a proof or a violation."""
-    return search is not None and search.violation is None and bool(search.remaining())
-
-
-def _witness(
-    program: Program, claim: FormulaClaim, eps: Fraction, pair: Pair, options: Options
-) -> Verdict:
-    """Let the verifier of one eps confirm a violation, and lay out its witness."""
-    return verify_formula(program, claim, eps, OrderedPairs((pair,)), options)
+_METHODS: tuple[Consultation[_Run], ...] = (
+    Consultation("single ε", REFUTES, lambda run: bool(run.tried), _Run.refute),
+    Consultation("parts of the interval", DECIDES, always, lambda run: run.subdivide(_FEW_POINTS)),
+    Consultation("single ε", REFUTES, lambda run: run.unbounded is not None, _Run.refute),
+    Consultation("closed forms", DECIDES, lambda run: run.is_stuck, _Run.ask_closed_forms),
+    Consultation("smaller parts", DECIDES, always, lambda run: run.subdivide(MOST_POINTS)),
+    Consultation("single ε", REFUTES, lambda run: run.is_critical, _Run.refute),
+    Consultation("closed forms", DECIDES, lambda run: not run.asked, _Run.ask_closed_forms),
+)
+"""In their order: refuting is cheap, and closed forms may take long."""
