@@ -10,8 +10,11 @@ from collections.abc import Callable, Hashable
 from math import prod
 from typing import Any
 
+import pytest
+
 from dipapprox import Answer, Options, Program
 from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.kernel import sets
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits
@@ -23,7 +26,7 @@ from dipapprox.privacy.decisions.decision import EXACT, Decision
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proof_steps import decisions as throughout
-from dipapprox.proof_steps import proved, sets
+from dipapprox.proof_steps import proved
 from dipapprox.proof_steps.verdicts import goal_of
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.replayed import serving
@@ -32,7 +35,7 @@ from dipapprox.questions import prove
 MOST_PROBABILITIES = 600
 """Inputs times outputs; larger verdicts are left to tests of their own."""
 
-MOST_PARTS = 2_000
+MOST_PARTS = 300
 """Sets that pairs of real inputs are cut into."""
 
 outcomes: Counter[str] = Counter()
@@ -71,7 +74,8 @@ def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str
         return "real numbers"
     if _is_large(program, verdict.run.outputs):
         return "large"
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sets, "MOST_PARTS", MOST_PARTS)
         try:
             proved.replayed(program, goal_of(verdict), selection, Limits())
         except (NoCertificate, Refused) as outside:
@@ -159,7 +163,6 @@ def _replay_budget(answer: BudgetAnswer) -> str:
 def install() -> None:
     """From now on `verify`, `decide` and what `prove` asks are the functions above."""
     verifier.verify = replayed
-    sets.MOST_PARTS = MOST_PARTS
     decider.decide = replayed_decision
     for name in _proved:
         setattr(prove, name, _with_budget(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from dipapprox import Limits
@@ -117,10 +118,12 @@ EXAMPLES: dict[str, tuple[str, Fraction | None]] = {
 Proof = tuple[Any, Any, list[Any]]
 
 
+@cache
 def found(text: str, *users: str, budget: Fraction | None = None) -> ServiceProof:
     return prove_service(service_of(text), budget, users, Limits())
 
 
+@cache
 def written(proof: ServiceProof) -> Proof:
     own, _ = proof.replay(Limits())
     return own.machine, own.claim, list(own.steps)

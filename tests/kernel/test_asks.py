@@ -132,8 +132,8 @@ ASKS: dict[str, dict[str, Json]] = {
 def test_what_costs_too_much_is_refused(
     name: str, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A hundredth, so that the test is quick; what is refused grows with the work.
-    monkeypatch.setattr(budgets, "MOST_WORK", 500_000)
+    # A thousandth, so that the test is quick; what is refused grows with the work.
+    monkeypatch.setattr(budgets, "MOST_WORK", 50_000)
     with pytest.raises(NotProved):
         asked(rule=rule, **ASKS[name])
 

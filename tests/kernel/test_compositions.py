@@ -256,7 +256,7 @@ def test_what_is_confirmed_of_changed_proofs_is_true(name: str, proof: tuple[obj
     shift = sum(map(ord, name))
     refused = 0
     for place, (own, said, changed) in enumerate(_changes(proof)):
-        if place % 17 != shift % 17 or not isinstance(changed, list):
+        if place % 37 != shift % 37 or not isinstance(changed, list):
             continue
         try:
             replay(own, said, changed)

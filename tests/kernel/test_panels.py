@@ -102,7 +102,7 @@ def test_a_mean_far_away() -> None:
         assert holds(ends, value, THIN)
 
 
-@pytest.mark.parametrize("families", [("Gauss",) * 3, ("Lap", "Gauss", "Lap"), ("Lap",) * 3])
+@pytest.mark.parametrize("families", [("Gauss", "Gauss", "Lap"), ("Lap", "Gauss", "Lap")])
 def test_scales_that_differ_by_18_digits(families: tuple[str, str, str]) -> None:
     """x < y < z is nearly whether y and z are on the sides of 0 that are needed."""
     graph = Graph()
@@ -125,7 +125,7 @@ def test_restrictions(family: str, eps: Fraction) -> None:
     graph = Graph()
     laws = law(family, 1, 2, -1)
     density = graph.density(laws)
-    places = [-(10**12), -9, Fraction(-1, 3), 1, 2, 5, 10**12]
+    places = [-(10**12), Fraction(-1, 3), 1, 5]
     for low in [None, *places]:
         for high in [*places, None]:
             cut = graph.restrict(

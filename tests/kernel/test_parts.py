@@ -103,11 +103,10 @@ NORMS: list[tuple[Json, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[str(norm) for norm, _ in NORMS])
-def test_the_worst_pair_is_bounded_closely(seed: int, norm: Json, adjacent: Any) -> None:
+def test_the_worst_pair_is_bounded_closely(norm: Json, adjacent: Any) -> None:
     """From above within what classes and grids cost; from below by the worst pair."""
-    source = random.Random(seed)
+    source = random.Random(str(norm))
     kind = random_rows(source, 3)
     kinds = [kind, kind, random_rows(source, 3)]
     inputs = list(product(range(3), repeat=3))
@@ -258,7 +257,7 @@ def test_what_is_confirmed_of_changed_proofs_is_true(place: int) -> None:
     assert outcome(proof) == "true"
     counts: Counter[str] = Counter()
     for k, changed in enumerate(single_changes(proof)):
-        if k % 61 == 7 * place:
+        if k % 122 == 7 * place:
             found = outcome(changed)
             counts[found] += 1
             assert found in {"refused", "true", "undecided"}, changed

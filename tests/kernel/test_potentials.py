@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,12 @@ def found(subject: Any, options: Options = OPTIONS, **asked: Any) -> Proof:
     return dipapprox.prove(subject, reals=reals, options=options, **asked)
 
 
+@cache
+def proof_of(name: str) -> Proof:
+    """Of a subject: replayed already."""
+    return found(SUBJECTS[name])
+
+
 def file_of(proof: Proof) -> tuple[Any, Any, Any]:
     assert proof.written is not None
     return proof.written.machine, proof.written.claim, list(proof.written.steps)
@@ -77,18 +84,17 @@ def potential_of(proof: Proof) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_budgets_are_replayed(name: str) -> None:
-    plain = found(SUBJECTS[name], Options(limits=Limits(seconds=60)))
-    if plain.upper is None or plain.answer is not Answer.DP:
+    proof = proof_of(name)
+    assert proof.unproved is None or proof.found is not Answer.DP, proof.unproved
+    if proof.answer is not Answer.DP or proof.upper is None:
         return
-    proof = found(SUBJECTS[name])
-    assert proof.answer is Answer.DP, proof.unproved
     assert proof.replayed is not None
     judged = replay(*file_of(proof))
-    if plain.is_exact and plain.upper:
+    if proof.is_exact and proof.upper:
         assert isinstance(judged, Budgets)
-        assert (judged.budget, judged.below) == (plain.upper, plain.lower)
+        assert (judged.budget, judged.below) == (proof.upper, proof.lower)
     else:
-        assert judged == Budgets(plain.upper)
+        assert judged == Budgets(proof.upper)
     assert "replayed by the kernel" in str(proof)
 
 
@@ -112,9 +118,8 @@ def test_where_nothing_can_be_written_that_is_found_out_once(
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("distinct", [True, False])
-def test_budgets_of_random_automata_are_replayed(seed: int, distinct: bool) -> None:
-    automaton = random_automaton(seed, variables=1 + seed % 3, distinct=distinct)
+def test_budgets_of_random_automata_are_replayed(seed: int) -> None:
+    automaton = random_automaton(seed, variables=1 + seed % 3, distinct=seed % 2 == 0)
     proof = found(automaton)
     assert isinstance(proof, AutomatonProof)
     assert proof.unproved is None or proof.found is Answer.NOT_DP
@@ -126,7 +131,7 @@ def test_budgets_of_random_automata_are_replayed(seed: int, distinct: bool) -> N
             )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_budgets_of_random_streams_are_replayed_or_refused(seed: int) -> None:
     program = dipapprox.parse(Writer(seed).program())
     try:
@@ -150,14 +155,14 @@ FORGED = ("svt", "range", "numeric_sparse_stream", "svt_geometric for all N", "n
 
 @pytest.mark.parametrize("name", FORGED)
 def test_no_forgery_of_steps_proves_less_than_the_least_budget(name: str) -> None:
-    proof = found(SUBJECTS[name])
+    proof = proof_of(name)
     assert proof.is_exact
     machine, _, steps = file_of(proof)
     steps = steps[:1]
     chance = random.Random(name)
     places = [at for at, _ in places_in(steps)]
     confirmed = refused = 0
-    for at in chance.sample(places, min(len(places), 80)):
+    for at in chance.sample(places, min(len(places), 25)):
         value = steps
         for key in at:
             value = value[key]
@@ -178,7 +183,7 @@ def test_no_forgery_of_steps_proves_less_than_the_least_budget(name: str) -> Non
 
 @pytest.mark.parametrize("name", FORGED)
 def test_no_forgery_of_a_ray_refutes_the_least_budget(name: str) -> None:
-    proof = found(SUBJECTS[name])
+    proof = proof_of(name)
     machine, _, steps = file_of(proof)
     ray = steps[1:2]
     assert ray[0]["rule"] == "ray"
@@ -186,7 +191,8 @@ def test_no_forgery_of_a_ray_refutes_the_least_budget(name: str) -> None:
     assert replay(machine, below, ray) == Budgets(None, proof.lower)
     chance = random.Random(name)
     refused = 0
-    for at, value in places_in(ray):
+    places = list(places_in(ray))
+    for at, value in chance.sample(places, min(len(places), 60)):
         for other in others_for(value, chance):
             with_other = with_at(ray, at, other)
             for budget in (text(proof.lower), None):
@@ -219,7 +225,7 @@ ENDLESS = (
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_parts_that_come_again_leave_no_budget(name: str) -> None:
-    proof = found(SUBJECTS[name])
+    proof = proof_of(name)
     assert proof.answer is Answer.NOT_DP, proof.unproved
     machine, claim, steps = file_of(proof)
     assert claim == {"verdict": "Not_DP", "budget": None}
@@ -249,8 +255,8 @@ def test_outputs_that_become_impossible_have_no_budget() -> None:
 
 @pytest.mark.parametrize("name", ["svt", "range", "numeric_sparse_stream", "min_max_stream"])
 def test_no_parts_are_found_where_there_is_a_budget(name: str) -> None:
-    machine = file_of(found(SUBJECTS[name]))[0]
-    for seed in range(40):
+    machine = file_of(proof_of(name))[0]
+    for seed in range(12):
         chance = random.Random(seed)
         step = random_cycles(machine, chance)
         if step is not None:
@@ -277,7 +283,7 @@ def random_cycles(machine: Any, chance: random.Random) -> Any:
 @pytest.mark.parametrize("name", ["svt_without_limit", "last_value_stream"])
 def test_forged_parts_are_refused_or_true(name: str) -> None:
     """What is forged about a machine with a budget: one round more, and it ends."""
-    machine, claim, steps = file_of(found(SUBJECTS[name]))
+    machine, claim, steps = file_of(proof_of(name))
     changed = copy.deepcopy(machine)
     changed["round"].append(["exit"])
     with pytest.raises(NotProved):
@@ -297,7 +303,7 @@ def test_forged_parts_are_refused_or_true(name: str) -> None:
                 replay(machine, claim, [{**steps[0], "multipliers": more}])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_rays_of_random_automata_prove_no_more_than_is_so(seed: int) -> None:
     automaton = random_automaton(seed, variables=1 + seed % 3, distinct=seed % 2 == 0)
     plain = dipapprox.prove(automaton, options=Options(limits=Limits(seconds=60)))
@@ -313,7 +319,7 @@ def test_rays_of_random_automata_prove_no_more_than_is_so(seed: int) -> None:
 
 
 def test_inputs_beyond_their_bounds_have_no_rays() -> None:
-    machine, _, steps = file_of(found(SUBJECTS["sparse_stream"]))
+    machine, _, steps = file_of(proof_of("sparse_stream"))
     claim = {"verdict": "Not_DP", "budget": "1/2"}
     replay(machine, claim, steps[1:2])
     bounded = copy.deepcopy(machine)
@@ -351,7 +357,7 @@ def least(machine: Any) -> Fraction | None:
 
 
 def test_forged_machines_are_refused_or_have_the_budget() -> None:
-    proof = found(SUBJECTS["sparse_stream"])
+    proof = proof_of("sparse_stream")
     machine, claim, steps = potential_of(proof)
     assert least(machine) == proof.upper == 1
     chance = random.Random(1)
@@ -381,7 +387,7 @@ def _shows_less(machine: Any) -> bool:
 
 
 def test_gaussian_noise_is_not_shifted() -> None:
-    machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
+    machine, claim, steps = potential_of(proof_of("sparse_stream"))
     forged = copy.deepcopy(machine)
     forged["body"][0][2] = "Gauss"
     with pytest.raises(Refuted, match="cannot be shifted"):
@@ -389,7 +395,7 @@ def test_gaussian_noise_is_not_shifted() -> None:
 
 
 def test_one_sided_noise_is_shifted_to_its_side_only() -> None:
-    machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
+    machine, claim, steps = potential_of(proof_of("sparse_stream"))
     for family, allowed in (("LapPlus", True), ("LapMinus", False)):
         forged = copy.deepcopy(machine)
         forged["body"][0][2] = family
@@ -402,7 +408,7 @@ def test_one_sided_noise_is_shifted_to_its_side_only() -> None:
 
 
 def test_what_claims_of_budgets_are_about_is_read_strictly() -> None:
-    machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
+    machine, claim, steps = potential_of(proof_of("sparse_stream"))
     for name in machine:
         without = {key: value for key, value in machine.items() if key != name}
         with pytest.raises(BadProof):
@@ -505,7 +511,7 @@ def test_bounds_and_norms_limit_changes() -> None:
 
 
 def test_moves_have_a_shift_for_every_sample() -> None:
-    machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
+    machine, claim, steps = potential_of(proof_of("sparse_stream"))
     for change in (lambda shifts: [*shifts, 0], lambda shifts: shifts[:-1]):
         forged = copy.deepcopy(steps)
         for node in forged[0]["nodes"]:
@@ -517,7 +523,7 @@ def test_moves_have_a_shift_for_every_sample() -> None:
 
 
 def test_changes_do_not_choose_what_is_known() -> None:
-    machine, claim, (step,) = potential_of(found(SUBJECTS["sparse_stream"]))
+    machine, claim, (step,) = potential_of(proof_of("sparse_stream"))
     start, node = step["nodes"]
     place, bot = next((k, c) for k, c in enumerate(node["cases"]) if "input" in c)
     low, high = bot["cases"]
@@ -535,7 +541,7 @@ def test_changes_do_not_choose_what_is_known() -> None:
 
 
 def test_an_automaton_is_the_machine_that_its_text_means() -> None:
-    proof = found(SUBJECTS["min_max"])
+    proof = proof_of("min_max")
     assert isinstance(proof, AutomatonProof)
     assert proof.written is not None
     assert proof.written.machine in machines_of(proof.automaton, False, proof.written.claim)

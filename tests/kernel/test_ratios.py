@@ -7,7 +7,7 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
@@ -177,6 +177,7 @@ def test_products_of_many_factors_are_refused() -> None:
         Ratios(graph, ONE).compare(f, g)
 
 
+@settings(max_examples=6)
 @given(pairs(bounded=True), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(2)]))
 def test_excesses_are_above_the_integral_and_near_it(
     made: tuple[Graph, Node, Node], eps_prv: Fraction

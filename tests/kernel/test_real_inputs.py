@@ -132,24 +132,23 @@ class Question:
 
 
 def _questions() -> Iterator[Question]:
-    for noise in ("Gauss", "Lap"):
-        smaller = ("linf 1/2", "increasing 1/2", "decreasing 1") if noise == "Gauss" else ()
-        for adjacency in ("linf 1", *smaller):
-            text = SVT.format(n=2, domain="0..1", adjacency=adjacency, noise=noise)
-            yield Question(f"svt {noise} {adjacency}", text, Fraction(1, 20))
-        text = SVT.format(n=1, domain="-2..2", adjacency="l1 1", noise=noise)
-        yield Question(f"svt {noise} wide", text, Fraction(1, 20))
-        for adjacency in ("linf 1", "l0 1"):
-            text = LARGEST.format(adjacency=adjacency, noise=noise)
-            yield Question(f"largest {noise} {adjacency}", text, Fraction(1, 20))
-        for adjacency, domain in (("all", "0..1"), ("linf 1/2", "-1..1")):
-            text = BAND.format(adjacency=adjacency, domain=domain, noise=noise)
-            yield Question(f"band {noise} {adjacency}", text, Fraction(1, 20), Fraction(1, 4))
-        yield Question(f"levels {noise}", LEVELS.format(noise=noise), Fraction(1, 10))
-        for adjacency in ("l1 1", "l0 1") if noise == "Gauss" else ("all", "linf 1"):
-            text = BESIDE.format(adjacency=adjacency, noise=noise)
-            yield Question(f"beside {noise} {adjacency}", text, Fraction(1, 10))
-    yield Question("sum", SUM.format(adjacency="linf 1/2", noise="Gauss"), Fraction(1, 10))
+    few, more = Fraction(1, 20), Fraction(1, 10)
+    for noise, adjacency in (
+        ("Gauss", "linf 1"), ("Gauss", "increasing 1/2"), ("Lap", "linf 1"), ("Lap", "decreasing 1")
+    ):  # fmt: skip
+        text = SVT.format(n=2, domain="0..1", adjacency=adjacency, noise=noise)
+        yield Question(f"svt {noise} {adjacency}", text, few)
+    text = SVT.format(n=1, domain="-2..2", adjacency="l1 1", noise="Gauss")
+    yield Question("svt Gauss wide", text, few)
+    for noise, largest, band, domain, beside in (
+        ("Gauss", "linf 1", "all", "0..1", "l0 1"), ("Lap", "l0 1", "linf 1/2", "-1..1", "all")
+    ):  # fmt: skip
+        yield Question(f"largest {noise}", LARGEST.format(adjacency=largest, noise=noise), few)
+        text = BAND.format(adjacency=band, domain=domain, noise=noise)
+        yield Question(f"band {noise} {band}", text, few, Fraction(1, 4))
+        yield Question(f"levels {noise}", LEVELS.format(noise=noise), more)
+        yield Question(f"beside {noise}", BESIDE.format(adjacency=beside, noise=noise), more)
+    yield Question("sum", SUM.format(adjacency="linf 1/2", noise="Gauss"), more)
 
 
 QUESTIONS = list(_questions())
@@ -190,7 +189,7 @@ def outcome(machine: Any, claim: Any, steps: Any, step: Fraction) -> str:
 
 def test_changes_of_machines_claims_and_steps_make_nothing_false_confirmed() -> None:
     source, counts = random.Random(5), Counter[str]()
-    for _ in range(100):
+    for _ in range(70):
         question = source.choice(QUESTIONS)
         machine, claim, steps = question.proof
         tree: Any = [machine, claim, steps]
@@ -206,7 +205,7 @@ def test_changes_of_machines_claims_and_steps_make_nothing_false_confirmed() -> 
         counts[found] += 1
         assert found in {"refused", "true"}, (question.name, tree)
     assert counts["refused"] > 20
-    assert counts["true"] > 5
+    assert counts["true"] > 2
 
 
 def test_steps_that_are_none() -> None:

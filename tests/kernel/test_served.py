@@ -192,7 +192,7 @@ scales = st.sampled_from(["1/eps", "2/eps", "3/eps"])
 guards = st.sampled_from(["x >= t", "x < t", "x >= t + 1", "t >= 1/2", "2 * x >= t", "x >= q[2]"])
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(first=scales, second=scales, guard=guards, last=guards, family=st.sampled_from("DL"))
 def test_budgets_are_not_below_what_enclosures_say(
     first: str, second: str, guard: str, last: str, family: str

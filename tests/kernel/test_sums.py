@@ -73,9 +73,7 @@ def above(z: float) -> float:
     return math.erfc(z / math.sqrt(2)) / 2
 
 
-@pytest.mark.parametrize(
-    ("coefficients", "bound"), [([1, 1, 1], 2), ([2, "-1/2", 1], -1), ([1, -3, 1, 1], 4)]
-)
+@pytest.mark.parametrize(("coefficients", "bound"), [([1, 1, 1], 2), ([2, "-1/2", -3], -1)])
 def test_sums_of_gaussian_samples_are_gaussian(coefficients: list[Any], bound: int) -> None:
     samples = [("Gauss", k, 1 + k % 2) for k in range(len(coefficients))]
     numbers = [float(Fraction(a)) for a in coefficients]
@@ -259,8 +257,8 @@ def test_coarse_enclosures_contain_what_fine_ones_do(family: str) -> None:
             graph.times(graph.moved(other, Fraction(-1), Fraction(1)), samples[0]),
         )
     ]
-    fine = scalars_enclosed(graph, wanted, ONE, COARSE[-1])
-    for asked in COARSE[:-1]:
+    fine = scalars_enclosed(graph, wanted, ONE, COARSE[4])
+    for asked in COARSE[:4]:
         coarse = scalars_enclosed(graph, wanted, ONE, asked)
         for (low, high), (least, most) in zip(coarse, fine, strict=True):
             assert low <= most

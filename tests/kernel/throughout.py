@@ -72,11 +72,8 @@ class Asked:
         return OrderedPairs(((first, second),))
 
     def decision(self) -> Decision:
-        """Decide it."""
-        question = DecisionQuestion(
-            Fraction(self.budget), read_delta(self.delta), read_epsilons(self.interval)
-        )
-        return decide(program_of(self.text), question, self.selection, Options())
+        """Decide it, once."""
+        return _decided(self)
 
     def replayed(self) -> Replayed:
         """Decide it, and let the kernel replay a proof."""
@@ -89,6 +86,14 @@ class Asked:
         assert isinstance(proof, WrittenProof)
         machine, claim, steps = json.loads(json.dumps([proof.machine, proof.claim, proof.steps]))
         return machine, claim, steps
+
+
+@cache
+def _decided(asked: Asked) -> Decision:
+    question = DecisionQuestion(
+        Fraction(asked.budget), read_delta(asked.delta), read_epsilons(asked.interval)
+    )
+    return decide(program_of(asked.text), question, asked.selection, Options())
 
 
 ASKED = {

@@ -61,10 +61,10 @@ def orbit_of(pair: Pair, groups: tuple[tuple[int, ...], ...]) -> set[Pair]:
 
 @pytest.mark.parametrize("rule", _RULES, ids=str)
 @pytest.mark.parametrize("groups", _GROUPS, ids=str)
-@pytest.mark.parametrize("first", [False, True])
 def test_every_adjacent_pair_is_in_one_orbit(
-    rule: Everyone | Within, groups: tuple[tuple[int, ...], ...], first: bool
+    rule: Everyone | Within, groups: tuple[tuple[int, ...], ...]
 ) -> None:
+    first = groups in _GROUPS[::2]
     cells = read("input q[4] in {0, 1, 3}\noutput o in bool\no <- true\n").inputs
     walk = plan_walk(cells, rule)
     assert walk is not None

@@ -85,8 +85,9 @@ def truth(name: str, budget: Fraction) -> Enclosure:
     return Enclosure(max(d.lower for d in deltas), max(d.upper for d in deltas))
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "budget"), [(name, BUDGETS[k % 3 > 0]) for k, name in enumerate(NAMES)]
+)
 def test_counters_bound_the_largest_delta(name: str, budget: Fraction) -> None:
     bits = 40 if budget == BUDGETS[0] else 100
     of = opened(name)
