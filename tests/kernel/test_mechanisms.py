@@ -200,7 +200,9 @@ def test_known_deltas_bound_what_lies_between() -> None:
 BAD = [
     {"mechanism": "Gauss", "sensitivity": 0, "variance": 1},
     {"mechanism": "Lap", "sensitivity": 1, "scale": -1},
+    {"mechanism": "Lap", "sensitivity": 1, "scale": 0},
     {"mechanism": "DLap", "sensitivity": "1/2", "scale": 1},
+    {"mechanism": "randomised_response", "probability": 0, "values": 2},
     {"mechanism": "randomised_response", "probability": 1, "values": 2},
     {"mechanism": "randomised_response", "probability": "1/2", "values": 1},
     {"mechanism": "randomised_response", "probability": "1/2", "values": "5/2"},
@@ -220,6 +222,19 @@ BAD = [
 def test_what_is_no_mechanism_is_refused(json: object) -> None:
     with pytest.raises(BadProof):
         read_mechanism(json)
+
+
+EDGES = [
+    {"mechanism": "randomised_response", "probability": "1/2", "values": 2},
+    {"mechanism": "approx_dp", "eps": 0, "delta": 0},
+    {"mechanism": "approx_dp", "eps": 1, "delta": 1},
+    {"mechanism": "rdp", "orders": [[2, 0]]},
+]
+
+
+@pytest.mark.parametrize("json", EDGES, ids=str)
+def test_edges_of_parameters_are_allowed(json: dict[str, object]) -> None:
+    assert read_mechanism(json).name == json["mechanism"]
 
 
 def test_responses_have_the_losses_of_their_odds() -> None:
