@@ -103,6 +103,14 @@ def test_bounded_range_is_the_largest_of_its_pairs() -> None:
         assert best_of(pair.outcomes([]), loss) <= upper(pair.most(loss)) + 1e-12
 
 
+def test_bounded_range_ends_and_is_had() -> None:
+    pair = pair_of({"mechanism": "exponential_mechanism", "eps": "1/2"})
+    for loss in ("1/2", "3/4", 2):
+        assert pair.most(Fraction(loss)).is_zero()
+    odds = [float((p / q).log().mid()) for p, q in pair.outcomes([])]
+    assert odds == pytest.approx([1 / 4, -1 / 4])
+
+
 def test_statements_have_the_bounds_of_their_orders() -> None:
     """The conversion of Canonne, Kamath and Steinke 2020, at each order; either way round."""
     orders = [[2, "1/10"], [5, "1/3"], [9, 2]]
