@@ -55,6 +55,8 @@ class HalfLine:
     upwards: bool
 
 
+_ZERO = Fraction(0)
+
 Seen = SeenSymbol | NearZero | HalfLine
 Letters = tuple[Fraction | None, ...]
 """The inputs; None where none is read."""
@@ -211,17 +213,19 @@ class _Units:
     def __init__(self, automaton: Automaton, letters: Letters, word: Sequence[Seen]) -> None:
         noises = [n for s in automaton.states for n in (s.compared, s.fresh) if n is not None]
         means = {state.compared.mean for state in automaton.states if state.compared is not None}
-        grid = {Fraction(0)}
-        for letter, seen in zip(letters, word, strict=True):
-            grid.update(mean + (letter or 0) for mean in means)
-            if isinstance(seen, HalfLine):
-                grid.add(seen.end)
-        places = (
-            grid | {noise.mean for noise in noises} | {letter or Fraction(0) for letter in letters}
-        )
+        ends = [seen.end for seen in word if isinstance(seen, HalfLine)]
+        known = [letter or _ZERO for letter in letters]
+        places = (*known, *ends, *(noise.mean for noise in noises))
         self._scale = lcm(*(value.denominator for value in places))
         self._unit = lcm(*(noise.rate.denominator for noise in noises))
-        self._grid = sorted(int(value * self._scale) for value in grid)
+        inputs = {self._whole(letter) for letter in known}
+        grid = {0, *map(self._whole, ends)}
+        grid.update(mean + letter for mean in map(self._whole, means) for letter in inputs)
+        self._grid = sorted(grid)
+
+    def _whole(self, value: Fraction) -> int:
+        """Return a place as a whole number."""
+        return value.numerator * (self._scale // value.denominator)
 
     def cost(self, units: int) -> Fraction:
         """Return a cost that is a whole number of units."""
@@ -242,15 +246,16 @@ class _Units:
             return []
         if state.compared is None:
             raise BrokenInvariant("a state with transitions has noise")
-        fixed = 0
+        fixed, moved = 0, self._whole(letter or _ZERO)
         if transition.output is OutputSample.FRESH and state.fresh is not None:
-            mean = state.fresh.mean + (letter or 0)
+            mean = self._whole(state.fresh.mean) + moved
             outside = abs(mean)
             if isinstance(seen, HalfLine):
-                outside = max(Fraction(0), seen.end - mean if seen.upwards else mean - seen.end)
-            fixed = int(state.fresh.rate * self._unit) * int(outside * self._scale)
+                end = self._whole(seen.end)
+                outside = max(0, end - mean if seen.upwards else mean - end)
+            fixed = int(state.fresh.rate * self._unit) * outside
         rate = int(state.compared.rate * self._unit)
-        centre = int((state.compared.mean + (letter or 0)) * self._scale)
+        centre = self._whole(state.compared.mean) + moved
         shown = transition.output is OutputSample.COMPARED
         return [
             (value, fixed + rate * abs(value - centre))
@@ -260,7 +265,7 @@ class _Units:
 
     def _is_in(self, value: int, seen: Seen) -> bool:
         if isinstance(seen, HalfLine):
-            end = seen.end * self._scale
+            end = self._whole(seen.end)
             return value >= end if seen.upwards else value <= end
         return value == 0
 
