@@ -232,6 +232,12 @@ def test_what_is_no_mechanism_is_refused(json: object) -> None:
         read_mechanism(json)
 
 
+def test_orders_are_above_1() -> None:
+    for name in ({"mechanism": "zcdp", "rho": 1}, {"mechanism": "rdp", "orders": [[2, 1], [1, 1]]}):
+        with pytest.raises(BadProof, match="out of range"):
+            pair_of(name, Fraction(2), Fraction(1))
+
+
 EDGES = [
     {"mechanism": "randomised_response", "probability": "1/2", "values": 2},
     {"mechanism": "approx_dp", "eps": 0, "delta": 0},
