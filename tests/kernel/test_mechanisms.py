@@ -236,6 +236,10 @@ def test_orders_are_above_1() -> None:
     for name in ({"mechanism": "zcdp", "rho": 1}, {"mechanism": "rdp", "orders": [[2, 1], [1, 1]]}):
         with pytest.raises(BadProof, match="out of range"):
             pair_of(name, Fraction(2), Fraction(1))
+    low = Fraction(9, 8)
+    several = {"mechanism": "rdp", "orders": [["9/8", "9/8"]]}
+    both = [pair_of({"mechanism": "zcdp", "rho": 1}, low), pair_of(several)]
+    assert upper(both[0].most(low)) == upper(both[1].most(low)) < 1
 
 
 EDGES = [
@@ -259,6 +263,11 @@ def test_responses_have_the_losses_of_their_odds() -> None:
     assert 0 < upper(pair.most(just)) < 1e-8
     assert pair.most(just + Fraction(1, 2**29)).is_zero()
     assert upper(pair.most(Fraction(0))) == pytest.approx(0.75 - 1 / 12)
+
+
+def test_a_delta_that_is_known_is_had_exactly() -> None:
+    pair = pair_of({"mechanism": "approx_dp", "eps": "1/2", "delta": "1/4"})
+    assert pair.most(Fraction(1, 2)) == arb(1) / 4
 
 
 def test_what_diverges_from_nothing_reveals_nothing() -> None:
