@@ -7,15 +7,18 @@ mechanism at its own budget, have no coefficients left (`line_signs`).
 
 Several independent numbers. Π f_k <= growth · Π g_k almost everywhere exactly if the product of the
 least factors c_k with f_k <= c_k g_k is at most growth. A least factor is looked for among the
-quotients of pieces that are proportional, and is one if f_k <= c_k g_k is decided.
+quotients of pieces that are proportional, and is one if f_k <= c_k g_k is decided. Others are
+bracketed by rational numbers, until their product is told from growth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import prod
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
@@ -45,6 +48,14 @@ _UNIT = ExponentialRatio.constant(1)
 _NOTHING = ExponentialRatio.constant(0)
 
 
+_MOST_HALVINGS = 256
+"""Of all brackets together: some hundred bits."""
+
+_LARGEST = Fraction(2**64)
+"""Of quotients that are bracketed."""
+
+_REMEMBERED = 1_000
+
 _PIECES = 2_000
 """Most pieces of an event: seconds. Enclosures are the other way."""
 
@@ -58,6 +69,7 @@ class ExactComparison:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = replace(limits, pieces=min(limits.pieces, _PIECES))
+        self._quotients: Cache[tuple[Line, Line], ExponentialRatio | _Bracket] = Cache(_REMEMBERED)
         self._forms = EventForms()
 
     def exceeds(
@@ -107,12 +119,25 @@ class ExactComparison:
             ((_, one, two),) = factors.pairs
             return self._exceeds_on_line(one, two, growth)
         least = _UNIT
+        brackets: list[_Bracket] = []
         for _, one, two in factors.pairs:
-            own = self._least_factor(one, two)
+            own = self._quotients.get((one, two)) or self._quotient(one, two)
             if own is None:
                 return True
-            least = least * own
-        return sign_at(least - growth, _ONE, self._limits) > 0
+            self._quotients.put((one, two), own)
+            if isinstance(own, _Bracket):
+                brackets.append(own)
+            else:
+                least = least * own
+        for _ in range(_MOST_HALVINGS):
+            low = least * _number(each.low for each in brackets)
+            if sign_at(low - growth, _ONE, self._limits) > 0:
+                return True
+            high = least * _number(each.high for each in brackets)
+            if sign_at(high - growth, _ONE, self._limits) <= 0:
+                return False
+            max(brackets, key=lambda each: each.high / each.low).halve()
+        raise _Obstacle("a product of quotients of densities is next to e^ε_prv")
 
     def _total(self, parts: Sequence[Part]) -> ExponentialRatio:
         """The probability of parts without published numbers."""
@@ -124,18 +149,53 @@ class ExactComparison:
     def _exceeds_on_line(self, first: Line, second: Line, growth: ExponentialRatio) -> bool:
         return _Densities(first, second, self._forms, self._limits).exceeds(growth)
 
-    def _least_factor(self, first: Line, second: Line) -> ExponentialRatio | None:
+    def _quotient(self, first: Line, second: Line) -> ExponentialRatio | _Bracket | None:
         """The least c with first <= c second; None if there is none."""
         densities = _Densities(first, second, self._forms, self._limits)
         candidates = densities.quotients()
         if candidates is None:
             return None
-        for candidate in _descending(candidates, self._limits):
-            # It is the quotient on some interval, so no less factor will do.
+        # The largest is the quotient on some interval, so no less factor will do.
+        for candidate in _descending(candidates, self._limits)[:1]:
             if not densities.exceeds(candidate):
                 return candidate
-            break
-        raise _Obstacle("the largest quotient of two densities is no quotient of their pieces")
+        return _Bracket(densities)
+
+
+def _number(factors: Iterable[Fraction]) -> ExponentialRatio:
+    return ExponentialRatio.constant(prod(factors, start=_ONE))
+
+
+class _Bracket:
+    """The least c with first <= c second, between two rational numbers.
+
+    Attributes:
+        low: Less.
+        high: At least.
+    """
+
+    def __init__(self, densities: _Densities) -> None:
+        self._densities = densities
+        self.low, self.high = _ONE / 2, _ONE
+        while self._exceeds(self.high):
+            if self.high > _LARGEST:
+                raise _Obstacle("a quotient of two densities is large")
+            self.low, self.high = self.high, 2 * self.high
+        while not self._exceeds(self.low):
+            if self.low < 1 / _LARGEST:
+                raise _Obstacle("a quotient of two densities is small")
+            self.low, self.high = self.low / 2, self.low
+
+    def halve(self) -> None:
+        """Look halfway."""
+        middle = (self.low + self.high) / 2
+        if self._exceeds(middle):
+            self.low = middle
+        else:
+            self.high = middle
+
+    def _exceeds(self, factor: Fraction) -> bool:
+        return self._densities.exceeds(ExponentialRatio.constant(factor))
 
 
 class _Obstacle(Exception):

@@ -1,8 +1,10 @@
 """Measures in space in, pairs of measures on the line out, where they are products.
 
 A measure that is the sum of several parts is a product if the parts differ in one coordinate at
-most: then the sum is over that coordinate only. What two measures have in common, a factor that is
-the same for both, is a factor of their divergence:
+most: then the sum is over that coordinate only; or if they are all combinations of some for each
+coordinate, with the events of each: Σ_ij e_i f_j a_i ⊗ b_j = (Σ_i e_i a_i) ⊗ (Σ_j f_j b_j).
+
+What two measures have in common, a factor that is the same for both, is one of their divergence:
 
     sup over S of (f ⊗ c)(S) - growth (g ⊗ c)(S)  =  (mass of c) · sup over S of f(S) - growth g(S),
 
@@ -11,7 +13,11 @@ by Fubini: both sides are ∫ max(0, f - growth g), times ∫ c.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from operator import and_
 
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
@@ -68,19 +74,18 @@ def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | Mixed:
         [[part.marginals[k] for part in side] for side in (first, second)] for k in range(count)
     ]
     varying = [k for k, sides in enumerate(columns) if any(_vary(side) for side in sides)]
-    if len(varying) > 1:
+    differing = [k for k, (own, other) in enumerate(columns) if own[0] != other[0]]
+    homes = varying or differing[:1] or [0]
+    own_lines, other_lines = (_lines(side, homes) for side in (first, second))
+    if own_lines is None or other_lines is None:
         kept = {k for k, (own, other) in enumerate(columns) if _vary([*own, *other])}
         shared = [(Part((), (columns[k][0][0],)),) for k in range(count) if k not in kept]
         return Mixed(tuple(sorted(kept)), tuple(shared))
-    differing = [k for k, (own, other) in enumerate(columns) if own[0] != other[0]]
-    home = varying[0] if varying else differing[0] if differing else 0
     pairs: list[tuple[int, Line, Line]] = []
     common: list[Line] = []
     for k, (own, other) in enumerate(columns):
-        one: Line = (Part((), (own[0],)),)
-        two: Line = (Part((), (other[0],)),)
-        if k == home:
-            one, two = _line(first, k), _line(second, k)
+        one = own_lines.get(k) or (Part((), (own[0],)),)
+        two = other_lines.get(k) or (Part((), (other[0],)),)
         if one == two:
             common.append(one)
         else:
@@ -88,8 +93,39 @@ def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | Mixed:
     return Factored(tuple(pairs), tuple(common))
 
 
-def _line(side: Sequence[Part], coordinate: int) -> Line:
-    return tuple(Part(part.events, (part.marginals[coordinate],)) for part in side)
+def _lines(side: Sequence[Part], homes: Sequence[int]) -> dict[int, Line] | None:
+    """Write parts that differ in some coordinates as a product of sums; None if they are none.
+
+    Args:
+        side: The parts.
+        homes: These coordinates; events of all parts are in the first.
+    """
+    if len(homes) == 1:
+        (home,) = homes
+        return {home: tuple(Part(part.events, (part.marginals[home],)) for part in side)}
+    rows = {tuple([part.marginals[k] for k in homes]): Counter(part.events) for part in side}
+    values = [dict.fromkeys(each) for each in zip(*rows, strict=True)]
+    if len(rows) < len(side) or prod(map(len, values)) != len(side):
+        return None
+    shared = reduce(and_, rows.values())
+    needs = [
+        {
+            value: reduce(and_, (events for row, events in rows.items() if row[k] == value))
+            - shared
+            for value in own
+        }
+        for k, own in enumerate(values)
+    ]
+    for row, events in rows.items():
+        if events != sum((needs[k][value] for k, value in enumerate(row)), shared):
+            return None
+    return {
+        home: tuple(
+            Part(tuple((own[value] + (Counter() if k else shared)).elements()), (value,))
+            for value in own
+        )
+        for k, (home, own) in enumerate(zip(homes, needs, strict=True))
+    }
 
 
 def _vary(marginals: Sequence[object]) -> bool:

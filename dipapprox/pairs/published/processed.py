@@ -18,6 +18,7 @@ from itertools import combinations
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import replace
+from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.growth import Factor
@@ -57,11 +58,22 @@ class Processed:
         return None if samples is None else self._own.of(samples)
 
     def bounds(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
-        """Bound the delta of a pair; [0, 1] if nothing is known."""
+        """Bound the delta of a pair; [0, 1] if nothing is known.
+
+        Raises:
+            LimitReached: If a limit is reached before anything is known.
+        """
         bits = min(bits, _BITS)
-        lower = max((found.lower for _, found in self._found(pair, factor, bits)), default=0)
-        more = None if self._more is None else _delta(self._more, pair, factor, bits)
-        return Enclosure(UNIT.lower + lower, (UNIT if more is None else more).upper)
+        known = UNIT
+        try:
+            for _, found in self._found(pair, factor, bits):
+                known = Enclosure(max(known.lower, found.lower), known.upper)
+            more = None if self._more is None else _delta(self._more, pair, factor, bits)
+            return known if more is None else Enclosure(known.lower, more.upper)
+        except LimitReached:
+            if not known.lower:
+                raise
+            return known
 
     def excess(self, pair: Pair, factor: Factor, bits: int) -> list[OutcomeExcess] | NotEnclosed:
         """Return the sets that tell a pair apart best; numbers that are left out may be any."""

@@ -239,6 +239,13 @@ class PublishedPairs(Together):
             )
         return self._compared[key]
 
+    def are_compared(self, pair: Pair) -> bool:
+        """Whether closed forms tell at what growth nothing is left of a pair."""
+        terms, one = self.divergences.terms(pair), Growth(Fraction(0))
+        return not isinstance(terms, NoProduct) and not any(
+            isinstance(self._exceeds(sides, one), NotEnclosed) for sides, _ in terms
+        )
+
     def _exceeding(self, pair: Pair, growth: Growth, bits: int) -> tuple[int, ...]:
         """Which outcomes have a set that exceeds the growth times the other, exactly.
 

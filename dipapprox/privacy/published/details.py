@@ -86,7 +86,7 @@ class PublishedDetails:
             return LeastFactor(None, None, (), POSSIBLE)
         best = Fraction(1)
         probe = self._guesses.get((pair, delta), best)
-        if not delta and (pair, delta) in self._guesses:
+        if not delta and ((pair, delta) in self._guesses or self._pairs.are_compared(pair)):
             # Enclosures never tell that nothing is left: more bits are of no use.
             return self._bracketed(pair, delta, bits, probe)
         enough: Fraction | None = None

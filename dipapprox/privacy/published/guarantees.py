@@ -13,20 +13,27 @@ in t (see `shifted_noise`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import NotEnclosed, Side
-from dipapprox.arithmetic.extended import BY_ENCLOSURES, CLOSED_FORM, INFINITE, Extended
+from dipapprox.arithmetic.extended import CLOSED_FORM, EXACTLY, INFINITE, Extended
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
+from dipapprox.data_classes import replace
 from dipapprox.events.measures import NoProduct
 from dipapprox.laws.family import Family
+from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.details import PairDetails
-from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, EpsPrvBounds, least_eps_prv
+from dipapprox.privacy.profiles.least_eps_prv import (
+    ANYTHING,
+    LEAST,
+    EpsPrvBounds,
+    least_eps_prv,
+)
 from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 
 _BITS = 64
@@ -105,62 +112,66 @@ def least_published(
     shifts = pairs.shifts() if in_closed_form else None
     if shifts is not None:
         return least_of_shifts(shifts, delta, width)
-    known, best = ANYTHING, _largest_budget(pairs)
-    if best is not None:
-        known = Extended.at_most(best[0], COUPLING)
-        told = None if delta else _attained(pairs, *best, maxima.ladder[0], width)
-        if told is not None:
-            return told
-    with pairs.asking(delta):
-        found = least_eps_prv(maxima, details, delta, width, known)
+    budgets = {
+        pair: pairs.budget(pair)
+        for terms, pair in pairs.classes()
+        if isinstance(terms, NoProduct) or any(s.first != s.second for s, _ in terms)
+    }
+    finite = [each for each in budgets.values() if each is not None]
+    known = ANYTHING
+    if finite and len(finite) == len(budgets):
+        known = Extended.at_most(max(finite), COUPLING)
+    found = None if delta else _least_pure(pairs, details, maxima.ladder[0], budgets)
+    if found is None:
+        with pairs.asking(delta):
+            found = least_eps_prv(maxima, details, delta, width, known)
+    found = replace(found, eps_prv=found.eps_prv.meet(known, LEAST))
     if found.eps_prv.most_by == COUPLING:
         pairs.divergences.note(COUPLING)
     return found
 
 
-def _largest_budget(pairs: PublishedPairs) -> tuple[Fraction, Pair] | None:
-    """Return the largest budget of a coupling, and its pair; None if one has none."""
-    best: tuple[Fraction, Pair] | None = None
-    for terms, pair in pairs.classes():
-        if isinstance(terms, NoProduct) or any(s.first != s.second for s, _ in terms):
-            budget = pairs.budget(pair)
-            if budget is None:
-                return None
-            if best is None or budget > best[0]:
-                best = budget, pair
-    return best
-
-
-_NEAR = 64
-"""How many times nearer than is wanted a budget is looked at."""
-
-
-def _attained(
-    pairs: PublishedPairs, budget: Fraction, pair: Pair, bits: int, width: Fraction
+def _least_pure(
+    pairs: PublishedPairs,
+    details: PairDetails,
+    bits: int,
+    budgets: Mapping[Pair, Fraction | None],
 ) -> EpsPrvBounds | None:
-    """Bound the least eps_prv for δ = 0 by the largest budget, if its pair needs that.
+    """Bound the least eps_prv for δ = 0 where closed forms compare densities.
+
+    Pairs of which nothing is left at what the pairs before need are not looked at any further;
+    those of the largest budgets come first.
 
     Args:
         pairs: The pairs.
-        budget: The largest one.
-        pair: A pair that has it.
+        details: Of the same.
         bits: Asked of enclosures.
-        width: Wanted of the bounds, > 0.
+        budgets: Of the pairs that differ, by couplings.
 
     Returns:
-        None if the pair needs less, as far as is told.
+        None if some pair is not compared, or needs no finite eps_prv, as far as is told.
 
     Raises:
         LimitReached: If a limit is reached.
     """
-    if not width < budget <= _LARGEST_SHOWN:
-        return None
-    place = exponential(budget - width / (2 * _NEAR), bits + _BITS).lower
-    if pairs.side(pair, place, Fraction(0), bits) is not Side.ABOVE:
-        return None
-    pairs.divergences.note(COUPLING)
-    found = Extended(budget - width / _NEAR, budget, BY_ENCLOSURES[0], COUPLING)
-    return EpsPrvBounds(found, pair, None, place, bits)
+    lower = upper = Fraction(1)
+    attaining: Pair | None = None
+    for pair in sorted(budgets, key=lambda each: -(budgets[each] or _LARGEST_SHOWN)):
+        nothing = Fraction(0)
+        if attaining is not None and pairs.side(pair, upper, nothing, bits) is Side.BELOW:
+            continue
+        if not pairs.are_compared(pair):
+            return None
+        solved = details.least_factor(pair, nothing, bits)
+        if isinstance(solved, NotEnclosed) or solved.lower is None or solved.upper is None:
+            return None
+        if attaining is None or solved.lower > lower:
+            lower, attaining = solved.lower, pair
+        upper = max(upper, solved.upper)
+    ends = [logarithm(end, bits + _BITS) for end in (lower, upper)]
+    found = Extended(max(ends[0].lower, Fraction(0)), ends[1].upper, EXACTLY, EXACTLY)
+    outputs = None if attaining is not None and lower > 1 else ()
+    return EpsPrvBounds(found, attaining, outputs, lower, bits)
 
 
 _LARGEST_SHOWN = 10_000

@@ -48,6 +48,18 @@ for i in 1..2 do
     y[i] <- clamp(r, 0, 1)
 end
 """
+MIXTURES = """
+for i in 1..2 do
+    b <- choose {0 : 1/2, 1 : 1/2}
+    r <- Lap(q[i], 1/eps)
+    s <- Lap(q[i], 2/eps)
+    if b = 1 then
+        y[i] <- clamp(r, 0, 1)
+    else
+        y[i] <- clamp(s, 0, 1)
+    end
+end
+"""
 SPARSE = """
 output above[2] in {0, 1}
 output y in real
@@ -108,3 +120,13 @@ def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
     hair = Fraction(1, 10**6)
     for budget, answer in ((bounds.upper, Answer.DP), (bounds.lower - hair, Answer.NOT_DP)):
         assert dipapprox.verify(program, eps=1, eps_prv=budget, delta=0).answer is answer
+
+
+def test_sums_over_choices_of_independent_numbers_are_products() -> None:
+    """Just above 0 both densities are 1/4 + 1/8, against what is left of them a unit away."""
+    found = dipapprox.profile(dipapprox.parse(BITS + MIXTURES), eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv) and found.reason is None
+    bounds, least = found.eps_prv_enclosure, 2 * log(0.75 / (exp(-1) / 2 + exp(-0.5) / 4))
+    assert bounds.lower is not None and bounds.upper is not None
+    assert bounds.lower - Fraction(1, 10**12) <= least <= bounds.upper + Fraction(1, 10**12)
+    assert bounds.upper - bounds.lower < Fraction(1, 10**9)
