@@ -10,12 +10,12 @@ the claim. To be read in this order, in which modules import those before them:
     ground              loading, errors, budget, reading, balls, exponentials, taylor, laws
     machines            adjacency, forms, machine, signs
     graphs              nodes
-      in balls          grid, sampled, densities, panels, lattice, evaluate
+      in balls          grid, sampled, densities, panels, lattice
       in closed form    exact
     runs                measures, integration, expressions, walk, loops, forward,
                         published
     conclusions         losses, mechanisms, judgements, proofs
-    finite verdicts     excesses, rules, closed
+    finite verdicts     evaluate, excesses, rules, closed
     real inputs         motion, sets, shrinking
     compositions        parts, compositions
     every eps           likelier, paths, rounds, regions, quiet, potential, runs, rays

@@ -15,6 +15,10 @@ Number = int | Fraction
 
 Value = Number | str
 Input = tuple[Value, ...]
+Output = tuple[Value, ...]
+
+Inputs = tuple[Input, Input]
+"""Two, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +117,7 @@ def all_inputs(domains: Sequence[Domain]) -> Iterator[Input]:
     return product(*listed)
 
 
-def adjacent_pairs(
-    adjacency: Adjacency, domains: Sequence[Domain]
-) -> Iterator[tuple[Input, Input]]:
+def adjacent_pairs(adjacency: Adjacency, domains: Sequence[Domain]) -> Iterator[Inputs]:
     """Yield every ordered pair of different adjacent inputs once.
 
     None is left out: every cell of the second input runs through all values with a price, as long

@@ -1,28 +1,25 @@
-"""Rules of finite verdicts in closed form: at one eps, or on an interval."""
+"""Finite verdicts in closed form: at one eps, or on an interval."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 
-from dipapprox.kernel.adjacency import Input, all_inputs
+from dipapprox.kernel.adjacency import Input, Inputs, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, total
 from dipapprox.kernel.expressions import formula_of
-from dipapprox.kernel.forward import outcomes, read_cuts, read_inputs
-from dipapprox.kernel.judgements import ExactDistributions, Private, Violated
+from dipapprox.kernel.forward import Cuts, outcomes
+from dipapprox.kernel.judgements import ExactDistributions, Violated
 from dipapprox.kernel.machine import Tree
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
-    claimed,
     growth_bound,
-    kept,
     stated,
-    violating_set,
 )
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
 
@@ -36,22 +33,11 @@ PLACES = 256
 """Of the lower bound of e ** eps_prv where that is no function of the kind."""
 
 
-def exact_distributions(proof: Proof, step: Step) -> ExactDistributions:
-    """The machine is run for some inputs, all probabilities in closed form (`exact`).
-
-    At all eps that are meant, weights of choices are >= 0 and add up to 1, nothing is divided by 0,
-    and loops go on with probabilities below 1 (`signs`).
-
-    Step: "eps", "inputs", "cuts".
-    """
-    return closed_forms(proof, Signs(read_epsilons(step["eps"])), step)
-
-
-def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
+def closed_forms(
+    proof: Proof, signs: Signs, inputs: Iterable[Input], cuts: Cuts
+) -> ExactDistributions:
     """Return the probabilities of all outputs as functions of eps."""
-    graph, outputs, sums, rows = outcomes(
-        proof.machine, signs, read_inputs(proof.machine, step["inputs"]), read_cuts(step["cuts"])
-    )
+    graph, outputs, sums, rows = outcomes(proof.machine, signs, inputs, cuts)
     values, point = exact_values(graph, chain(*sums), signs), signs.epsilons.point
     forms: dict[Ratio, int] = {}
     places = []
@@ -88,12 +74,13 @@ class Sums:
 
     Args:
         found: The probabilities.
-        claim: e ** eps_prv, or less, and delta.
+        stated: eps_prv and delta, formulas in eps.
     """
 
-    def __init__(self, found: ExactDistributions, claim: tuple[Ratio, Ratio]) -> None:
+    def __init__(self, found: ExactDistributions, stated: tuple[Tree, Tree]) -> None:
         self._found, self._signs = found, Signs(found.epsilons)
-        self._growth, self._delta = claim
+        self._growth = growth_of(stated[0], self._signs)
+        self._delta = formula_of(stated[1], self._signs)
         self._excesses: dict[tuple[int, int], Ratio] = {}
         self._known: dict[tuple[tuple[int, int], ...], bool] = {}
 
@@ -144,38 +131,23 @@ class Sums:
         return 0
 
 
-def every_pair(proof: Proof, step: Step, found: ExactDistributions) -> Private:
-    """delta_{u,u'} = sum over outputs of max(0, Pr[o | u] - e^eps_prv Pr[o | u']) <= delta.
-
-    Theorem (DiPApprox, Lemma 2): the sum is the largest Pr[S | u] - e^eps_prv Pr[S | u'] over all
-    sets S of outputs. Signs tell (`Sums`): delta may be attained, and all eps of an interval are
-    meant.
-
-    Step: "eps_prv", "delta"; throughout an interval they are formulas in eps, the first a multiple
-    of eps, or a constant. One premise: distributions for all inputs of the pairs, in closed form.
-    """
-    signs, said = Signs(found.epsilons), stated(step)
-    claim = growth_of(said[0], signs), formula_of(said[1], signs)
-    return kept(proof, found.epsilons.value, said, Sums(found, claim).hold)
-
-
-def violation(proof: Proof, step: Step, found: ExactDistributions) -> Violated:
-    """A set S of outputs with Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for a pair that is meant.
-
-    Step: "eps_prv", "delta", "input", "adjacent", "outputs";
-    one premise: distributions for both inputs, in closed form.
-    """
-    (eps_prv, delta), eps = claimed(step), found.epsilons.point
+def exceeds(
+    found: ExactDistributions,
+    pair: Inputs,
+    outputs: Sequence[int],
+    eps_prv: Fraction,
+    delta: Fraction,
+) -> bool:
+    """Whether Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for some outputs by their places."""
+    eps = found.epsilons.point
     if eps is None:
         raise Refused("a violation on an interval of eps")
-    outputs, (first, second), numbers = violating_set(proof, step, found.outputs, found.values)
     # e ** eps_prv is the value of this function at eps.
-    factor, forms = Ratio(Sum.exponential(eps_prv / eps)), found.forms
-    rows = [(found.values[first][k], found.values[second][k]) for k in numbers]
-    excess = sum((forms[p] - factor * forms[q] for p, q in rows), Ratio.constant(-delta))
-    if not Signs(found.epsilons).tell(excess.numerator, positive=True):
-        raise Refuted("Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
-    return Violated(eps, eps_prv, delta, (first, second), outputs)
+    factor, (first, second) = Ratio(Sum.exponential(eps_prv / eps)), (found.values[u] for u in pair)
+    excess = Ratio.constant(-delta)
+    for k in outputs:
+        excess += found.forms[first[k]] - factor * found.forms[second[k]]
+    return Signs(found.epsilons).tell(excess.numerator, positive=True)
 
 
 def violated_somewhere(

@@ -1,4 +1,4 @@
-"""From a graph to balls around its numbers, at one eps.
+"""From a machine or a graph to balls around probabilities and numbers, at one eps.
 
 Nodes are evaluated in the order of their numbers, each once, and forgotten when no other needs
 them.
@@ -9,17 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from flint import arb
 
-from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.grid import Accuracy, Leaves
+from dipapprox.kernel.forward import Cuts, outcomes
+from dipapprox.kernel.grid import Accuracy, Leaves, accuracy
+from dipapprox.kernel.judgements import Distributions
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.sampled import Space, mixed, rise
+from dipapprox.kernel.signs import Signs
 
 MOST_VALUES = 10**7
 """Of all functions that are kept at a time: a gigabyte."""
@@ -64,6 +70,25 @@ def evaluate(
                     del values[part]
                     held -= spaces[part].size if part in spaces else 0
     return {number: values[number] for number in wanted}
+
+
+def enclosed(
+    proof: Proof, eps: Fraction, inputs: Iterable[Input], bits: int, cuts: Cuts = ()
+) -> Distributions:
+    """Enclose what comes out for some inputs."""
+    graph, outputs, sums, rows = outcomes(proof.machine, Signs.at(eps), inputs, cuts)
+    aim, places = accuracy(bits, most_factors(graph, chain(*sums))), bits + 16
+    values, bounds = evaluate(graph, chain(*sums), eps, aim), {}
+    with precision(aim.precision):
+        balls = [sum((values[each] for each in own), to_ball(0)) for own in sums]
+        lows = [max(lower_at(ball, places), 0) for ball in balls]
+        highs = [min(upper_at(ball, places), 1 << places) for ball in balls]
+    for input, row in rows.items():
+        low, high = ([ends[k] for k in row] for ends in (lows, highs))
+        if not sum(low) <= 1 << places <= sum(high):
+            raise Refuted("probabilities that do not add up to 1")
+        bounds[input] = low, high
+    return Distributions(eps, places, outputs, bounds)
 
 
 def _spaces(

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
-from dipapprox.kernel.adjacency import Input, Number, Value, all_inputs
+from dipapprox.kernel.adjacency import Input, Number, Output, Value, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
@@ -39,8 +39,6 @@ MOST_KNOWN = 20_000
 
 MOST_ENTRIES = 4_000_000
 """Most probabilities that one step may ask for."""
-
-Output = tuple[Value, ...]
 
 Scalars = tuple[Node, ...]
 """They add up to a probability."""
@@ -85,7 +83,7 @@ class Run(Walk[State]):
         self._without = lru_cache(MOST_KNOWN)(partial(forget, graph))
         self._ended: list[Ended] = []
 
-    def outcomes(self, input: Input, cuts: Cuts = ()) -> dict[tuple[Value, ...], list[Node]]:
+    def outcomes(self, input: Input, cuts: Cuts = ()) -> dict[Output, list[Node]]:
         """Run the machine; real outputs are told as far as cuts of each part them (`published`).
 
         Returns:
@@ -93,7 +91,7 @@ class Run(Walk[State]):
         """
         if len(cuts) != len(self.machine.reals):
             raise Refused("outputs are real numbers, and other ones are cut")
-        found: dict[tuple[Value, ...], list[Node]] = {}
+        found: dict[Output, list[Node]] = {}
         for end in self.ends(input):
             parts = [((), end.measure)]
             if end.reals:
@@ -158,7 +156,7 @@ class Run(Walk[State]):
         return found[: len(holds)], found[len(holds) :]
 
     def _weighted(self, state: State, weight: Ratio) -> State:
-        scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
+        scalar = self.graph.times(state.measure.scalar, self.graph.add("weight", (), weight))
         return state.part(Measure(scalar, state.measure.components))
 
     def _loop(self, condition: Tree, body: Block, states: list[State]) -> list[State]:

@@ -92,7 +92,7 @@ def _without_one(
         factor = _running(graph, function, upper[0], True)
     if lower and upper and factor is not None:
         before = _running(graph, function, lower[0], True, before=True)
-        factor = None if before is None else graph.rise(factor, before)
+        factor = None if before is None else graph.add("rise", [factor, before])
     return None if factor is None else _multiplied(graph, component, atom, other, factor)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.kernel.adjacency import Input, Value
+from dipapprox.kernel.adjacency import Input, Inputs, Output, Value
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import text_of
 from dipapprox.kernel.machine import Machine, Tree
@@ -19,11 +19,6 @@ from dipapprox.kernel.signs import Epsilons
 if TYPE_CHECKING:
     from dipapprox.kernel.losses import Losses
     from dipapprox.kernel.mechanisms import Mechanism
-
-Output = tuple[Value, ...]
-
-Inputs = tuple[Input, Input]
-"""Two, in this order."""
 
 
 @dataclass(frozen=True, slots=True)

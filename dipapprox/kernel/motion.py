@@ -38,7 +38,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from dipapprox.kernel.adjacency import Number, Range, Value
+from dipapprox.kernel.adjacency import Number, Output, Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.expressions import form_of, number_of
@@ -49,8 +49,6 @@ from dipapprox.kernel.walk import Guard, Noise, Walk, Where
 
 MOST_STARTS = 20_000
 """Values of finite inputs."""
-
-Output = tuple[Value, ...]
 
 NOTHING = Form(Fraction(0))
 

@@ -33,7 +33,6 @@ from typing import Any, NamedTuple
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.laws import Law
 
 Node = int
@@ -158,10 +157,6 @@ class Graph:
         """Return the integral of f from the left end to t, or from t to the right end."""
         return self.add("running", [function], from_left)
 
-    def rise(self, upper: Node, lower: Node) -> Node:
-        """Return upper(t) - lower(t), where the caller knows that 0 <= lower <= upper."""
-        return self.add("rise", [upper, lower])
-
     def combined(self, left: Node, p: int, right: Node, q: int) -> Node | None:
         """Return the density of p X + q Y, where f and g are those of X and Y; None: none of ours.
 
@@ -228,10 +223,6 @@ class Graph:
     def rational(self, value: Fraction) -> Node:
         """Return a number."""
         return self.add("rational", (), value)
-
-    def weight(self, value: Ratio) -> Node:
-        """Return a factor that depends on eps."""
-        return self.add("weight", (), value)
 
     def total(self, function: Node) -> Node:
         """Return the integral of f over everything; that of a whole law is 1."""

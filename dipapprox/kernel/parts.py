@@ -21,10 +21,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.kernel.adjacency import Adjacency, Input, Number, Value, adjacent_pairs, all_inputs
+from dipapprox.kernel.adjacency import (
+    Adjacency,
+    Input,
+    Inputs,
+    Number,
+    Value,
+    adjacent_pairs,
+    all_inputs,
+)
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Change, Inputs
+from dipapprox.kernel.judgements import Change
 from dipapprox.kernel.machine import Block, Machine, Tree
 from dipapprox.kernel.proofs import Proof, Step, pair_of, pairs_of
 from dipapprox.kernel.reading import as_integer, as_list

@@ -30,23 +30,19 @@ MOST_STEPS = 1_000_000
 
 
 _CLAIM = ("eps_prv", "delta")
-_VIOLATION = (*_CLAIM, "input", "adjacent", "outputs")
 _LOSSES = ("step", "offset", "places", "knots", "sample", "orders", "above", "input", "adjacent")
 _PARTS = ("parts", "eps", *_CLAIM)
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "distributions": ("rules.distributions", ("eps", "inputs", "bits", "cuts")),
-    "exact distributions": ("closed.exact_distributions", ("eps", "inputs", "cuts")),
     "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits", "cuts")),
     "every pair": ("rules.every_pair", _CLAIM),
-    "every exact pair": ("closed.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
     "smaller eps": ("shrinking.smaller_eps", ("eps", *_CLAIM, "point")),
     "representatives": ("sets.representatives", ()),
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
-    "violation": ("rules.violation", _VIOLATION),
-    "exact violation": ("closed.violation", _VIOLATION),
+    "violation": ("rules.violation", (*_CLAIM, "input", "adjacent", "outputs")),
     "losses": (
         "compositions.losses_of",
         _LOSSES,
@@ -64,7 +60,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """By name: module and function, and the fields of its steps besides "rule", "from" and "of"."""
 
-REPRESENTED = ("every published pair", "every pair", "every exact pair")
+REPRESENTED = ("every published pair", "every pair")
 """Rules that may go through representatives in place of all pairs, if they are the last premise."""
 
 

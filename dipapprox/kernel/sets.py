@@ -32,13 +32,13 @@ from typing import Any
 from dipapprox.kernel.adjacency import Input, Number, Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.evaluate import enclosed
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import Distributions, Private, Representatives
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of, positive
 from dipapprox.kernel.reading import as_integer
-from dipapprox.kernel.rules import enclosed
 
 MOST_VERTICES = 10_000
 """Of one part."""

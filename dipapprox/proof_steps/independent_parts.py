@@ -20,7 +20,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import Input, adjacent_pairs, all_inputs
 from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.judgements import Change, Distributions, ExactDistributions, Of
+from dipapprox.kernel.judgements import Change, Distributions, Of
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.parts import Part, Parts, parts_of
 from dipapprox.kernel.proofs import Proof, growth_bound, pairs_of
@@ -160,11 +160,9 @@ class _Prover:
         raise failed
 
     def _run(self, part: Machine, exact: bool) -> int:
-        run: _Fields = {"eps": self._stated["eps"], "inputs": None, "cuts": []}
         of: _Fields = {"of": {"part": self._place[part], "pairs": None}}
-        if exact:
-            return self._all.add("exact distributions", [], {**of, **run})
-        return self._all.add("distributions", [], {**of, **run, "bits": _BITS})
+        run: _Fields = {"eps": self._stated["eps"], "inputs": None, "cuts": []}
+        return self._all.add("distributions", [], {**of, **run, "bits": None if exact else _BITS})
 
     # --- kept ------------------------------------------------------------------------------------
 
@@ -224,10 +222,7 @@ class _Prover:
     def _point(self, part: Machine, run: int, own: _Class, t: Fraction, d: Fraction) -> int:
         step: _Fields = {"eps_prv": number_json(t), "delta": number_json(d)}
         of: _Fields = {"of": {"part": self._place[part], "pairs": own.json}}
-        known = self._all[run]
-        is_exact = isinstance(known, Of) and isinstance(known.judgement, ExactDistributions)
-        rule = "every exact pair" if is_exact else "every pair"
-        return self._all.add(rule, [run], {**of, **step})
+        return self._all.add("every pair", [run], {**of, **step})
 
     def _classes(self, part: Machine, found: Distributions, pure: bool) -> list[_Class]:
         """Pairs with their bounds; those that are below others join them."""

@@ -208,9 +208,8 @@ def kept(
         cuts = cuts_for(machine, meant, gap, bits)
         every: dict[str, Json] = {"rule": "every published pair", "from": [-1] * len(before)}
         return [*before, {**every, "eps": said["eps"], "bits": bits, **stated, "cuts": cuts}]
-    last = {"rule": "every pair" if bits else "every exact pair", **stated}
-    run = run_step(said, inputs, bits)
-    return [*before, run, {**last, "from": [-2, -1] if before else [-1]}]
+    last: Json = {"rule": "every pair", "from": [-2, -1] if before else [-1], **stated}
+    return [*before, run_step(said, inputs, bits), last]
 
 
 def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int) -> list[Json]:
@@ -237,13 +236,10 @@ def violation(
     """Return steps to a set of outputs of a pair that breaks a claim at one eps."""
     step: dict[str, Json] = {"from": [-1], "input": pair[0], "adjacent": pair[1]}
     step |= {**{name: said[name] for name in ("eps_prv", "delta")}, "outputs": outputs}
-    rule = "violation" if bits else "exact violation"
-    return [{**run_step(said, [*pair], bits), "cuts": cuts or []}, {"rule": rule, **step}]
+    return [{**run_step(said, [*pair], bits), "cuts": cuts or []}, {"rule": "violation", **step}]
 
 
 def run_step(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:
     """Return the step that runs a machine: for some inputs, or all."""
-    run: dict[str, Json] = {"from": [], "eps": said["eps"], "inputs": inputs, "cuts": []}
-    return run | (
-        {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}
-    )
+    run: dict[str, Json] = {"rule": "distributions", "from": [], "eps": said["eps"]}
+    return {**run, "inputs": inputs, "bits": bits or None, "cuts": []}

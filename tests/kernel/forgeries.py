@@ -278,8 +278,7 @@ VOCABULARIES: tuple[tuple[str, ...], ...] = (
     ("+", "*"),
     ("inverse", "exp"),
     ("DP", "Not_DP"),
-    ("distributions", "exact distributions"),
-    ("every pair", "every exact pair", "violation", "exact violation"),
+    ("every pair", "violation"),
     ("cell", "element"),
 )
 
@@ -431,8 +430,9 @@ def attained() -> Iterator[tuple[str, Proof]]:
     }
     stated = {"eps_prv": "1/2", "delta": 0}
     claim = {"verdict": "DP", "eps": "1/2", "pairs": None, **stated}
-    run = {"rule": "exact distributions", "from": [], "eps": "1/2", "inputs": None, "cuts": []}
-    step = {"rule": "every exact pair", "from": [-1], **stated}
+    run = {"rule": "distributions", "from": [], "eps": "1/2", "inputs": None, "cuts": []}
+    run["bits"] = None
+    step = {"rule": "every pair", "from": [-1], **stated}
     yield "attained", (machine, claim, [run, step])
     (vectors,) = (small for small in SMALL if small.name == "sparse vectors")
     yield "repeat: DP", (repeated(), *vectors.private(vectors.above()))

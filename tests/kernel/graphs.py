@@ -103,7 +103,7 @@ def totals(draw: st.DrawFn, families: list[str]) -> tuple[Graph, list[Node]]:
             case "rise":
                 # A sum of two is not below one of them.
                 sum_of_both = graph.mix([(graph.one, one), (graph.rational(Fraction(1, 3)), other)])
-                new = graph.rise(sum_of_both, one)
+                new = graph.add("rise", [sum_of_both, one])
             case "mix":
                 weight = graph.total(graph.times(one, one))
                 new = graph.mix([(weight, one), (graph.rational(Fraction(2, 3)), other)])

@@ -89,7 +89,7 @@ def test_loops_that_end_go_on_for_a_geometric_number_of_turns(p: Fraction) -> No
 
 def test_loops_that_need_not_end_are_refused() -> None:
     graph = Graph()
-    grows, falls = (graph.weight(Ratio(Sum.exponential(rate))) for rate in (1, -1))
+    grows, falls = (graph.add("weight", (), Ratio(Sum.exponential(rate))) for rate in (1, -1))
     for scalar in (graph.one, graph.rational(TWO), grows):
         for signs in (Signs(ALL), Signs.at(ONE)):
             with pytest.raises(NotProved, match="not known to end"):

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel import closed
-from dipapprox.kernel.closed import Sums, every_pair, growth_of, violated_somewhere, violation
+from dipapprox.kernel.closed import Sums, growth_of, violated_somewhere
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import ExactDistributions, Violated
 from dipapprox.kernel.machine import read_block, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.rules import every_pair, violation
 from dipapprox.kernel.signs import ALL, Epsilons, Signs
 from dipapprox.proof_steps.machines import number_json
 
@@ -162,7 +163,7 @@ def test_an_interval_is_cut_where_signs_change(monkeypatch: pytest.MonkeyPatch) 
     found = excesses(LINE, LINE.scaled(-1))
 
     def told(delta: Fraction, of: Any = found) -> bool:
-        return Sums(of, (Ratio.constant(1), Ratio.constant(delta))).hold((0,), (1,))
+        return Sums(of, (Fraction(0), delta)).hold((0,), (1,))
 
     # Of functions without a known sign any set may be the one that adds.
     for most in (5, 1):

@@ -200,8 +200,7 @@ def test_all_sets_are_as_likely(exactly: bool) -> None:
         run = {"rule": "distributions", "from": [], "eps": 1, "bits": 40, "cuts": []}
         step = {"rule": "every pair", "from": [0], **stated}
         if exactly:
-            del run["bits"]
-            run["rule"], step["rule"] = "exact distributions", "every exact pair"
+            run["bits"] = None
         claim = {"verdict": "DP", "eps": 1, "pairs": None, **stated}
         return replay(response(NEAR), claim, [{**run, "inputs": None}, step])
 

@@ -59,13 +59,12 @@ REFUSED = {
 
 
 def distributions(
-    program: Program, inputs: list[object], rule: str
+    program: Program, inputs: list[object], bits: int | None
 ) -> Distributions | ExactDistributions:
     """What the kernel says of some inputs."""
     proof = Proof(read_machine(machine_json(program)), None)
-    step = {"rule": rule, "from": [], "eps": "1/2", "inputs": inputs, "cuts": []}
-    if rule == "distributions":
-        step["bits"] = 40
+    step = {"rule": "distributions", "from": [], "eps": "1/2", "inputs": inputs, "cuts": []}
+    step["bits"] = bits
     found = apply(proof, {}, step)
     assert isinstance(found, Distributions | ExactDistributions)
     return found
@@ -83,12 +82,12 @@ def test_a_run_has_the_distribution_that_the_verifier_finds(path: Path) -> None:
     inputs = list(islice(all_inputs(machine.domains), 40))[7::23]
     written = [input_json(each) for each in inputs]
     try:
-        found = distributions(program, written, "distributions")
+        found = distributions(program, written, 40)
     except Refused as refused:
         assert str(refused) in REFUSED
         if not str(refused).endswith("closed forms"):
             return
-        found = as_enclosed(distributions(program, written, "exact distributions"))
+        found = as_enclosed(distributions(program, written, None))
     assert isinstance(found, Distributions)
     unit = Fraction(1, 2**found.places)
     for input in inputs:

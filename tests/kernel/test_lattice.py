@@ -57,7 +57,7 @@ def test_powers(family: str, n: int) -> None:
     power = below
     for _ in range(n - 1):
         power = graph.times(power, below)
-    steps = graph.rise(power, graph.moved(power, ONE, -ONE))
+    steps = graph.add("rise", [power, graph.moved(power, ONE, -ONE)])
     (ends,) = enclosed(graph, [graph.total(graph.restrict(steps, -ONE, Fraction(9)))])
     with precision(200):
         low, high = (

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from dipapprox.kernel.adjacency import Adjacency
+from dipapprox.kernel.adjacency import Adjacency, Output
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.judgements import Output
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof

@@ -175,9 +175,9 @@ def test_rises(family: str) -> None:
     y = graph.density(law(family, 1, 3))
     up = graph.running(y, True)
     x = graph.density(law("Gauss", 2))
-    rise = graph.rise(up, graph.moved(up, ONE, Fraction(-1)))
-    fall = graph.rise(
-        graph.moved(graph.running(y, False), ONE, Fraction(-1)), graph.running(y, False)
+    rise = graph.add("rise", [up, graph.moved(up, ONE, Fraction(-1))])
+    fall = graph.add(
+        "rise", [graph.moved(graph.running(y, False), ONE, Fraction(-1)), graph.running(y, False)]
     )
     whole, again, one, other = enclosed(
         graph,
@@ -196,7 +196,7 @@ def test_powers_of_rises(family: str, n: int) -> None:
     """All of n samples within 1/2 below another: with 100 of them, next to never."""
     graph = Graph()
     up = graph.running(graph.density(law(family)), True)
-    rise = graph.rise(up, graph.moved(up, ONE, -ONE / 2))
+    rise = graph.add("rise", [up, graph.moved(up, ONE, -ONE / 2)])
     product = graph.density(law("Gauss"))
     for _ in range(n):
         product = graph.times(product, rise)

@@ -129,13 +129,14 @@ def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPat
     claim = {"verdict": "DP", "eps": {"from": 0, "to": None}, "pairs": None, **numbers}
     steps = [
         {
-            "rule": "exact distributions",
+            "rule": "distributions",
+            "bits": None,
             "from": [],
             "eps": claim["eps"],
             "inputs": None,
             "cuts": [],
         },
-        {"rule": "every exact pair", "from": [0], **numbers},
+        {"rule": "every pair", "from": [0], **numbers},
     ]
     counts, before = [0], Ratio.__hash__
 
