@@ -137,7 +137,7 @@ class PairProducts:
                 return attempt if found == UNIT else found
             value, atoms = attempt
             before = found.width
-            found = found.intersect(value)
+            found = found.intersect(value, "a finer grid", "a grid", "the δ of a product of pairs")
             if found.width <= wanted or exact or atoms > most:
                 return found
             if found.width > before / 2 and before < 1:

@@ -299,7 +299,9 @@ def _attempts(
             return
         narrower = list(found)
         for output, each in zip(outputs, again, strict=True):
-            narrower[output] = found[output].intersect(each)
+            narrower[output] = found[output].intersect(
+                each, f"{bits} bits", f"{asked[output]} bits", "the probability of an output"
+            )
             asked[output] = bits
         found = tightened(tuple(narrower))
         yield max(asked), found

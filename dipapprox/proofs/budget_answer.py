@@ -141,10 +141,20 @@ class BudgetAnswer(Result):
         """The methods that gave `lower` and `upper`."""
         return "runs", "potential of pairs of runs"
 
+    @property
+    def told(self) -> Extended:
+        """What is known of the least budget, and who says so.
+
+        Raises:
+            Contradiction: If the two ends have nothing in common.
+        """
+        least_by, most_by = self.given_by
+        least = Extended(None if self.has_none else self.lower, None, least_by)
+        return least.meet(Extended.at_most(self.upper, most_by), "the least budget")
+
     def why(self) -> tuple[End, ...]:
         """Return who gave the ends of the least budget, a multiple of ε."""
-        lower = None if self.has_none else self.lower
-        return ends_of("least budget", Extended(lower, self.upper, *self.given_by))
+        return ends_of("least budget", self.told)
 
     @property
     def interrupted(self) -> bool:

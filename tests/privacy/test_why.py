@@ -15,6 +15,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.errors import Contradiction
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.published.details import PublishedDetails
+from dipapprox.proofs.real_proof import RealProof
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 
@@ -169,3 +170,10 @@ def test_enclosures_meet_as_bounds_do(first: Extended, second: Extended) -> None
     assert (both is not None) == one.meets(two)
     if both is not None:
         assert Extended(both.lower, both.upper) == first.meet(second, "a number")
+
+
+def test_rays_that_couplings_contradict_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RealProof, "lower", property(lambda _: Fraction(101, 100)))
+    said = r"the least budget: at least 1\.01 by two inputs and at most 1\.0 by couplings"
+    with pytest.raises(Contradiction, match=said):
+        dipapprox.prove(dipapprox.parse(ROUNDED))

@@ -50,7 +50,7 @@ class BoxSearchResult:
 def better(first: BoxSearchResult, second: BoxSearchResult) -> BoxSearchResult:
     """Join what two searches for the same found; what the first one left open is open."""
     pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
-    delta = first.delta.intersect(second.delta)
+    delta = first.delta.intersect(second.delta, "single pairs", "boxes of pairs", "the largest δ")
     sets = first.sets + second.sets
     return BoxSearchResult(delta, pair or second.pair, first.left, sets)
 
