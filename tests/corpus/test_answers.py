@@ -1,7 +1,6 @@
 """The net: a part of the corpus is asked in every run of the tests, all of it by `make corpus`.
 
-The part is the quickest questions of every stratum, command by verdict, as many of each as there is
-time for: the same ones in every run, in this process. Nothing here depends on a clock.
+The part is the same one in every run, in this process. Nothing here depends on a clock.
 """
 
 from __future__ import annotations
@@ -20,30 +19,12 @@ from tests.corpus.agreement import contradictions
 from tests.corpus.answers import Answer, number
 from tests.corpus.asking import ROOT, ask
 from tests.corpus.law import BROKEN, Kind, compare
+from tests.corpus.part import SECONDS, cover, read_part
 from tests.corpus.running import Run
 
 ROWS = store.read_rows()
 
-SECONDS = 0.7
-"""Of a stratum, by the seconds that are stored."""
-
-QUICK = 0.12
-"""What takes longer is left to `make corpus`."""
-
-
-def strata() -> dict[str, list[store.Row]]:
-    """Return the part: rows drawn by their words, of each stratum as many as its time allows."""
-    found: dict[str, list[store.Row]] = {}
-    spent: dict[str, float] = {}
-    for row in sorted(ROWS, key=lambda row: questions.drawn(f"part {row.words}")):
-        spent.setdefault(row.stratum, 0.0)
-        if row.seconds <= QUICK and spent[row.stratum] + row.seconds <= SECONDS:
-            spent[row.stratum] += row.seconds + 0.005
-            found.setdefault(row.stratum, []).append(row)
-    return found
-
-
-PART = strata()
+PART = read_part(ROWS)
 
 
 @pytest.mark.parametrize("stratum", sorted(PART))
@@ -55,11 +36,16 @@ def test_new_answers_meet_the_old_ones(stratum: str) -> None:
     assert not broken
 
 
-def test_the_part_has_every_command_and_verdict() -> None:
-    assert set(PART) == {row.stratum for row in ROWS if row.seconds <= QUICK}
+def test_the_part_is_short_and_enters_what_is_new_at_each_question() -> None:
+    seconds = dict.fromkeys((("a",), ("b",), ("c",), ("d",)), 1.0)
+    functions = {("a",): "12", ("b",): "1234", ("c",): "45", ("d",): "12345"}
+    entered = {words: frozenset(("", name) for name in names) for words, names in functions.items()}
+    assert cover(seconds | {("d",): 5.0}, entered) == [("b",), ("c",)]
+    assert cover(seconds, entered) == [("d",)]
     assert {name.split()[0] for name in PART} >= {
         *("verify", "profile", "calibrate", "decide", "prove", "compose", "probability", "python")
     }
+    assert sum(row.seconds for rows in PART.values() for row in rows) < 1.5 * SECONDS
 
 
 def test_answers_agree_with_each_other() -> None:
