@@ -266,8 +266,9 @@ def test_responses_have_the_losses_of_their_odds() -> None:
 
 
 def test_a_delta_that_is_known_is_had_exactly() -> None:
-    pair = pair_of({"mechanism": "approx_dp", "eps": "1/2", "delta": "1/4"})
-    assert pair.most(Fraction(1, 2)) == arb(1) / 4
+    points = {Fraction(1, 4): Fraction(1, 4), Fraction(1, 2): Fraction(1, 8)}
+    for loss, delta in points.items():
+        assert of_deltas(points).most(loss) == ball(delta)
 
 
 def test_what_diverges_from_nothing_reveals_nothing() -> None:
