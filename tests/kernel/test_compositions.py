@@ -18,11 +18,14 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel import losses as kernel_losses
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.budget import asking
-from dipapprox.kernel.compositions import read_pipeline
+from dipapprox.kernel.compositions import losses_of, read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Judgement, LossesOf, Private, Violated
 from dipapprox.kernel.losses import Losses
+from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rules import distributions
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
 from kernel.edits import with_at
 from kernel.forgeries import at, paths, variants
@@ -189,6 +192,41 @@ def test_greatest_losses_add_up(run: dict[str, object], loss: Fraction) -> None:
     if run["mechanism"] != "exponential_mechanism":
         less = 7 * loss - Fraction(1, 10**6)
         assert _written(runs, ComposedGoal(False, less, nothing, nothing, None))
+
+
+GRID: dict[str, object] = {"step": "1/4", "offset": 0, "places": 20, "knots": [[0, 4, 1]]}
+GRID |= {"sample": None, "orders": [], "above": True, "input": [0], "adjacent": [1]}
+
+
+def test_pairs_of_machines_are_known_in_both_orders() -> None:
+    """By how much the first is likelier says nothing of the second."""
+    there, back = ((0,), (1,)), ((1,), (0,))
+    every = MACHINE["machine"]
+    upward = {**every, "adjacency": {"norm": "increasing", "radius": 1}}
+    for given, pairs, known in (
+        (every, (there, back), True),
+        (every, None, True),
+        (every, (there,), False),
+        (every, (there, there), False),
+        (upward, None, False),
+        (upward, (there, back), True),
+    ):
+        about = Proof(read_machine(given), pairs)
+        said = Private(Fraction(1), Fraction(0), Fraction(1, 2), pairs)
+        if known:
+            assert losses_of(about, GRID, said).losses.above
+        else:
+            with pytest.raises(BadProof, match="without its reverse"):
+                losses_of(about, GRID, said)
+
+
+def test_pairs_from_below_have_distributions() -> None:
+    about, below = Proof(read_machine(MACHINE["machine"]), None), {**GRID, "above": False}
+    run = {"eps": 1, "bits": 20, "cuts": []}
+    assert not losses_of(about, below, distributions(about, {**run, "inputs": None})).losses.above
+    for input in ([0], [1]):
+        with pytest.raises(Refuted, match="has no distribution"):
+            losses_of(about, below, distributions(about, {**run, "inputs": [input]}))
 
 
 def test_a_direction_or_a_run_that_is_missing_is_noticed() -> None:
