@@ -26,8 +26,10 @@ from typing import Any
 from dipapprox.automata.candidates import Candidate, dear_runs
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.determined import (
+    Looks,
     determined_extension,
     is_determined,
+    looks_of,
     outputs_determine_runs,
 )
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
@@ -153,7 +155,13 @@ class Analysis:
         return self.upper_bound == self.lower_bound
 
 
-def analyse(automaton: Automaton, limits: Limits, *, with_words: bool = True) -> Analysis:
+def analyse(
+    automaton: Automaton,
+    limits: Limits,
+    *,
+    with_words: bool = True,
+    looks: Looks | None = None,
+) -> Analysis:
     """Find the least budget of an automaton, or bounds of it.
 
     Args:
@@ -162,17 +170,24 @@ def analyse(automaton: Automaton, limits: Limits, *, with_words: bool = True) ->
             with the reason.
         with_words: Whether bounds by words are looked for: they are about inputs that change both
             ways.
+        looks: What is seen of each transition where that does not tell the transitions; None if its
+            letter is seen.
     """
-    return _Progress(automaton, limits, with_words).run()
+    return _Progress(automaton, limits, with_words, looks).run()
 
 
 class _Progress:
     """What is known so far."""
 
-    def __init__(self, automaton: Automaton, limits: Limits, with_words: bool) -> None:
+    def __init__(
+        self, automaton: Automaton, limits: Limits, with_words: bool, looks: Looks | None
+    ) -> None:
         self.automaton = automaton
         self.limits = limits
         self.with_words = with_words
+        self.has_letters = looks is None
+        self.looks = looks_of(automaton) if looks is None else looks
+        self.alike = _ALIKE if looks is None else NOT_TOLD
         self.now = Analysis(automaton)
         self.reason: str | None = None
 
@@ -197,7 +212,7 @@ class _Progress:
 
     def _look_at_all(self, whole: Unfolding) -> None:
         merged = quotient(whole, self.limits)
-        determined = outputs_determine_runs(merged.graph)
+        determined = self.has_letters and outputs_determine_runs(merged.graph)
         self._learn(quotient=merged, determined=determined)
         self._classify(merged)
         if self.now.structure is not None:
@@ -214,7 +229,7 @@ class _Progress:
 
     def _look_at_part(self) -> None:
         """Find a structure or a dear run in a part of what is too large."""
-        if not outputs_distinguish(self.automaton):
+        if not (self.has_letters and outputs_distinguish(self.automaton)):
             return
         self._learn(determined=True)
         part = augment(self.automaton, self.limits, min(_PART, self.limits.states))
@@ -269,9 +284,10 @@ class _Progress:
         """See whether the runs of a structure can be told from what is seen."""
         determined = self.now.determined or False
         if not determined:
-            longer = determined_extension(merged.whole, structure.run)
+            longer = determined_extension(merged.whole, self.looks, structure.run)
             if longer is not None:
-                determined = is_determined(merged.whole, longer, cycles_of(structure))
+                cycles = cycles_of(structure)
+                determined = is_determined(merged.whole, self.looks, longer, cycles)
                 structure = replace(structure, run=longer) if determined else structure
         run, changes = repeated(self.automaton, structure, 2)
         candidate = Candidate(run, changes, run_cost(self.automaton, run, changes))
@@ -279,7 +295,7 @@ class _Progress:
         if determined:
             self._learn(lower=RunBound(candidate))
         else:
-            self.reason = _ALIKE
+            self.reason = self.alike
             self._try_words(merged, candidate)
 
     # --- a budget -------------------------------------------------------------------------------
@@ -307,7 +323,7 @@ class _Progress:
         elif self.now.dearest is None or self.now.dearest.cost.value != result.family.value:
             raise BrokenInvariant("the dearest run does not cost what the search says")
         if self.now.dearest is not None and not self._is_settled() and not self.now.determined:
-            self.reason = self.reason or _ALIKE
+            self.reason = self.reason or self.alike
             self._try_words(merged, self.now.dearest)
 
     def _look_at_cells(self, merged: Quotient) -> None:
@@ -369,7 +385,7 @@ class _Progress:
         elif self.now.determined:
             self._learn(unbounded=True)
         else:
-            self.reason = _ALIKE
+            self.reason = self.alike
 
     def _improve(self, merged: Quotient, candidate: Candidate) -> None:
         """Note a run, and as a lower bound if its word, perhaps with more after it, is its own."""
@@ -381,7 +397,7 @@ class _Progress:
         if self.now.determined:
             self._learn(lower=RunBound(candidate))
             return
-        longer = determined_extension(merged.whole, candidate.run)
+        longer = determined_extension(merged.whole, self.looks, candidate.run)
         if longer is not None:
             more = [self.automaton.transitions[t] for t in longer[len(candidate.run) :]]
             changes = (*candidate.changes, *map(self._some_change, more))
@@ -428,4 +444,5 @@ _MOST_STRUCTURES = 200
 
 _FREE = "runs cost more and more, but no structure was found that shows it"
 _ALIKE = "several runs look alike"
+NOT_TOLD = "steps that publish nothing are not told from others"
 _PINNED = "many values are live at once: some have a fixed shift"

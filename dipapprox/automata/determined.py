@@ -3,15 +3,26 @@
 All prefixes of runs count, so two runs with the same inputs' places and the same outputs exist iff
 at some reachable node two feasible steps look alike: at the first place where the runs differ.
 Which of the two samples a real output is cannot be seen.
+
+An automaton shows a letter at each step; a program that is one may show several things at once, or
+nothing. So other runs that have shown the same are followed one by one: where they are, and what
+they, or the run itself, have shown more. A run that no other one follows, and a few steps more may
+tell it from others, has the probability of seeing something that begins as it does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
-from dipapprox.automata.model import Transition, is_real
+from dipapprox.automata.model import Automaton, Transition, is_real
 from dipapprox.automata.runs import Run, Segment
 from dipapprox.automata.unfolding import Unfolding
+
+Looks = Sequence[tuple[Hashable, ...]]
+"""What each transition shows, in its order."""
+
+_Other = tuple[int, tuple[Hashable, ...]]
+"""Where another run may be that has shown the same, and what it has shown more."""
 
 
 def outputs_determine_runs(graph: Unfolding) -> bool:
@@ -27,52 +38,60 @@ def _look(transition: Transition) -> tuple[str, ...]:
     return () if is_real(transition.output) else (str(transition.output),)
 
 
-def is_determined(whole: Unfolding, run: Run, repeated: Sequence[Segment] = ()) -> bool:
-    """Whether no other feasible run has the same word, however often some segments are repeated.
+def looks_of(automaton: Automaton) -> Looks:
+    """Return what the transitions of an automaton show: a letter each."""
+    return [((automaton.reads(each), _look(each)),) for each in automaton.transitions]
+
+
+def is_determined(
+    whole: Unfolding, looks: Looks, run: Run, repeated: Sequence[Segment] = ()
+) -> bool:
+    """Whether no other feasible run shows the same, however often some segments are repeated.
 
     Args:
         whole: The augmented automaton.
+        looks: What is seen.
         run: A feasible run.
         repeated: Disjoint segments of it, ascending. If one of them does not lead back to its
             node of the augmented automaton, the answer is no.
 
     Returns:
-        Whether the nodes that other runs with the same word may be at, after all of it, are none:
-        exactly so without repetition; with it, for any numbers of copies at once.
+        Whether other runs that show the same may be nowhere after all of it: exactly so without
+        repetition; with it, for any numbers of copies at once.
     """
     walk = _walk_of(whole, run)
-    others: frozenset[int] = frozenset()
+    others: frozenset[_Other] = frozenset()
     position = 0
     for segment in repeated:
         start = 0 if not segment.start else whole.edges[walk[segment.start - 1]].target
         if start != whole.edges[walk[segment.end - 1]].target:
             return False
-        others = _along(whole, walk[position : segment.start], others)
+        others = _along(whole, looks, walk[position : segment.start], others)
         inside = walk[segment.start : segment.end]
-        while not (after := _along(whole, inside, others)) <= others:
+        while not (after := _along(whole, looks, inside, others)) <= others:
             others |= after
         position = segment.end
-    return not _along(whole, walk[position:], others)
+    return not _along(whole, looks, walk[position:], others)
 
 
 _MOST_SETS = 500
 
 
-def determined_extension(whole: Unfolding, run: Run) -> Run | None:
-    """Return a run that begins with `run` and is the only one with its word; None if none is near.
+def determined_extension(whole: Unfolding, looks: Looks, run: Run) -> Run | None:
+    """Return a run that begins with `run` and is determined; None if none is near.
 
     A longer run never costs less, so its bound is at least as good.
     """
     walk = _walk_of(whole, run)
-    others = _along(whole, walk, frozenset())
+    others = _along(whole, looks, walk, frozenset())
     node = whole.edges[walk[-1]].target if walk else 0
     known = {(node, others)}
-    waiting: list[tuple[int, frozenset[int], Run]] = [(node, others, run)]
+    waiting: list[tuple[int, frozenset[_Other], Run]] = [(node, others, run)]
     for node, others, longer in waiting:
         if not others:
             return longer
         for edge in whole.leaving[node]:
-            reached = whole.edges[edge].target, _along(whole, (edge,), others)
+            reached = whole.edges[edge].target, _along(whole, looks, (edge,), others)
             if reached not in known and len(known) < _MOST_SETS:
                 known.add(reached)
                 waiting.append((*reached, (*longer, whole.edges[edge].transition)))
@@ -93,27 +112,49 @@ def _walk_of(whole: Unfolding, run: Run) -> tuple[int, ...]:
     return tuple(walk)
 
 
-def _along(whole: Unfolding, walk: Sequence[int], others: frozenset[int]) -> frozenset[int]:
-    """Return where runs that look like a walk, but are another, may be at its end.
+def _along(
+    whole: Unfolding, looks: Looks, walk: Sequence[int], others: frozenset[_Other]
+) -> frozenset[_Other]:
+    """Return where runs that show what a walk shows, but are another, may be at its end.
 
     Args:
         whole: The augmented automaton.
+        looks: What is seen.
         walk: Edges, one after the other.
         others: Where other runs may be at its beginning.
     """
     for taken in walk:
-        node = whole.edges[taken].source
-        look = _step_look(whole, taken)
-        after = set()
-        for other in others | {node}:
-            for edge in whole.leaving[other]:
-                is_other = other in others or edge != taken
-                if is_other and _step_look(whole, edge) == look:
-                    after.add(whole.edges[edge].target)
-        others = frozenset(after)
+        node, own = whole.edges[taken].source, looks[whole.edges[taken].transition]
+        apart = (edge for edge in whole.leaving[node] if edge != taken)
+        aside = ((whole.edges[k].target, looks[whole.edges[k].transition]) for k in apart)
+        others = _caught_up(whole, looks, own, (*others, *aside))
     return others
 
 
-def _step_look(whole: Unfolding, edge: int) -> tuple[object, ...]:
-    transition = whole.transition(edge)
-    return whole.automaton.reads(transition), _look(transition)
+def _caught_up(
+    whole: Unfolding, looks: Looks, own: tuple[Hashable, ...], others: Iterable[_Other]
+) -> frozenset[_Other]:
+    """Return where other runs may be when they have shown what one step shows, too.
+
+    Args:
+        whole: The augmented automaton.
+        looks: What is seen.
+        own: What the step shows.
+        others: Where they are before, with what they have shown since then.
+    """
+    found = set[_Other]()
+    waiting = [(node, shown, own) for node, shown in others]
+    known = set(waiting)
+    for node, shown, wanted in waiting:  # which grows
+        common = min(len(shown), len(wanted))
+        if shown[:common] != wanted[:common]:
+            continue
+        if common == len(wanted):
+            found.add((node, shown[common:]))
+            continue
+        for edge in (whole.edges[k] for k in whole.leaving[node]):
+            step = edge.target, looks[edge.transition], wanted[common:]
+            if step not in known:
+                known.add(step)
+                waiting.append(step)
+    return frozenset(found)

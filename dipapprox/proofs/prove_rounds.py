@@ -24,7 +24,6 @@ from dipapprox.proofs.prove_automaton import (
     going_round,
 )
 from dipapprox.proofs.prove_real import prove_real
-from dipapprox.proofs.told import as_seen
 from dipapprox.rounds.compiled import Compiled, compile_program
 
 TURNS = (1, 2, 3)
@@ -51,7 +50,8 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     with EarlyEnd() as end, limited(limits):
         compiled = compile_program(program, limits)
         with_words = compiled.is_plain and compiled.tells
-        analysis = as_seen(compiled, analyse(compiled.automaton, limits, with_words=with_words))
+        looks = None if compiled.tells else compiled.seen
+        analysis = analyse(compiled.automaton, limits, with_words=with_words, looks=looks)
     if compiled is not None and analysis is not None:
         rounds, beyond = going_round(compiled, analysis, budget, limits)
     proof = StreamProof(

@@ -13,8 +13,7 @@ determines, or by all runs with a word, hold for the program if one of these is 
 
 Orders of stored values are not looked at: what is true of all runs is true of the feasible ones.
 
-Where neither is true, single runs may still be told (`is_told`): no other feasible run publishes
-all that such a run does. Its probability is then that of seeing something that begins so.
+Where neither is true, single runs may still be told (`automata.determined`).
 """
 
 from __future__ import annotations
@@ -23,15 +22,12 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.unfolding import Unfolding
 
 Seen = tuple[str | None, ...]
 """What one step publishes, in its order; None for a number that noise may be."""
 
 END = "exit"
 """What is published, last, when the program ends; no name of a program is a keyword."""
-
-_MOST_PAIRS = 20_000
 
 
 def with_numbers(seen: Sequence[Seen]) -> list[Seen]:
@@ -82,66 +78,4 @@ def _are_aligned(automaton: Automaton, seen: Sequence[Seen]) -> bool:
                 if seen[left] == seen[right] and targets not in pairs:
                     pairs.add(targets)
                     waiting.append(targets)
-    return True
-
-
-def is_told(
-    whole: Unfolding, seen: Sequence[Seen], run: Sequence[int], cycles: Sequence[range] = ()
-) -> bool:
-    """Whether no other run publishes all that a run does, however often some parts are repeated.
-
-    Args:
-        whole: All feasible runs.
-        seen: What each step publishes.
-        run: Steps.
-        cycles: Positions of the parts, disjoint, ascending.
-
-    Returns:
-        False also where a part does not lead back to its node, or there is too much to look at.
-    """
-    nodes = [0]
-    for step in run:
-        nodes.append(whole.steps(nodes[-1])[step])
-    if any(nodes[cycle.start] != nodes[cycle.stop] for cycle in cycles):
-        return False
-    back = {cycle.stop: cycle.start for cycle in cycles}
-    # Where the run is, where another one is, what the one that is ahead has published more; None
-    # for the other one: they are still the same.
-    waiting: list[tuple[int, int | None, Seen, bool]] = [(0, None, (), False)]
-    known = set(waiting)
-    while waiting:
-        place, other, lead, is_behind = waiting.pop()
-        if len(known) > _MOST_PAIRS:
-            return False
-        found: list[tuple[int, int | None, Seen, bool]] = []
-        if other is not None and is_behind:
-            for step, target in whole.steps(other).items():
-                common = min(len(seen[step]), len(lead))
-                if seen[step][:common] == lead[:common]:
-                    rest = lead[common:] or seen[step][common:]
-                    found.append((place, target, rest, bool(lead[common:])))
-        elif place == len(run):
-            if other is not None:
-                return False
-        else:
-            own = seen[run[place]]
-            following = place + 1
-            if other is None:
-                found.append((following, None, (), False))
-                for step, target in whole.steps(nodes[place]).items():
-                    common = min(len(seen[step]), len(own))
-                    if step != run[place] and seen[step][:common] == own[:common]:
-                        rest = own[common:] or seen[step][common:]
-                        found.append((following, target, rest, bool(own[common:])))
-            else:
-                common = min(len(own), len(lead))
-                if own[:common] == lead[:common]:
-                    rest = own[common:] or lead[common:]
-                    found.append((following, other, rest, bool(own[common:])))
-        for place, other, lead, is_behind in found:
-            for each in (place, back[place]) if place in back else (place,):
-                state = each, other, lead, is_behind
-                if state not in known:
-                    known.add(state)
-                    waiting.append(state)
     return True

@@ -10,6 +10,7 @@ from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBou
 from dipapprox.automata.determined import (
     determined_extension,
     is_determined,
+    looks_of,
     outputs_determine_runs,
 )
 from dipapprox.automata.families import (
@@ -275,7 +276,7 @@ def test_a_run_is_determined_iff_no_other_short_run_looks_like_it() -> None:
         words = [looks(found, run) for run in runs]
         for run, word in zip(runs, words, strict=True):
             alone = words.count(word) == 1
-            assert is_determined(whole, run) == alone
+            assert is_determined(whole, looks_of(whole.automaton), run) == alone
             seen.add(alone)
         if outputs_distinguish(found):
             assert outputs_determine_runs(whole)
@@ -295,10 +296,11 @@ def test_a_later_output_may_tell_runs_apart() -> None:
     found = automaton(LATER)
     whole = augment(found, Limits())
     assert not outputs_determine_runs(whole)
-    assert not is_determined(whole, (0, 1))
-    assert determined_extension(whole, (0, 1)) == (0, 1, 3)
-    assert is_determined(whole, (0, 1, 3))
-    assert determined_extension(augment(automaton(examples.SILENT), Limits()), (0, 1)) is None
+    assert not is_determined(whole, looks_of(whole.automaton), (0, 1))
+    assert determined_extension(whole, looks_of(whole.automaton), (0, 1)) == (0, 1, 3)
+    assert is_determined(whole, looks_of(whole.automaton), (0, 1, 3))
+    silent = augment(automaton(examples.SILENT), Limits())
+    assert determined_extension(silent, looks_of(silent.automaton), (0, 1)) is None
     result = check(analyse(found, Limits()))
     assert result.is_exact
     assert isinstance(result.lower, RunBound)
@@ -334,8 +336,10 @@ def test_a_later_output_may_show_a_structure() -> None:
     assert found.unbounded
     cycles = cycles_of(found.structure)
     whole = augment(found.automaton, Limits())
-    assert is_determined(whole, found.structure.run, cycles)
-    assert not is_determined(whole, found.structure.run[: cycles[-1].end], cycles)
+    assert is_determined(whole, looks_of(whole.automaton), found.structure.run, cycles)
+    assert not is_determined(
+        whole, looks_of(whole.automaton), found.structure.run[: cycles[-1].end], cycles
+    )
     few = cost_of_rounds(found.automaton, found.structure, 2)
     assert cost_of_rounds(found.automaton, found.structure, 12) >= few + 10
 

@@ -11,13 +11,14 @@ from scipy.stats import dlaplace
 import dipapprox
 from dipapprox import StreamProof
 from dipapprox.automata.analysis import RunBound
+from dipapprox.automata.determined import Looks, is_determined
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.orders import unordered
+from dipapprox.automata.runs import Segment
 from dipapprox.automata.unfolding import UnfoldedEdge, Unfolding, unfolding
 from dipapprox.errors import NoCertificate
 from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
-from dipapprox.rounds.visible import is_told
 from tests.proofs.test_random_streams import Writer, of_rounds
 
 GRAPH = {0: [(0, 0), (1, 1), (2, 2)], 1: [(3, 1)], 2: [(4, 3)], 3: []}
@@ -28,6 +29,13 @@ def runs_in(graph: Graph) -> Unfolding:
     """What has these steps, each with where it leads."""
     edges = [UnfoldedEdge(node, step, to) for node, row in graph.items() for step, to in row]
     return unfolding(Automaton((), (), ()), [(0, unordered(0))] * len(graph), edges)
+
+
+def is_told(
+    whole: Unfolding, looks: Looks, run: tuple[int, ...], cycles: tuple[range, ...] = ()
+) -> bool:
+    segments = [Segment(each.start, each.stop) for each in cycles]
+    return is_determined(whole, looks, run, segments)
 
 
 SEEN = ((), ("a",), ("b",), ("c",), ("c", "exit"))
