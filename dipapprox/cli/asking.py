@@ -37,7 +37,6 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.argument import spelled_as_flag
 from dipapprox.questions.computing import computing_arguments, read_options
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.probability import Probability
 from dipapprox.questions.question import AnyQuestion, Question, arguments_of, read
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ def add_question(parser: argparse.ArgumentParser, question: type[Question]) -> N
     flags.add_arguments(parser, arguments_of(question))
     add_computing(parser, question.computing)
     flags.add_output(parser)
-    if question is not Probability:
+    if question.name != "probability":  # whose answers have no ends
         parser.add_argument(
             "--why", action="store_true", help="say which method gave each end of the answer"
         )

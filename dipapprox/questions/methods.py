@@ -21,7 +21,6 @@ from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.methods import BOTH, DECIDES, KEEPS, UPPER, Consultation, always
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.question import AtDelta, AtOrders
 from dipapprox.privacy.verdict import Answer, Verdict
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals.formula_claim import FormulaClaim
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.profiles import profile as profiles
+    from dipapprox.privacy.profiles import question as profile_questions
     from dipapprox.privacy.profiles import rounded
     from dipapprox.privacy.profiles.profile_result import ProfileAnswer
     from dipapprox.privacy.profiles.question import Question
@@ -47,6 +47,7 @@ else:
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
     profiles = Deferred("dipapprox.privacy.profiles.profile")
+    profile_questions = Deferred("dipapprox.privacy.profiles.question")
     rounded = Deferred("dipapprox.privacy.profiles.rounded")
     verifier = Deferred("dipapprox.privacy.verifier")
 
@@ -207,9 +208,7 @@ class AskedProfile(Asked):
     @property
     def is_pure(self) -> bool:
         """Whether it is about δ = 0, where budgets are upper ends."""
-        asked = self.question
-        pure = isinstance(asked, AtOrders) or (isinstance(asked, AtDelta) and not asked.delta)
-        return pure and not self.options.proved
+        return profile_questions.is_pure(self.question) and not self.options.proved
 
     @property
     def is_rounded(self) -> bool:

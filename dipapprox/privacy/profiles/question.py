@@ -125,6 +125,11 @@ class AtOrders:
 Question = AtEpsPrv | AtDelta | OnCurve | AtOrders
 
 
+def is_pure(question: Question) -> bool:
+    """Whether δ = 0 is what it is about."""
+    return isinstance(question, AtOrders) or (isinstance(question, AtDelta) and not question.delta)
+
+
 def _check_width(question: AtEpsPrv | AtDelta | AtOrders) -> None:
     _makeexact_rational(question, "width", "width")
     assert question.width is not None
