@@ -235,7 +235,6 @@ GIVEN: Json = {"adjacency": "add/remove", "runs": [RUN]}
 ONE_WAY = response({"pairs": [[[0], [1]]], "one way": True})
 
 NO_PIPELINES: dict[str, tuple[Json, str]] = {
-    "no runs": ([], "no runs"),
     "never": ([{**RUN, "times": 0}], "or none"),
     "without end": ([{**RUN, "times": 1 << 70}], "too many"),
     "one way": ([{**RUN, "what": {"machine": ONE_WAY, "eps": 1}}], "one order only"),
