@@ -25,6 +25,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.semantics.execution import execute
+from tests.thorough import part
 
 
 def law(random: Random, half: bool, family: Family = DISCRETE_LAPLACE) -> Distribution:
@@ -61,7 +62,7 @@ def probability(found: Star) -> float:
     )
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", part(range(8), 2))
 def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
     example = star(Random(seed), DISCRETE_LAPLACE)
     (exact,) = Exact().enclose([example], 50, Limits())
@@ -72,7 +73,7 @@ def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
     assert abs(float(summed.lower) - probability(example)) < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", part(range(8), 2))
 def test_stars_are_summed_as_the_events_that_they_stand_for(seed: int) -> None:
     example = star(Random(seed), DISCRETE_GAUSSIAN, DISCRETE_LAPLACE)
     (at_once,) = IntegerSums().enclose([example], 60, Limits())
@@ -82,7 +83,7 @@ def test_stars_are_summed_as_the_events_that_they_stand_for(seed: int) -> None:
     assert max(at_once.width, one_by_one.width) <= Fraction(1, 2**60)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", part(range(20), 3))
 def test_normal_forms_do_not_depend_on_shifts_and_mirrors(seed: int) -> None:
     random = Random(seed)
     example = normal_star(star(random, DISCRETE_LAPLACE, DISCRETE_GAUSSIAN))

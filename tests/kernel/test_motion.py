@@ -23,6 +23,7 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.sets import single_pairs
 from kernel.small import program_of
+from tests.thorough import part
 
 HALF = Fraction(1, 2)
 SIDES = ("first", "second", "change")
@@ -716,7 +717,7 @@ o <- 0
 """
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("adjacency", part(ADJACENCIES, 2))
 def test_sets_hold_all_adjacent_pairs(adjacency: str) -> None:
     machine = machine_of(MIXED.format(adjacency))
     sets = list(all_sets(machine, False))

@@ -34,6 +34,7 @@ from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.semantics.strategies import programs
+from tests.thorough import part
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.dpg"))
 HALF = Fraction(1, 2)
@@ -89,7 +90,7 @@ def check_roads(states: FinalStates, inputs: list[Input]) -> None:
 
 
 @pytest.mark.parametrize("merge", [True, False])
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", part(PROGRAMS, 3), ids=lambda path: path.stem)
 def test_shipped_programs(path: Path, merge: bool) -> None:
     states = execute(load(path, {}), merge, Limits())
     check_roads(states, rows_of(states, 40 if len(states.states) < 60 else 4))

@@ -17,6 +17,7 @@ from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.placed import Marks, Placed, PlacedAlgebra, TooManyPanels
+from tests import thorough
 from tests.families import REAL_FAMILIES
 from tests.numerics.one_by_one import integral, product
 
@@ -48,7 +49,7 @@ def finer(chance: random.Random, marks: Marks) -> Marks:
     return tuple(sorted({*marks, *more, low - reach // 2, high + reach // 2}))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", thorough.part(range(6), 2))
 def test_moved_integrals_contain_what_distribution_functions_say(seed: int) -> None:
     """∫ over (-∞, t + c) of φ (1 - F) is (1 - (1 - F)²) / 2 there, up to what a law loses."""
     chance = random.Random(seed)
@@ -76,7 +77,7 @@ def test_moved_integrals_contain_what_distribution_functions_say(seed: int) -> N
     assert sharp > len(marks)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", thorough.part(range(6), 2))
 def test_bands_of_two_samples_are_differences_of_distribution_functions(seed: int) -> None:
     """Σ over the sample of what lies in [x, x + w], and what does not, is everything."""
     chance = random.Random(100 + seed)

@@ -27,6 +27,7 @@ from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
+from tests import thorough
 from tests.numerics.alone import alone
 from tests.numerics.test_engines_agree import by_scipy
 from tests.sum_events import partial_sums, parts_of, random_sums, tree_of_counters
@@ -85,7 +86,7 @@ def test_all_sums_stay_positive_as_each_of_them_is(family: Family) -> None:
         assert upper - lower < Q(1, 2**28) and known[-1].width < Q(1, 2**30)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", thorough.part(range(8), 2))
 def test_laplace_sums_are_what_integration_over_polyhedra_gives(seed: int) -> None:
     chance = random.Random(seed)
     for part in parts_of(random_sums(chance, chance.randint(2, 4), LAPLACE_TYPE)):
@@ -105,7 +106,7 @@ def test_laplace_sums_are_what_integration_over_polyhedra_gives(seed: int) -> No
             assert "panels" in doubles.reason
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", thorough.part(range(8), 2))
 def test_gaussian_sums_are_what_their_rank_gives(seed: int) -> None:
     chance = random.Random(100 + seed)
     for part in parts_of(random_sums(chance, chance.randint(2, 6), [GAUSSIAN])):

@@ -19,9 +19,10 @@ from tests.automata import examples
 from tests.automata.examples import automaton, chain
 from tests.automata.random_automata import feasible_runs, random_automaton
 from tests.automata.test_probabilities import log_ratio as integrated
+from tests.thorough import part
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", part(range(12), 3))
 def test_the_rate_of_a_run_is_that_of_its_word(seed: int) -> None:
     """Without fresh samples, and where outputs determine the run."""
     found = random_automaton(seed, 2, 4, shown=0.1)

@@ -25,6 +25,7 @@ from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
+from tests.thorough import part
 
 F0, _HALF, F1 = Fraction(0), Fraction(1, 2), Fraction(1)
 
@@ -92,7 +93,7 @@ def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
     )
 
 
-@pytest.mark.parametrize("text", _TEXTS)
+@pytest.mark.parametrize("text", part(_TEXTS, 2))
 @settings(max_examples=8)
 @given(data=st.data())
 def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
