@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.adjacency import Input, Inputs
 from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refuted
@@ -199,6 +199,22 @@ class Excesses:
         self._ratios = Ratios(graph, eps)
         self._known: dict[tuple[Published, Published | None], Excess | None] = {}
 
+    def of_pairs(
+        self, run: Run, pairs: Iterable[Inputs]
+    ) -> tuple[dict[tuple[Excess, ...], Inputs], int]:
+        """Return sums that pairs have, each with one that has it; and how many pairs there are."""
+        found: dict[Input, Mapping[Label, list[Published]]] = {}
+        sums: dict[tuple[Excess, ...], Inputs] = {}
+        count = 0
+        for pair in pairs:
+            spend(100)
+            count += 1
+            for input in pair:
+                if input not in found:
+                    found[input] = published(run, input)
+            sums.setdefault(self.of_pair(found[pair[0]], found[pair[1]]), pair)
+        return sums, count
+
     def of_pair(
         self, first: Mapping[Label, list[Published]], second: Mapping[Label, list[Published]]
     ) -> tuple[Excess, ...]:
@@ -254,19 +270,9 @@ def published_pairs(proof: Proof, step: Step) -> Private:
     """
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), cuts = claimed(step), ascending(step["cuts"])
-    machine, graph = proof.machine, Graph()
-    run = Run(machine, Signs.at(eps), graph)
-    excesses = Excesses(graph, eps, eps_prv)
-    found: dict[Input, Mapping[Label, list[Published]]] = {}
-    sums: dict[tuple[Excess, ...], tuple[Input, Input]] = {}
-    count = 0
-    for pair in pairs_of(proof):
-        spend(100)
-        count += 1
-        for input in pair:
-            if input not in found:
-                found[input] = published(run, input)
-        sums.setdefault(excesses.of_pair(found[pair[0]], found[pair[1]]), pair)
+    graph = Graph()
+    run = Run(proof.machine, Signs.at(eps), graph)
+    sums, count = Excesses(graph, eps, eps_prv).of_pairs(run, pairs_of(proof))
     cells = {each: each.cells(graph, cuts) for own in sums for each in own}
     wanted = {node for own in cells.values() for nodes in own for node in nodes}
     aim, places = accuracy(bits, most_factors(graph, wanted)), bits + 16

@@ -11,12 +11,12 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
-from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import asking
-from dipapprox.kernel.errors import NotProved
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.composed_steps import ComposedGoal
 from dipapprox.proof_steps.compositions import PipelineProofs
 
@@ -155,31 +155,27 @@ class _Prover:
         """Ask the kernel; note the obstacle if there is no further goal."""
         missing = self._ended
         if missing is None:
-            with EarlyEnd() as early:
-                try:
-                    with asking(self._options.limits.check):
-                        return self._replays(goal)
-                except NoCertificate as none:
-                    missing = none.missing
-                except NotProved as obstacle:
-                    missing = str(obstacle)
-            if early.interrupted:
+            found = attempted(lambda: self._replays(goal))
+            if not isinstance(found, NoProof):
+                return True
+            if found.interrupted:
                 raise KeyboardInterrupt
-            if early.reason is not None:
-                missing = self._ended = early.reason
+            missing = found.missing
+            self._ended = missing if found.ended else None
         self._obstacle = missing
         if last or self._ended is not None:
             self._missing.append(missing or "")
         return False
 
-    def _replays(self, goal: ComposedGoal) -> bool:
-        if self._written is None:
-            self._written = PipelineProofs(self._found.pipeline, self._options, self._found.worst)
-        proof, seconds = self._written.proof(goal)
+    def _replays(self, goal: ComposedGoal) -> None:
+        with asking(self._options.limits.check):
+            if self._written is None:
+                found = self._found
+                self._written = PipelineProofs(found.pipeline, self._options, found.worst)
+            proof, seconds = self._written.proof(goal)
         own = Replayed(len(proof.steps), seconds, proof.places)
         self._replayed = own if self._replayed is None else self._replayed + own
         self._proofs.append(proof)
-        return True
 
 
 def _outward(end: Fraction, more: Fraction, up: bool) -> Fraction:

@@ -11,14 +11,13 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.compositions import Pipeline
 from dipapprox.kernel.judgements import Distributions, Judgement, Of
-from dipapprox.kernel.machine import Machine, read_input
+from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Worst, worst_of_program
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_steps import ComposedSteps
-from dipapprox.proof_steps.knots import bends_of
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 
@@ -66,8 +65,6 @@ class ComposedProgram:
         )
         unit = 1 << _POINT_BITS
         losses = {Fraction(ceil(each * unit), unit) for each in worst.losses}
-        own = [bounds[read_input(input_json(each), machine.domains)][1] for each in worst.pair]
-        self._outcomes = bends_of((float(p), float(q)) for p, q in zip(*own, strict=True))
         places = found.judgement.places
         self._deltas: dict[Fraction, Fraction] = {}
         for loss in sorted(losses):
@@ -80,11 +77,9 @@ class ComposedProgram:
         """Bounds of delta for all pairs, by eps_prv."""
         return self._deltas
 
-    def bends(self, above: bool) -> list[float]:
-        """Where what is known bends: bounds of all pairs from above, or the pair from below."""
-        return (
-            [sign * float(t) for t in self._deltas for sign in (1, -1)] if above else self._outcomes
-        )
+    def bends(self) -> list[float]:
+        """Where bounds of all pairs bend."""
+        return [sign * float(t) for t in self._deltas for sign in (1, -1)]
 
     def distributions(self, steps: ComposedSteps) -> int:
         """Write the step that runs the program."""

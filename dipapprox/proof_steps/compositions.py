@@ -317,7 +317,7 @@ class PipelineProofs:
             if isinstance(run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement):
                 return [[-low, high, -(-(low + high) // _FEW)]]
             if program is not None:
-                bends: list[float] | None = program.bends(kept)
+                bends: list[float] | None = program.bends() if kept else []
             else:
                 assert not isinstance(run.what, ProgramAt)
                 bends = bends_of_mechanism(run.what)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from time import perf_counter
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import EarlyEnd, NoCertificate, SourceError, UserError
+from dipapprox.errors import NoCertificate, SourceError, UserError
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.expressions import formula_of
@@ -23,6 +23,7 @@ from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Replayed, Witness
+from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.formulas import formula_json, ratio_json, times_eps
 from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.throughout import Broken, GoalThroughout, written_throughout
@@ -41,15 +42,14 @@ def proved_decision(
     """
     if decision.answer is Answer.UNKNOWN:
         return decision
-    found = _attempted(program, decision, selection, limits)
-    if isinstance(found, Replayed):
+    found = attempted(lambda: replayed_throughout(program, goals_of(decision), selection, limits))
+    if not isinstance(found, NoProof):
         return replace(decision, replayed=found)
-    why, interrupted = found
     return replace(
         decision,
-        run=replace(decision.run, reason=why),
+        run=replace(decision.run, reason=found.to(decision.answer)),
         answer=Answer.UNKNOWN,
-        cause=Cause.INTERRUPTED if interrupted else Cause.NO_PROOF,
+        cause=Cause.INTERRUPTED if found.interrupted else Cause.NO_PROOF,
         note="",
         violation=None,
         violated_on=None,
@@ -62,37 +62,17 @@ def proved_interval(
     """Return a verdict for all ε of an interval likewise."""
     if verdict.answer is Answer.UNKNOWN:
         return verdict
-    found = _attempted(program, verdict, selection, limits)
-    if isinstance(found, Replayed):
+    found = attempted(lambda: replayed_throughout(program, goals_of(verdict), selection, limits))
+    if not isinstance(found, NoProof):
         return replace(verdict, replayed=found)
-    why, interrupted = found
     return replace(
         verdict,
-        run=replace(verdict.run, reason=why),
+        run=replace(verdict.run, reason=found.to(verdict.answer)),
         answer=Answer.UNKNOWN,
         violation=None,
         remaining=((verdict.lower, verdict.upper),),
-        interrupted=interrupted,
+        interrupted=found.interrupted,
     )
-
-
-def _attempted(
-    program: Program,
-    found: Decision | IntervalVerdict,
-    selection: PairSelection,
-    limits: Limits,
-) -> Replayed | tuple[str, bool]:
-    """Return what the kernel has replayed, or why it has not, and whether that was Ctrl-C."""
-    reason: str | None = None
-    with EarlyEnd() as end:
-        try:
-            return replayed_throughout(program, goals_of(found), selection, limits)
-        except NoCertificate as none:
-            reason = none.missing
-        except NotProved as obstacle:
-            reason = str(obstacle)
-    why = f"found {found.answer.value}, but the kernel has no proof: {end.reason or reason}"
-    return why, end.interrupted
 
 
 def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
-from dipapprox.errors import EarlyEnd, NoCertificate
-from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
@@ -31,6 +30,7 @@ from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.verdict import Replayed, Witness
+from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal
 
@@ -196,21 +196,18 @@ class _Prover:
     def confirmed(self, end: str, goals: Iterable[Goal]) -> Goal | None:
         """Return the first of some goals that the kernel confirms; note the obstacle if none is."""
         missing = self._ended
-        with EarlyEnd() as early:
-            for goal in goals if self._ended is None else ():
-                try:
-                    found = replayed(self._program, goal, self._selection, self._limits)
-                except NoCertificate as none:
-                    missing = none.missing
-                except NotProved as obstacle:
-                    missing = str(obstacle)
-                else:
-                    self.replayed = found if self.replayed is None else self.replayed + found
-                    return goal
-        if early.interrupted:
-            raise KeyboardInterrupt
-        self._ended = early.reason or self._ended
-        missing = early.reason or missing
+        for goal in goals if self._ended is None else ():
+            ask = partial(replayed, self._program, goal, self._selection, self._limits)
+            found = attempted(ask)
+            if not isinstance(found, NoProof):
+                self.replayed = found if self.replayed is None else self.replayed + found
+                return goal
+            if found.interrupted:
+                raise KeyboardInterrupt
+            missing = found.missing
+            if found.ended:
+                self._ended = missing
+                break
         if missing is not None:
             self.note(end, missing)
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.replay import replay
@@ -14,6 +14,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.verdict import Answer, Replayed, Verdict
+from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.verdicts import (
     BY_BUDGET,
     IN_CLOSED_FORM,
@@ -36,21 +37,14 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
     """
     if verdict.answer is Answer.UNKNOWN:
         return verdict
-    reason: str | None = None
-    with EarlyEnd() as end:
-        try:
-            found = replayed(program, goal_of(verdict), selection, limits)
-            return replace(verdict, replayed=found)
-        except NoCertificate as none:
-            reason = none.missing
-        except NotProved as obstacle:
-            reason = str(obstacle)
-    why = f"found {verdict.answer.value}, but the kernel has no proof: {end.reason or reason}"
+    found = attempted(lambda: replayed(program, goal_of(verdict), selection, limits))
+    if not isinstance(found, NoProof):
+        return replace(verdict, replayed=found)
     return replace(
         verdict,
-        run=replace(verdict.run, reason=why),
+        run=replace(verdict.run, reason=found.to(verdict.answer)),
         answer=Answer.UNKNOWN,
-        interrupted=end.interrupted,
+        interrupted=found.interrupted,
     )
 
 

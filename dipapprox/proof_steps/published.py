@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import accumulate, pairwise, product
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.adjacency import Input, adjacent_pairs
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.evaluate import evaluate, most_factors
@@ -19,7 +18,7 @@ from dipapprox.kernel.forward import Run
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
-from dipapprox.kernel.published import Label, Published, published
+from dipapprox.kernel.proofs import pairs_of
 from dipapprox.kernel.signs import Signs
 from dipapprox.privacy.notation import NumberSet, finite
 from dipapprox.privacy.verdict import Witness
@@ -111,15 +110,7 @@ def _cuts(machine: Json, claim: Json, gap: Fraction, bits: int) -> list[Json]:
     eps = stated.eps
     assert isinstance(eps, Fraction)
     run = Run(read, Signs.at(eps), graph)
-    excesses = Excesses(graph, eps, stated.eps_prv)
-    found: dict[Input, dict[Label, list[Published]]] = {}
-    sums: dict[tuple[Excess, ...], None] = {}
-    adjacent = adjacent_pairs(read.adjacency, read.domains)
-    for pair in adjacent if proof.pairs is None else proof.pairs:
-        for input in pair:
-            if input not in found:
-                found[input] = published(run, input)
-        sums[excesses.of_pair(found[pair[0]], found[pair[1]])] = None
+    sums, _ = Excesses(graph, eps, stated.eps_prv).of_pairs(run, pairs_of(proof))
     allowed = float(gap) / (2 * max(map(len, sums), default=1) + 1)
     cuts: set[Fraction] = set()
     for part in {part for parts in sums for part in parts if part.functions is not None}:

@@ -15,12 +15,13 @@ from dipapprox.automata.shifts import Changes
 from dipapprox.automata.word_cycles import beyond, runs_again
 from dipapprox.automata.words import SeenSymbol, WordBound
 from dipapprox.data_classes import replace
-from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import NEXT, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
+from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.automata import INPUT
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
@@ -44,17 +45,11 @@ def proved(answer: Answered, limits: Limits) -> Answered:
     """
     if answer.answer is Answer.UNKNOWN:
         return answer
-    reason: str | None = None
-    with EarlyEnd() as end:
-        try:
-            written, replayed = _replayed(answer, limits)
-            return replace(answer, written=written, replayed=replayed)
-        except NoCertificate as none:
-            reason = none.missing
-        except NotProved as obstacle:
-            reason = str(obstacle)
-    why = f"found {answer.answer.value}, but the kernel has no proof: {end.reason or reason}"
-    return replace(answer, unproved=why)
+    found = attempted(lambda: _replayed(answer, limits))
+    if isinstance(found, NoProof):
+        return replace(answer, unproved=found.to(answer.answer))
+    written, replayed = found
+    return replace(answer, written=written, replayed=replayed)
 
 
 def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
