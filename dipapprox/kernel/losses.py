@@ -24,7 +24,6 @@ Source: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 2
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,26 +78,24 @@ class Losses:
         total = others + other.infinite
         infinite = self.infinite * total + finite * other.infinite
         up = (1 << self.places) - 1 if self.above else 0
-        product = _convolved(self.masses, other.masses)
-        masses = [(k, mass + up >> self.places) for k, mass in product]
+        masses = [m + up >> self.places for m in _convolved(self.masses, other.masses)]
         infinite = infinite + up >> self.places
-        low, high, lost, gone = 0, len(masses), 0, 0
-        while low < high - 1 and lost + masses[low][1] <= cut[0]:
-            lost += masses[low][1]
+        there = [k for k, mass in enumerate(masses) if mass] or [0]
+        low, high, lost, gone, more = there[0], there[-1] + 1, 0, 0, None
+        while low < high - 1 and lost + masses[low] <= cut[0]:
+            lost += masses[low]
             low += 1
-        while low < high - 1 and gone + masses[high - 1][1] <= cut[1]:
+        while low < high - 1 and gone + masses[high - 1] <= cut[1]:
             high -= 1
-            gone += masses[high][1]
-        masses = masses[low:high] or [(0, 0)]
-        found, places = dict(masses), range(masses[0][0], masses[-1][0] + 1)
-        kept, more = [found.get(k, 0) for k in places], None
+            gone += masses[high]
+        kept = masses[low:high]
         if self.others is None or other.others is None:
             infinite += gone
             kept[0] += lost
         else:
-            found = dict(_convolved(self.others, other.others))
-            more = tuple([-(-found.get(k, 0) >> self.places) for k in places])
-        start, offset = self.start + other.start + places[0], self.offset + other.offset
+            product = _convolved(self.others, other.others)[low:high]
+            more = tuple([-(-n >> self.places) for n in product])
+        start, offset = self.start + other.start + low, self.offset + other.offset
         return Losses(self.step, offset, start, tuple(kept), infinite, self.places, more)
 
     def delta(self, eps_prv: Fraction) -> Fraction:
@@ -117,17 +114,17 @@ class Losses:
             return min(Fraction(whole, 1 << self.places), Fraction(1))
 
 
-def _convolved(ours: Sequence[int], theirs: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Yield the masses of a convolution that are not 0, each with its place, ascending."""
+def _convolved(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
+    """Return the masses of a convolution, and a 0 behind them."""
     few, others = ([(k, m) for k, m in enumerate(masses) if m] for masses in (ours, theirs))
-    if len(few) * len(others) > len(ours) + len(theirs):
+    found = [0] * max(len(ours) + len(theirs), 1)
+    if len(few) * len(others) > len(found):
         product = fmpz_poly(list(ours)) * fmpz_poly(list(theirs))
-        return ((k, int(mass)) for k, mass in enumerate(product.coeffs()) if mass)
-    found = Counter[int]()
+        return [*map(int, product.coeffs()), *found][: len(found)]
     for k, mass in few:
         for place, times in others:
             found[k + place] += mass * times
-    return sorted(found.items())
+    return found
 
 
 class Grid:
@@ -189,7 +186,7 @@ class Grid:
         """
         first, last = self.knots[0] - 1, self.knots[-1]
         spend((10 + self.bits // 32) * (last - first))
-        near = {k: (arb(0), arb(0)) for k in range(first, last + 1)}
+        near: dict[int, tuple[arb, arb]] = {}
         half, infinite = Fraction(1, 2), arb(0)
         for p, q in outcomes([(k - half) * self.step + self.offset for k in self.knots]):
             if q.is_zero():
@@ -198,11 +195,12 @@ class Grid:
                 loss = (p / q).log()
                 place = (loss.mid() - to_ball(self.offset)) / to_ball(self.step) + to_ball(half)
                 k = max(min(lower_at(place, 0), last), first) if loss.is_finite() else last
-                near[k] = near[k][0] + p, near[k][1] + q
-        masses, others = list[int](), list[int]()
+                before = near.get(k, (arb(0), arb(0)))
+                near[k] = before[0] + p, before[1] + q
+        masses, others = ([0] * (last - first + 1) for _ in range(2))
         for k, (p, q) in near.items():
             factor = to_ball(k * self.step + self.offset).exp()
-            masses.append(max(lower_at(p, self.places), 0))
-            others.append(upper_at(q * factor, self.places))
+            masses[k - first] = max(lower_at(p, self.places), 0)
+            others[k - first] = upper_at(q * factor, self.places)
         whole = max(lower_at(infinite, self.places), 0), self.places, tuple(others)
         return Losses(self.step, self.offset, first, tuple(masses), *whole)
