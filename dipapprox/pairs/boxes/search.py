@@ -14,7 +14,7 @@ of a pair that was found; so the largest upper bound of what is left bounds all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import chain, count, islice, product
@@ -31,7 +31,7 @@ from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.polygons import cut, extent, middle
 from dipapprox.pairs.boxes.regions import PairRegion
-from dipapprox.pairs.boxes.some_pairs import BoxSearchResult, Enough, Exact, corners, spread
+from dipapprox.pairs.boxes.some_pairs import Enough, Exact, candidates, corners, spread
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.pairs.selections import Pair
@@ -67,6 +67,25 @@ class _Open:
         return (-self.upper, self.number) < (-other.upper, other.number)
 
 
+@dataclass(frozen=True, slots=True)
+class BoxSearchResult:
+    """What a search found.
+
+    Attributes:
+        delta: Encloses the largest delta.
+        pair: Whose delta is at least `delta.lower`; None if none was looked at.
+        left: A set of pairs with the largest upper bound; None if that is of one pair.
+        sets: How many sets were looked at.
+        ended: What ended the search early; None for nothing.
+    """
+
+    delta: Enclosure
+    pair: Pair | None
+    left: PairSet | None
+    sets: int
+    ended: str | None = None
+
+
 class SetSearch(ABC):
     """A search for the largest delta at one eps_prv, set by set; single pairs are enclosed once.
 
@@ -89,7 +108,7 @@ class SetSearch(ABC):
         self._best = self._most = Fraction(0)
         self._sets = 0
 
-    def run(self, enough: Enough) -> BoxSearchResult:
+    def run(self, enough: Enough) -> None:
         """Search until the enclosure of the largest delta is good enough, or gets no better.
 
         Args:
@@ -101,7 +120,6 @@ class SetSearch(ABC):
         self._begin()
         while not enough(self._enclosure(), self._sets // self.cheaper) and self._step():
             self._limits.check()
-        return self.found()
 
     def found(self) -> BoxSearchResult:
         """Return what is known by now."""
@@ -117,12 +135,25 @@ class SetSearch(ABC):
             return UNIT
         return Enclosure(self._best, min(max(self._best, self._most, self._upper()), Fraction(1)))
 
+    def look_at(self, pairs: Iterable[Pair], exact: Exact, claimed: Fraction) -> None:
+        """Look at pairs in another way, while none is known to have more than what is claimed.
+
+        Raises:
+            LimitReached: If a limit is reached.
+        """
+        for pair in pairs:
+            if self._best > claimed:
+                break
+            self._limits.check()
+            self._remember(pair, exact(pair))
+
     def _try(self, pair: Pair) -> Enclosure:
-        """Enclose the delta of a pair, and remember the largest lower bound."""
-        delta = self._known.get(pair)
-        if delta is None:
-            delta = self._known[pair] = self._exact(pair)
-            self._best = max(self._best, delta.lower)
+        """Enclose the delta of a pair, once."""
+        return self._known.get(pair) or self._remember(pair, self._exact(pair))
+
+    def _remember(self, pair: Pair, delta: Enclosure) -> Enclosure:
+        self._known[pair] = delta
+        self._best = max(self._best, delta.lower)
         return delta
 
     @abstractmethod
@@ -312,3 +343,54 @@ class BoxSearch(SetSearch):
             polygons = (*pairs.polygons[:axis], polygon, *pairs.polygons[axis + 1 :])
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
             self._put(own, part.choice, part.level, upper)
+
+
+class PairSearch(SetSearch):
+    """A search of some pairs, where sets have no bounds.
+
+    Args:
+        roots: Sets that hold all pairs.
+        exact: Encloses the deltas of single pairs.
+        factor: Bounds of e^eps_prv.
+        limits: Asked throughout.
+        before: A search that went as far as there were bounds.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[PairSet],
+        exact: Exact,
+        factor: Factor,
+        limits: Limits,
+        before: SetSearch | None = None,
+    ) -> None:
+        super().__init__(exact, factor, limits)
+        self._roots = roots
+        self._pairs = candidates(roots, exact)
+        self._before: BoxSearchResult | None = None
+        if before is not None:
+            self._before = before.found()
+            self._known, self._best = dict(before._known), before._best
+
+    def _begin(self) -> None:
+        """See `SetSearch`."""
+
+    def _step(self) -> bool:
+        """See `SetSearch`."""
+        pair = next(self._pairs, None)
+        if pair is None:
+            return False
+        self._sets += 1
+        bounds = Enclosure(Fraction(0), self._upper())
+        self._try(pair).intersect(bounds, "single pairs", "boxes of pairs", "the largest δ")
+        return True
+
+    def _upper(self) -> Fraction:
+        """See `SetSearch`."""
+        return UNIT.upper if self._before is None else self._before.delta.upper
+
+    def _left(self) -> PairSet | None:
+        """See `SetSearch`."""
+        if self._before is not None:
+            return self._before.left
+        return self._roots[0] if self._roots else None

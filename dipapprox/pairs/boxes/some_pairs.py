@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.data_classes import dataclass
-from dipapprox.errors import LimitReached
-from dipapprox.limits import Limits
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.polygons import Point
-from dipapprox.pairs.maximum import about
 from dipapprox.pairs.selections import Pair
 
 _MOST_CORNERS = 16
@@ -30,70 +26,13 @@ Enough = Callable[[Enclosure, int], bool]
 """Whether an enclosure of the largest delta will do after so many sets."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoxSearchResult:
-    """What a search found.
-
-    Attributes:
-        delta: Encloses the largest delta.
-        pair: Whose delta is at least `delta.lower`; None if none was looked at.
-        left: A set of pairs with the largest upper bound; None if that is of one pair.
-        sets: How many sets were looked at.
-    """
-
-    delta: Enclosure
-    pair: Pair | None
-    left: PairSet | None
-    sets: int
-
-
-def better(first: BoxSearchResult, second: BoxSearchResult) -> BoxSearchResult:
-    """Join what two searches for the same found; what the first one left open is open."""
-    pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
-    delta = first.delta.intersect(second.delta, "single pairs", "boxes of pairs", "the largest δ")
-    sets = first.sets + second.sets
-    return BoxSearchResult(delta, pair or second.pair, first.left, sets)
-
-
-def some_pairs(
-    roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: Enough
-) -> BoxSearchResult:
-    """Look at some corners of sets, and along their edges; nothing is known from above.
+def candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:
+    """Yield pairs at some corners of sets, and along their edges.
 
     Args:
         roots: The sets.
         exact: Encloses the deltas of single pairs.
-        limits: Asked before every pair; what is known when one is reached is returned.
-        enough: Whether an enclosure is good enough.
-
-    Raises:
-        LimitReached: If a limit is reached before anything is known.
     """
-    best: tuple[Fraction, Pair] | None = None
-    looked = 0
-    left = roots[0] if roots else None
-
-    def found() -> BoxSearchResult:
-        if best is None:
-            return BoxSearchResult(UNIT, None, left, looked)
-        return BoxSearchResult(Enclosure(best[0], Fraction(1)), best[1], left, looked)
-
-    try:
-        for pair in _candidates(roots, exact):
-            limits.check()
-            delta = exact(pair)
-            looked += 1
-            if best is None or about(delta.lower) > best[0]:
-                best = delta.lower, pair
-                if enough(found().delta, looked):
-                    break
-    except LimitReached:
-        if best is None:
-            raise
-    return found()
-
-
-def _candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:
     for root in roots[:_MOST_CORNERS]:
         yield from corners(root)
     for root in roots[:_MOST_EDGES]:

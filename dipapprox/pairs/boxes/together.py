@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from itertools import islice, product
 
 from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Cell
@@ -43,14 +44,8 @@ from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
 from dipapprox.pairs.boxes.polygons import clipped, extent
 from dipapprox.pairs.boxes.regions import divided, undivided
-from dipapprox.pairs.boxes.search import BoxSearch, SetSearch
-from dipapprox.pairs.boxes.some_pairs import (
-    BoxSearchResult,
-    Exact,
-    better,
-    corners,
-    some_pairs,
-)
+from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, PairSearch, SetSearch
+from dipapprox.pairs.boxes.some_pairs import corners
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
@@ -83,21 +78,6 @@ _FARTHER = (Fraction(3, 2), Fraction(3))
 
 _FAR_BITS = 320
 """For pairs there."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownDelta:
-    """What is known of the largest delta at a factor.
-
-    Attributes:
-        found: By the search, however it ended.
-        bits: Of the deltas of single pairs.
-        ended: What ended it early; None for nothing.
-    """
-
-    found: BoxSearchResult
-    bits: int
-    ended: str | None
 
 
 class RealPairs(Together):
@@ -137,7 +117,7 @@ class RealPairs(Together):
         self._roots = pairs_of(states.program)
         self._claimed: Fraction | None = None
         self._refutable = False
-        self.known: KnownDelta | None = None
+        self.known: BoxSearchResult | None = None
         self._factor: Factor | None = None
         self._models: OutputModels | None = None
         try:
@@ -213,11 +193,11 @@ class RealPairs(Together):
         if known is None or not self._covers(factor) or not _is_final(known):
             self._factor = factor
             known = self.known = self._search(factor, bits)
-            told = self._patient and known.found.pair is not None
+            told = self._patient and known.pair is not None
             if known.ended is not None and self.obstacle is None and not told:
                 raise LimitReached(known.ended)
-        delta = self._everywhere(known.found.delta, factor)
-        return Maximum(delta, known.found.pair, bits, known.found.pair, self._given_by())
+        delta = self._everywhere(known.delta, factor)
+        return Maximum(delta, known.pair, bits, known.pair, self._given_by())
 
     def _everywhere(self, delta: Enclosure, factor: Factor) -> Enclosure:
         """Widen what is known of inputs between ends to inputs beyond (`infinity`)."""
@@ -235,7 +215,7 @@ class RealPairs(Together):
             return False
         return last.upper is None or (factor.upper is not None and factor.upper <= last.upper)
 
-    def _search(self, factor: Factor, bits: int) -> KnownDelta:
+    def _search(self, factor: Factor, bits: int) -> BoxSearchResult:
         def exact(pair: Pair, bits: int = bits) -> Enclosure:
             if pair[0] == pair[1]:
                 return Enclosure.exact(0)
@@ -245,7 +225,7 @@ class RealPairs(Together):
             return divergence(first, second, factor)
 
         nothing = self._everywhere(Enclosure.exact(0), factor)
-        refutable = self._refutable = self._claimed is not None and nothing.upper > self._claimed
+        self._refutable = self._claimed is not None and nothing.upper > self._claimed
 
         def enough(delta: Enclosure, sets: int) -> bool:
             claimed = self._claimed
@@ -253,14 +233,13 @@ class RealPairs(Together):
                 delta = self._everywhere(delta, factor)
                 if delta.upper <= claimed or delta.lower > claimed:
                     return True
-                return sets >= (_ENOUGH_SETS if refutable else MOST_SETS)
+                return sets >= (_ENOUGH_SETS if self._refutable else MOST_SETS)
             return delta.width <= _tolerance(delta.upper, sets, bits) or sets >= MOST_SETS
 
-        if self._models is None:
-            some = some_pairs(self._roots, exact, self._limits, enough)
-            return KnownDelta(some, bits, self.obstacle)
         search: SetSearch
-        if self._corners is not None and factor.lower <= LARGEST_FACTOR:
+        if self._models is None:
+            search = PairSearch(self._roots, exact, factor, self._limits)
+        elif self._corners is not None and factor.lower <= LARGEST_FACTOR:
             self._used[CORNERS] = None
             search = CornerSearch(self._corners, exact, factor, self._limits, self._claimed)
         else:
@@ -272,32 +251,28 @@ class RealPairs(Together):
                 self._limits,
                 likely=list(_inside(self._roots, self._program.inputs)) if self._free else (),
             )
+        ended = self.obstacle
         try:
-            found = search.run(enough)
-            if refutable and self._claimed is not None and found.delta.lower <= self._claimed:
-                farther = self._farther(found, lambda pair: exact(pair, _FAR_BITS), self._claimed)
-                return KnownDelta(farther, _FAR_BITS, None)
-            return KnownDelta(found, bits, None)
-        except OutOfReach as reached:
-            self.obstacle, self._models = reached.reason, None
-            some = some_pairs(self._roots, exact, self._limits, enough)
-            return KnownDelta(better(search.found(), some), bits, reached.reason)
+            try:
+                search.run(enough)
+                if self._refutable and self._claimed is not None and self._models is not None:
+                    search.look_at(self._farther(), partial(exact, bits=_FAR_BITS), self._claimed)
+            except OutOfReach as reached:
+                self._models, self.obstacle = None, reached.reason
+                ended = reached.reason
+                search = PairSearch(self._roots, exact, factor, self._limits, search)
+                search.run(enough)
         except LimitReached as reached:
-            return KnownDelta(search.found(), bits, reached.reason)
+            if self._models is None and search.found().pair is None:
+                raise
+            ended = reached.reason
+        return replace(search.found(), ended=ended)
 
-    def _farther(self, found: BoxSearchResult, exact: Exact, claimed: Fraction) -> BoxSearchResult:
-        """Look for a violation beyond the ends of inputs without bounds."""
-        for times in _FARTHER:
-            for corner in (
-                pair for each in self._regions for root in each.sets[:1] for pair in corners(root)
-            ):
-                self._limits.check()
-                pair = _moved(corner, self._free, times)
-                lower = exact(pair).lower
-                if lower > claimed:
-                    delta = Enclosure(lower, max(lower, found.delta.upper))
-                    return replace(found, delta=delta, pair=pair)
-        return found
+    def _farther(self) -> Iterator[Pair]:
+        """Yield pairs beyond the ends of inputs without bounds."""
+        for times, each in product(_FARTHER, self._regions):
+            for root in each.sets[:1]:
+                yield from (_moved(pair, self._free, times) for pair in corners(root))
 
     def give_up(self, search: Search, found: Maximum) -> bool:
         """See `Together`."""
@@ -314,9 +289,9 @@ class RealPairs(Together):
             delta = self._known_delta(self.known)
             search.cover(0 if search.checked else 1, delta, self._given_by())
 
-    def _known_delta(self, known: KnownDelta) -> Enclosure:
+    def _known_delta(self, known: BoxSearchResult) -> Enclosure:
         factor = self._factor
-        return UNIT if factor is None else self._everywhere(known.found.delta, factor)
+        return UNIT if factor is None else self._everywhere(known.delta, factor)
 
     def undecided(self) -> str | None:
         """Say what is left open: both bounds, and where the largest delta may be."""
@@ -329,8 +304,8 @@ class RealPairs(Together):
             return f"{text}: {self.obstacle}"
         if self._patient and known.ended is not None:
             text = f"{known.ended}: {text}"
-        if known.found.left is not None:
-            text += f", the upper bound for {self._box_text(known.found.left)}"
+        if known.left is not None:
+            text += f", the upper bound for {self._box_text(known.left)}"
         if self._refutable:
             text += (
                 "; inputs without bounds add to every δ that is bounded here, so this one can only "
@@ -389,9 +364,9 @@ def _tolerance(upper: Fraction, sets: int, bits: int) -> Fraction:
     return upper / Fraction(2**wanted)
 
 
-def _is_final(known: KnownDelta) -> bool:
+def _is_final(known: BoxSearchResult) -> bool:
     """Whether more bits are of no use: what is left is more than single pairs."""
-    return known.found.left is not None
+    return known.left is not None
 
 
 def _interval_text(low: Fraction, high: Fraction) -> str:

@@ -26,7 +26,8 @@ from dipapprox.pairs.boxes.lemmas import (
 )
 from dipapprox.pairs.boxes.one_by_one import at_ends
 from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent, rectangle
-from dipapprox.pairs.boxes.together import KnownDelta, RealPairs
+from dipapprox.pairs.boxes.search import BoxSearchResult
+from dipapprox.pairs.boxes.together import RealPairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
@@ -65,7 +66,7 @@ if x >= y then out <- 1 else if y >= 1 then out <- 2 else out <- 3 end end
 """The sign in q[2] is known for some sets of outputs only."""
 
 
-def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[KnownDelta, str]:
+def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[BoxSearchResult, str]:
     states = execute(elaborate(parse(text), {}, "x"), True, Limits())
     bulk = open_probabilities(states, Fraction(1), Options())
     real = RealPairs(states, Fraction(1), bulk, Limits(), lemmas=lemmas)
@@ -89,11 +90,11 @@ def test_lemmas_are_shortcuts_only(text: str, eps_prv: Fraction, lemma: str) -> 
     own, own_words = _found(text, eps_prv, frozenset({lemma}))
     every, _ = _found(text, eps_prv, LEMMAS)
     assert lemma in own_words and lemma not in words
-    assert own.found.sets < 0.8 * plain.found.sets
-    assert every.found.sets < plain.found.sets
+    assert own.sets < 0.8 * plain.sets
+    assert every.sets < plain.sets
     for each in (own, every):
-        assert each.found.delta.meets(plain.found.delta)
-        assert each.found.delta.width < Fraction(1, 10**9)
+        assert each.delta.meets(plain.delta)
+        assert each.delta.width < Fraction(1, 10**9)
 
 
 @st.composite
