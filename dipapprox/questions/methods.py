@@ -263,20 +263,24 @@ class AskedDecision(Asked):
         more = asked.violations or asked.least_delta
         return not more and not deltas.mentions_epsilon(asked.delta.formula)
 
+    def is_kept(self) -> bool:
+        """Whether a budget for every ε is at most the claimed one, and no more is asked."""
+        budget = self.budget if self.is_plain else None
+        return budget is not None and budget <= self.question.budget
+
 
 def _decide_pairs(asked: AskedDecision) -> None:
     told = asked.selection, asked.options, asked.progress
-    asked.found = decider.decide(asked.program, asked.question, *told)
+    asked.found = decider.decide(asked.program, asked.question, *told, asked.is_kept)
 
 
 def _decide_by_budget(asked: AskedDecision) -> None:
-    budget, found, question = asked.budget, asked.found, asked.question
-    if budget is not None and found is not None and budget <= question.budget:
-        asked.found = budget_verdict.decided(found)
+    if asked.found is not None and asked.is_kept():
+        asked.found = budget_verdict.decided(asked.found)
 
 
 DECIDE: tuple[Consultation[AskedDecision], ...] = (
-    Consultation("closed forms, then enclosures", DECIDES, always, _decide_pairs),
+    Consultation("closed forms; else a budget, enclosures", DECIDES, always, _decide_pairs),
     Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_plain, _decide_by_budget),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
@@ -41,7 +41,7 @@ from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.parameters import values_text
 from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import BY_BUDGET, Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
@@ -107,6 +107,7 @@ def decide(
     selection: PairSelection,
     options: Options,
     progress: Progress = silent,
+    kept: Callable[[], bool] = lambda: False,
 ) -> Decision:
     """Decide whether `program` is (tε, δ(ε))-DP for every ε of an interval.
 
@@ -118,6 +119,8 @@ def decide(
         selection: Which ordered pairs of inputs.
         options: The limits, whether states are merged, and the engine that checks violations.
         progress: Told about pairs.
+        kept: Whether a budget for every ε keeps the claim: asked before enclosures, which take long
+            and never tell all ε > 0.
 
     Raises:
         UserError: If the adjacency does not suit the inputs, or some probability of the program
@@ -127,7 +130,7 @@ def decide(
     run = _Run(question)
     try:
         with EarlyEnd() as end, limited(options.limits):
-            _decide(run, program, selection, total, options, progress)
+            _decide(run, program, selection, total, options, progress, kept)
         if end.interrupted:
             run.stop(Cause.INTERRUPTED, f"interrupted; {_looked_at(run, total)}")
         elif end.reason is not None:
@@ -144,6 +147,7 @@ def _decide(
     total: int | None,
     options: Options,
     progress: Progress,
+    kept: Callable[[], bool],
 ) -> None:
     limits, question = options.limits, run.question
     signs = Signs(question.epsilons, limits)
@@ -177,6 +181,9 @@ def _decide(
     try:
         search.run(patterns, pairs(), run.count)
     except Obstacle as obstacle:
+        if search.violation is None and kept():
+            run.answer, run.engine, run.count = Answer.DP, BY_BUDGET, Count(total or 0)
+            return
         if search.violation is None:
             _decide_outside(run, program, selection, options, progress, obstacle)
             return
