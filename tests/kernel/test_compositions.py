@@ -20,7 +20,7 @@ from dipapprox.kernel.balls import precision
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.compositions import losses_of, read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.judgements import Judgement, LossesOf, Private, Violated
+from dipapprox.kernel.judgements import Distributions, Judgement, LossesOf, Private, Violated
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof
@@ -220,6 +220,22 @@ def test_pairs_of_machines_are_known_in_both_orders() -> None:
                 losses_of(about, GRID, said)
 
 
+def test_formulas_are_no_points_of_curves() -> None:
+    about = Proof(read_machine(MACHINE["machine"]), None)
+    for said in ((("eps",), Fraction(1, 2)), (Fraction(0), ("eps",))):
+        with pytest.raises(BadProof, match="not formulas"):
+            losses_of(about, GRID, Private(Fraction(1), *said, None))
+
+
+def test_bounds_of_probabilities_are_kept_apart_below() -> None:
+    """Outputs that are known from 1/2 to 1, and from 0 to 1/2, need not differ."""
+    about = Proof(read_machine(MACHINE["machine"]), None)
+    often, seldom = ((8, 0), (16, 8)), ((0, 8), (8, 16))
+    found = Distributions(Fraction(1), 4, ((0,), (1,)), {(0,): often, (1,): seldom})
+    below = losses_of(about, {**GRID, "above": False}, found)
+    assert below.losses.delta(Fraction(0)) <= 0
+
+
 def test_pairs_from_below_have_distributions() -> None:
     about, below = Proof(read_machine(MACHINE["machine"]), None), {**GRID, "above": False}
     run = {"eps": 1, "bits": 20, "cuts": []}
@@ -258,6 +274,14 @@ def test_a_direction_or_a_run_that_is_missing_is_noticed() -> None:
     end = {"rule": "violated composition", "from": [len(below)], **more_fields, **broken}
     with pytest.raises(Refuted, match="not so much"):
         replay(whole, {"verdict": "Not_DP", **broken}, [*below, more, end])
+    end = {**end, "from": [len(below) - 1], "delta": "1/1000"}
+    stated = {"verdict": "Not_DP", "eps_prv": 1, "delta": "1/1000"}
+    assert replay(whole, stated, [*below, end])
+    other = [{**each, "sample": ["1/4", True]} if "sample" in each else each for each in below]
+    with pytest.raises(Refuted, match="not so much"):
+        replay(whole, stated, [*other, end])
+    with pytest.raises(Refuted, match="not so much"):
+        replay(whole, stated, [other[0], {**end, "from": [0]}])
 
 
 def _proofs() -> list[tuple[str, tuple[object, object, list[object]]]]:

@@ -12,6 +12,7 @@ from flint import arb
 from dipapprox.kernel import compositions
 from dipapprox.kernel.adjacency import Adjacency, Range, adjacent_pairs
 from dipapprox.kernel.balls import precision
+from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.forms import Form
@@ -20,9 +21,10 @@ from dipapprox.kernel.losses import Grid, Losses
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.mechanisms import finite, sampled
 from dipapprox.kernel.paths import between
-from dipapprox.kernel.proofs import growth_bound, largest_of
+from dipapprox.kernel.proofs import Proof, growth_bound, largest_of
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
+from dipapprox.kernel.rules import violation
 from kernel.pipelines import ball, losses, number, steps_of
 from kernel.streams import say, stream
 
@@ -225,6 +227,37 @@ def test_growth_has_a_limit() -> None:
     assert growth_bound(Fraction(1000), 2, above=True)
     with pytest.raises(Refused, match="eps_prv is above"):
         growth_bound(Fraction(10001, 10), 2, above=True)
+
+
+@pytest.mark.parametrize("pairs", [[], [[[0], [1]]] * 2])
+def test_pairs_are_listed_once(pairs: Json) -> None:
+    claim = {"verdict": "DP", "eps": 1, "eps_prv": 0, "delta": 0}
+    assert read_claim({**claim, "pairs": [[[0], [1]], [[1], [0]]]}, read_machine(MACHINE))
+    with pytest.raises(BadProof, match="no pair is listed, or one twice"):
+        read_claim({**claim, "pairs": pairs}, read_machine(MACHINE))
+
+
+@pytest.mark.parametrize(
+    ("likely", "unlikely", "eps_prv", "delta"),
+    [
+        # The first output has at least 4/16, the second one at most 12/16.
+        ((4, 12), (0, 0), 0, "1/2"),
+        ((16, 16), (0, 12), 0, "1/2"),
+        # In sixteenths e is between 43 and 44: 16 - 44/16 * 4 = 5.
+        ((16, 16), (4, 4), 1, "51/160"),
+    ],
+)
+def test_violations_are_those_of_bounds(
+    likely: Json, unlikely: Json, eps_prv: Json, delta: Json
+) -> None:
+    low, high = ({(k,): row[side] for k, row in enumerate((likely, unlikely))} for side in (0, 1))
+    bounds = {input: ((low[input], 0), (high[input], 16)) for input in low}
+    found = Distributions(Fraction(1), 4, ((0,), (1,)), bounds)
+    step = {"input": [0], "adjacent": [1], "outputs": [[0]], "eps_prv": eps_prv}
+    about = Proof(read_machine(MACHINE), None)
+    with pytest.raises(Refuted, match="is not above delta"):
+        violation(about, {**step, "delta": delta}, found)
+    assert violation(about, {**step, "delta": 0}, found)
 
 
 # --- compositions --------------------------------------------------------------------------------
