@@ -122,3 +122,11 @@ def test_profiles_of_mixtures_and_absolute_values_have_both_ends() -> None:
         least = found.eps_prv_enclosure
         assert least.upper is not None and least.upper - least.lower < Fraction(1, 10**6)
         assert abs(float(least) - float(value)) < 1e-7
+
+
+def test_a_budget_is_the_last_word_on_an_upper_end() -> None:
+    options = dipapprox.Options(max_precision=40)
+    asked = dipapprox.parse(ABOVE)
+    found = dipapprox.profile(asked, eps=1, delta=0, width="1e-300", options=options)
+    assert found.eps_prv_enclosure.upper == 1
+    assert [end.by for end in found.why()][1] == "least budget" and found.reason is not None

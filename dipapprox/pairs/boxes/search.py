@@ -345,7 +345,7 @@ class BoxSearch(SetSearch):
             self._put(own, part.choice, part.level, upper)
 
 
-class PairSearch(SetSearch):
+class TriedPairs(SetSearch):
     """A search of some pairs, where sets have no bounds.
 
     Args:

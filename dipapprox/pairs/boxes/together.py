@@ -44,7 +44,7 @@ from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
 from dipapprox.pairs.boxes.polygons import clipped, extent
 from dipapprox.pairs.boxes.regions import divided, undivided
-from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, PairSearch, SetSearch
+from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, TriedPairs
 from dipapprox.pairs.boxes.some_pairs import corners
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
@@ -238,7 +238,7 @@ class RealPairs(Together):
 
         search: SetSearch
         if self._models is None:
-            search = PairSearch(self._roots, exact, factor, self._limits)
+            search = TriedPairs(self._roots, exact, factor, self._limits)
         elif self._corners is not None and factor.lower <= LARGEST_FACTOR:
             self._used[CORNERS] = None
             search = CornerSearch(self._corners, exact, factor, self._limits, self._claimed)
@@ -260,7 +260,7 @@ class RealPairs(Together):
             except OutOfReach as reached:
                 self._models, self.obstacle = None, reached.reason
                 ended = reached.reason
-                search = PairSearch(self._roots, exact, factor, self._limits, search)
+                search = TriedPairs(self._roots, exact, factor, self._limits, search)
                 search.run(enough)
         except LimitReached as reached:
             if self._models is None and search.found().pair is None:
