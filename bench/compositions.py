@@ -111,7 +111,7 @@ def measure_runs(case: RunsCase, patience: Patience) -> RunsMeasured:
     contestants: dict[str, Callable[[float], None]] = {_HERE: here}
     if case.slower is not None and case.sigma is not None:
         sigma = float(case.sigma)
-        step = _DEFAULT_STEP if grid is None else float(grid.step.loss(2))
+        step = _DEFAULT_STEP if grid is None else float(grid.step.loss(1))
 
         def there(cap: float) -> None:
             one = pld.from_gaussian_mechanism(

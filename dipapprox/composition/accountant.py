@@ -24,7 +24,7 @@ mechanism is taken to reveal nothing from below, and the interval stays wide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from math import ceil
@@ -35,13 +35,14 @@ from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.lattice import COARSEST, first_step, refined
-from dipapprox.composition.losses import BoundSide, LossDistribution
+from dipapprox.composition.layers import product
+from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.mechanisms import Between, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on, product
+from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on, runs_of
 from dipapprox.composition.profile import BallProfile
-from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon, steepness
-from dipapprox.data_classes import dataclass
+from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
 from dipapprox.limits import Limits, Progress, silent
 
@@ -57,8 +58,8 @@ _FINER = Fraction(4)
 _NEAR = 24.0
 """Steps are divided by this at most where the division is thought to be the last one."""
 
-_CHEAP = Fraction(1, 512)
-"""Searches begin with steps of the size that is thought to be fine enough, if it is not less."""
+_ROUGHLY = Fraction(1, 64), Fraction(1, 1000)
+"""How accurate ε would be on the first grid, about: where δ is asked, and at most."""
 
 _UNATTAINED = "no pair is known that attains the upper end"
 STUCK = "the interval gets no narrower"
@@ -96,7 +97,7 @@ class CompositionAnswer:
         return None if self.grid is None else self.grid.step
 
 
-_Reading = Callable[[LossDistribution, GridStep], Sequence[Fraction | None]]
+_Reading = Callable[[LossRow], Sequence[Fraction | None]]
 """Of losses on a grid."""
 
 _Direct = Callable[[BallProfile], Sequence[tuple[Fraction | None, Fraction | None]]]
@@ -145,13 +146,15 @@ class Composition:
             raise UserError(f"delta must be in (0, 1), got {delta}")
         _check_width(width)
 
-        def read(losses: LossDistribution, step: GridStep) -> list[Fraction | None]:
-            return [least_epsilon(losses, step, delta)]
+        def read(losses: LossRow) -> list[Fraction | None]:
+            return [least_epsilon(losses, delta)]
 
-        start = Extended(_ZERO, None)
+        start, asked = Extended(_ZERO, None), (None, float(delta))
         accuracy = delta * min(width, Fraction(1))
         direct = partial(epsilon_of, delta=delta, width=width)
-        return _Search(self, read, direct, width, accuracy, delta, limits, progress).run((start,))
+        return _Search(self, read, direct, width, accuracy, delta, asked, limits, progress).run(
+            (start,)
+        )
 
     def delta(
         self,
@@ -175,17 +178,20 @@ class Composition:
             raise UserError(f"budgets must be >= 0, got {min(budgets, default='none')}")
         _check_width(width)
 
-        def read(losses: LossDistribution, step: GridStep) -> list[Fraction | None]:
-            return [*deltas(losses, step, budgets)]
+        def read(losses: LossRow) -> list[Fraction | None]:
+            return [*deltas(losses, budgets)]
 
         start = tuple(Extended(_ZERO, Fraction(1)) for _ in budgets)
         direct = partial(deltas_of, budgets=budgets)
         accuracy = min(width, Fraction(1))
-        return _Search(self, read, direct, width, accuracy, None, limits, progress).run(start)
+        asked = (float(budgets[0]) if len(budgets) == 1 else None), None
+        return _Search(self, read, direct, width, accuracy, None, asked, limits, progress).run(
+            start
+        )
 
     def dominating(
         self, step: GridStep, accuracy: Fraction, limits: Limits, *, added: bool = False
-    ) -> LossDistribution:
+    ) -> LossRow:
         """Return losses on a grid that dominate the composition.
 
         Args:
@@ -197,9 +203,9 @@ class Composition:
         Raises:
             LimitReached: If the limits are.
         """
-        grid = LossGrid(step, False, accuracy, accuracy, Fraction(1))
+        grid = LossGrid(step, True, accuracy, accuracy)
         factors = factors_of(self.runs, grid, limits, added=added)
-        return product(factors.above, grid.cuts(self.runs), limits)
+        return product(runs_of(factors.above), grid.layering(self.runs), limits)
 
 
 def _check_width(width: Fraction) -> None:
@@ -217,6 +223,7 @@ class _Search:
         width: Wanted.
         accuracy: How accurate δ must be for that, about.
         delta: The δ that matters; None if it is what is asked.
+        asked: ε or δ, if one is given.
         limits: What may be used.
         progress: Told how many grids are done.
     """
@@ -229,6 +236,7 @@ class _Search:
         width: Fraction,
         accuracy: Fraction,
         delta: Fraction | None,
+        asked: tuple[float | None, float | None],
         limits: Limits,
         progress: Progress,
     ) -> None:
@@ -240,6 +248,7 @@ class _Search:
         self._width = width
         self._accuracy = accuracy
         self._delta = delta
+        self._asked = asked
         self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
         self._attained = all(map(is_attained, self._mechanisms))
@@ -247,11 +256,10 @@ class _Search:
         self._resolution = min(filter(None, resolutions), default=None)
         self._resolved = None not in resolutions
         # For a δ that is asked, it is not known beforehand which step is fine enough.
-        size = COARSEST if delta is None else _first_size(width, composition.times)
+        wanted = _ROUGHLY[0] if delta is None else max(width, _ROUGHLY[1])
+        size = _first_size(wanted, composition.times)
         self._first, self._exact = first_step(self._mechanisms, size)
-        self._steepness = 0.0
-        self._steep: Callable[[], float] | None = None
-        self._endless: set[bool] = set()
+        self._steepness = {False: 0.0, True: 0.0}
         self._number = 1
         self._atoms = 0
         self._single = True
@@ -267,7 +275,7 @@ class _Search:
             with EarlyEnd() as end:
                 for added, known in found.items():
                     if matters(known, greatest_of(found.values())):
-                        now = self._bounds(grid, added)
+                        now = self._bounds(replace(grid, steepness=self._steepness[added]), added)
                         self._done += 1
                         self._progress(self._done, None)
                         found[added] = tuple(
@@ -282,9 +290,6 @@ class _Search:
                 if reason != INTERRUPTED and not self._attained:
                     reason += f"; {_UNATTAINED}"
                 return CompositionAnswer(after, used, self._atoms, reason)
-            if self._is_misled(found, after):
-                self._steepness, self._steep = 0.0, None
-                continue
             progress = gain(before, after)
             idle = 0 if progress > _LEAST_GAIN else idle + 1
             if self._is_fine(step) and (idle or self._resolved or not self._attained):
@@ -296,25 +301,16 @@ class _Search:
                 self._accuracy /= 2**16
             if not self._exact:
                 hurry = self._attained and idle > 0
-                step = refined(self._mechanisms, step, self._parts(step, after, hurry=hurry))
-
-    def _is_misled(
-        self, found: Mapping[bool, tuple[Extended, ...]], greatest: tuple[Extended, ...]
-    ) -> bool:
-        """Whether a grid has no upper end where one matters, and a guessed steepness is why.
-
-        A coarse grid tells too little of how steep H is. With too small a steepness knots end where
-        there still is more mass than δ, on every grid: that is no sign that finer grids are of no
-        use, and the same grid tells more without any guess.
-        """
-        endless = [found[added] for added in self._endless]
-        self._endless.clear()
-        return any(known[0].upper == greatest[0].upper for known in endless)
+                steepness = max(
+                    self._steepness[k] for k, own in found.items() if matters(own, after)
+                )
+                parts = self._parts(step, after, steepness, hurry=hurry)
+                step = refined(self._mechanisms, step, parts)
 
     def _is_fine(self, step: GridStep) -> bool:
         """Whether pairs are known at losses so far apart that finer steps tell hardly more."""
         known = self._resolution
-        return known is not None and float(step.loss(2)) * _FINE <= known
+        return known is not None and float(step.loss(1)) * _FINE <= known
 
     def _bounds(self, grid: LossGrid, added: bool) -> list[Extended]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
@@ -324,17 +320,14 @@ class _Search:
                 return found
             self._single = False
         factors = factors_of(self._runs, grid, self._limits, added=added)
-        cuts = grid.cuts(self._runs)
+        layering = grid.layering(self._runs)
         read = []
         for each in (factors.below, factors.above):
-            losses = product(each, cuts, self._limits)
+            losses = product(runs_of(each), layering, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
-            read.append(self._read(losses, grid.step))
-        if self._steepness and None in read[-1]:
-            self._endless.add(added)
-        if self._delta is not None and (high := read[-1][0]):
-            self._steep = partial(steepness, losses, grid.step, high)
-            self._number = sum(factor.times for factor in factors.above)
+            read.append(self._read(losses))
+        self._steepness[added] = losses.steepness
+        self._number = sum(factor.times for factor in factors.above)
         return [Extended(low, high, GRID, GRID) for low, high in zip(*read, strict=True)]
 
     def _alone(self, grid: LossGrid, added: bool) -> list[Extended] | None:
@@ -355,11 +348,11 @@ class _Search:
     def _grid(self, step: GridStep, known: Sequence[Extended]) -> LossGrid:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
-        steepness = self._steepness
-        budget = float(known[0].upper or 0) if steepness else 0.0
-        return LossGrid(step, self._exact, self._accuracy, weight, self._width, budget, steepness)
+        return LossGrid(step, self._exact, self._accuracy, weight, *self._asked)
 
-    def _parts(self, step: GridStep, known: Sequence[Extended], *, hurry: bool) -> Fraction:
+    def _parts(
+        self, step: GridStep, known: Sequence[Extended], steepness: float, *, hurry: bool
+    ) -> Fraction:
         """By how much to divide the step: widths go like its square, and a little is to spare.
 
         A step h adds h²/6 to the variance of the losses of a run when bounding from above, and
@@ -372,11 +365,9 @@ class _Search:
         widths = [each.width for each in known]
         excess = max(float("inf") if w is None else float(w / self._width) for w in widths)
         wanted = 1.1 * excess**0.5
-        if self._steep is not None:
-            self._steepness = self._steep()
-        if self._steepness:
-            size = (6 * float(self._width) / (self._number * self._steepness)) ** 0.5
-            enough = 1.05 * float(step.loss(2)) / size
+        if steepness and self._delta is not None:
+            size = (6 * float(self._width) / (self._number * steepness)) ** 0.5
+            enough = 1.05 * float(step.loss(1)) / size
             if any(each.lower for each in known):  # then its width tells, too
                 enough *= max(wanted / enough, 1.0) ** 0.4
             wanted = min(wanted, max(enough, float(_FINER)))
@@ -395,6 +386,6 @@ def _resolution(run: RepeatedRun) -> float | None:
 
 
 def _first_size(width: Fraction, times: int) -> Fraction:
-    """Return a size of steps to begin with: that for λ = 4 (see `_parts`), or a coarse one."""
+    """Return a size of steps to begin with: that for λ = 4 (see `_parts`)."""
     size = Fraction(1, 16 * ceil((24 * 16 * float(width) / times) ** -0.5))
-    return min(size, COARSEST) if size >= _CHEAP else COARSEST
+    return min(size, COARSEST)

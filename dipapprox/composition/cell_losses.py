@@ -33,9 +33,8 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import SAFE, above, below, product_below
-from dipapprox.composition.discretise import ceiling
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import BoundSide, LossDistribution, loss_distribution, rounded
+from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, rounded
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.cells import Cells
@@ -65,8 +64,8 @@ class CellLosses:
         lent: >= 0.
     """
 
-    above: LossDistribution
-    below: LossDistribution
+    above: RunLosses
+    below: RunLosses
     lent: Fraction
 
 
@@ -87,13 +86,14 @@ def losses_of_cells(
     """
     if max(float(each.sum()) for each in (*cells.first, *cells.second)) > 2:
         return NotEnclosed("bounds of masses are too wide")
-    first, last = _range(cells, float(step.loss(2)), 2.0**-bits * max(cut, 1))
+    first, last = _range(cells, float(step.loss(1)), 2.0**-bits * max(cut, 1))
     limits.check_atoms(last - first + 1)
     masses, infinite = _from_above(cells, _Knots.of(step, first, last))
     dense = [_unit(mass, bits, BoundSide.ABOVE) for mass in masses.tolist()]
     rest = _unit(infinite, bits, BoundSide.ABOVE)
-    high = loss_distribution(2 * first, dense, rest, bits, BoundSide.ABOVE, cut)
-    return CellLosses(high, *_from_below(cells, step, first, last, bits, cut))
+    places = {first + k: mass for k, mass in enumerate(dense) if mass}
+    high = RunLosses(places, places, rest, bits, BoundSide.ABOVE)
+    return CellLosses(high, *_from_below(cells, step, first, last, bits))
 
 
 def _unit(mass: int, bits: int, side: BoundSide) -> int:
@@ -132,8 +132,8 @@ class _Knots:
     @classmethod
     def of(cls, step: GridStep, first: int, last: int) -> _Knots:
         with precision(96):
-            factors = [to_enclosure(step.factor(2 * k)) for k in range(first, last + 1)]
-            gaps = [to_enclosure(1 - step.factor(-2 * k)) for k in range(last - first + 1)]
+            factors = [to_enclosure(step.factor(k)) for k in range(first, last + 1)]
+            gaps = [to_enclosure(1 - step.factor(-k)) for k in range(last - first + 1)]
         found = [
             np.array([end(getattr(each, name)) for each in many])
             for many, name, end in (
@@ -180,16 +180,16 @@ def _ceiling(masses: Array) -> NDArray[np.int64]:
 
 
 def _from_below(
-    cells: Cells, step: GridStep, first: int, last: int, bits: int, cut: int
-) -> tuple[LossDistribution, Fraction]:
+    cells: Cells, step: GridStep, first: int, last: int, bits: int
+) -> tuple[RunLosses, Fraction]:
     """Join the cells of each step; also return what is lent."""
     p, q = cells.first[0], cells.second[1]
     with np.errstate(divide="ignore"):
         losses = np.log(p / q)  # q is positive: bounds are
-    beyond = losses > max(_FARTHEST / 2, last * float(step.loss(2)))
+    beyond = losses > max(_FARTHEST / 2, last * float(step.loss(1)))
     certain = int(np.floor(p[beyond] * 2.0**_UNIT).astype(np.int64).sum())
     lent = sum(map(Fraction, q[beyond].tolist()), Fraction(0))
-    at = np.clip(np.rint(losses[~beyond] / float(step.loss(2))), first, last).astype(np.int64)
+    at = np.clip(np.rint(losses[~beyond] / float(step.loss(1))), first, last).astype(np.int64)
     masses, others = np.zeros(last - first + 1, np.int64), [Fraction(0)] * (last - first + 1)
     np.add.at(masses, at - first, np.floor(p[~beyond] * 2.0**_UNIT).astype(np.int64))
     for place, mass in zip((at - first).tolist(), q[~beyond].tolist(), strict=True):
@@ -197,7 +197,9 @@ def _from_below(
     turned = []
     with precision(bits + 64):
         for k, other in enumerate(others):
-            turned.append(ceiling(step.factor(2 * (first + k)) * to_ball(other), bits))
+            turned.append(ceiling(step.factor(first + k) * to_ball(other), bits))
     dense = [_unit(mass, bits, BoundSide.BELOW) for mass in masses.tolist()]
     rest = _unit(certain, bits, BoundSide.BELOW)
-    return loss_distribution(2 * first, dense, rest, bits, BoundSide.BELOW, cut, turned), lent
+    places = [first + k for k in range(len(dense))]
+    kept, others_kept = (dict(zip(places, many, strict=True)) for many in (dense, turned))
+    return RunLosses(kept, others_kept, rest, bits, BoundSide.BELOW), lent

@@ -30,7 +30,7 @@ Sources: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Connect the dots, 2022 (f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import floor, log
 
@@ -38,40 +38,33 @@ from flint import arb
 
 from dipapprox.composition.discrete_profiles import DiscreteProfile
 from dipapprox.composition.grid import GridStep, Knot
-from dipapprox.composition.losses import BoundSide, LossDistribution, loss_distribution
+from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, floored
 from dipapprox.composition.profile import Ends
-from dipapprox.limits import Limits
 
 _SMALLER = 64
 """Q masses are first kept to a unit that is smaller by 2^-64: they are, at greater losses."""
 
 
-def from_above(knots: Sequence[Knot], bits: int, cut: int, limits: Limits) -> LossDistribution:
+def from_above(knots: Sequence[Knot], bits: int) -> RunLosses:
     """Bound a profile from above.
 
     Args:
         knots: At whole steps, ascending, at least one.
         bits: Of the unit of masses.
-        cut: Most mass, in the unit, that may be cut off at either end.
-        limits: Of atoms.
-
-    Raises:
-        LimitReached: If there are too many.
     """
     values = [knot.point.bound for knot in knots]
     masses = _masses([knot.alpha for knot in knots], values)
     whole = {
-        knot.place: max(ceiling(mass, bits), 0) for knot, mass in zip(knots, masses, strict=True)
+        int(knot.place): max(ceiling(mass, bits), 0)
+        for knot, mass in zip(knots, masses, strict=True)
     }
-    return _spread(whole, None, max(ceiling(values[-1], bits), 0), bits, cut, limits)
+    return RunLosses(whole, whole, max(ceiling(values[-1], bits), 0), bits, BoundSide.ABOVE)
 
 
-def outcomes_above(
-    known: DiscreteProfile, step: GridStep, bits: int, cut: int, limits: Limits
-) -> LossDistribution:
-    """Bound a profile from above by its outcomes; for arguments and errors see `from_above`."""
+def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> RunLosses:
+    """Bound a profile from above by its outcomes, in units of 2^-bits."""
     unit = arb(2) ** bits
-    size = float(step.loss(2))
+    size = float(step.loss(1))
     factors: dict[int, arb] = {}
 
     def factor(place: int) -> arb:
@@ -80,20 +73,20 @@ def outcomes_above(
         return factors[place]
 
     masses: dict[int, int] = {}
-    gap = 1 - step.factor(-2)
+    gap = 1 - step.factor(-1)
     for ratio, (first, after) in zip(known.ratios, pairwise(known.firsts), strict=True):
         ratio, mass = ratio.upper(), first - after
-        place = 2 * floor(float(ratio.log()) / size)
-        while not ratio <= factor(place + 2):
-            place += 2
+        place = floor(float(ratio.log()) / size)
+        while not ratio <= factor(place + 1):
+            place += 1
         share = (1 - factor(place) / ratio) / gap
         more = max(ceiling(mass * share * unit, 0), 0)
         rest = max(ceiling(mass * (1 - share) * unit, 0), 0)
-        for where, number in ((place + 2, more), (place, rest)):
+        for where, number in ((place + 1, more), (place, rest)):
             if number:
                 masses[where] = masses.get(where, 0) + number
     infinite = max(ceiling(known.ends.infinite + known.missing, bits), 0)
-    return _spread(masses or {0: 0}, None, infinite, bits, cut, limits)
+    return RunLosses(masses, masses, infinite, bits, BoundSide.ABOVE)
 
 
 def from_below(
@@ -101,9 +94,7 @@ def from_below(
     ends: Ends,
     step: GridStep,
     bits: int,
-    cut: int,
-    limits: Limits,
-) -> LossDistribution:
+) -> RunLosses:
     """Bound the profile of a pair that the mechanism has, from below.
 
     Args:
@@ -111,24 +102,19 @@ def from_below(
         ends: What the pair has at infinite losses.
         step: Of the grid.
         bits: Of the unit of masses.
-        cut: Most mass, in the unit, that may be cut off at either end.
-        limits: Of atoms.
-
-    Raises:
-        LimitReached: If there are too many.
     """
     finer = bits + _SMALLER
     every = [(arb(1), 1 - ends.lost), *lines, (ends.infinite, arb(0))]
-    kept = greatest((_floor(p, bits), max(ceiling(q, finer), 0)) for p, q in every)
-    size, unit = float(step.loss(2)), _SMALLER * log(2)
+    kept = greatest((floored(p, bits), max(ceiling(q, finer), 0)) for p, q in every)
+    size, unit = float(step.loss(1)), _SMALLER * log(2)
     masses: dict[int, int] = {}
     others: dict[int, int] = {}
     for (p, q), (less, fewer) in pairwise(kept):
-        place = 2 * round((log(p - less) - log(q - fewer) + unit) / size)
+        place = round((log(p - less) - log(q - fewer) + unit) / size)
         masses[place] = masses.get(place, 0) + p - less
         others[place] = others.get(place, 0) + q - fewer
     others = {k: ceiling(step.factor(k) * q, -_SMALLER) for k, q in others.items()}
-    return _spread(masses or {0: 0}, others, max(kept[-1][0], 0), bits, cut, limits)
+    return RunLosses(masses, others, max(kept[-1][0], 0), bits, BoundSide.BELOW)
 
 
 def greatest(lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -154,34 +140,3 @@ def _masses(alphas: Sequence[arb], values: Sequence[arb]) -> list[arb]:
         slopes.append((values[k] - values[k - 1]) / (alphas[k] - alphas[k - 1]))
     slopes.append(arb(0))
     return [a * (t - s) for a, s, t in zip(alphas, slopes, slopes[1:], strict=False)]
-
-
-def _spread(
-    masses: Mapping[int, int],
-    others: Mapping[int, int] | None,
-    infinite: int,
-    bits: int,
-    cut: int,
-    limits: Limits,
-) -> LossDistribution:
-    """Put masses at places, in half steps but all whole ones, on the grid between them."""
-    first, last = min(masses), max(masses)
-    limits.check_atoms((last - first) // 2 + 1)
-    places = range(first, last + 1, 2)
-    dense = [masses.get(place, 0) for place in places]
-    if others is None:
-        return loss_distribution(first, dense, infinite, bits, BoundSide.ABOVE, cut)
-    turned = [others.get(place, 0) for place in places]
-    return loss_distribution(first, dense, infinite, bits, BoundSide.BELOW, cut, turned)
-
-
-def ceiling(ball: arb, bits: int) -> int:
-    """The least whole number surely not below ball * 2^bits."""
-    return -_floor(-ball, bits)
-
-
-def _floor(ball: arb, bits: int) -> int:
-    """The greatest whole number surely not above ball * 2^bits."""
-    mantissa, exponent = (int(part) for part in ball.lower().man_exp())
-    shift = exponent + bits
-    return mantissa << shift if shift >= 0 else mantissa >> min(-shift, mantissa.bit_length() + 1)

@@ -37,18 +37,22 @@ class GridStep:
         size = exact_text(self.unit)
         return size if self.base is None else f"{size} * log({exact_text(self.base)})"
 
-    def loss(self, halves: int) -> arb:
-        """Enclose the loss at so many half steps."""
-        place = to_ball(self.unit) * halves / 2
-        return place if self.base is None else place * to_ball(self.base).log()
+    def loss(self, place: int | Fraction) -> arb:
+        """Enclose the loss at so many steps."""
+        loss = to_ball(self.unit * place)
+        return loss if self.base is None else loss * to_ball(self.base).log()
 
-    def factor(self, halves: int) -> arb:
-        """Enclose e to the loss at so many half steps."""
-        return self.loss(halves).exp()
+    def factor(self, place: int | Fraction) -> arb:
+        """Enclose e to the loss at so many steps."""
+        return self.loss(place).exp()
 
     def divided(self, parts: int) -> GridStep:
         """A grid that is finer by a whole number."""
         return replace(self, unit=self.unit / parts)
+
+    def wider(self, parts: int) -> GridStep:
+        """A grid whose step is so many times as wide."""
+        return replace(self, unit=self.unit * parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +60,12 @@ class Knot:
     """What is known of a profile at one loss of the grid.
 
     Attributes:
-        place: The loss, in half steps.
+        place: The loss, in steps.
         alpha: A ball around e to the loss.
         point: The profile there.
     """
 
-    place: int
+    place: int | Fraction
     alpha: arb
     point: ProfilePoint
 
@@ -76,13 +80,7 @@ _DOUBLINGS = 40
 """How often blocks are doubled: nothing is known of where losses lie."""
 
 
-def knot_at(profile: BallProfile, step: GridStep, place: int) -> Knot:
-    """Evaluate a profile at a loss of the grid."""
-    alpha = step.factor(place)
-    return Knot(place, alpha, profile.at(alpha))
-
-
-class _Knots:
+class ProfileOnGrid:
     """A profile at losses of a grid, each looked at once: those below 0 too, if it is mirrored.
 
     Args:
@@ -91,18 +89,19 @@ class _Knots:
     """
 
     def __init__(self, profile: BallProfile, step: GridStep) -> None:
-        self._profile, self._step = profile, step
+        self._profile, self.step = profile, step
         self._mirrored = isinstance(profile, GaussianProfile)
-        self._known: dict[int, Knot] = {}
+        self._known: dict[int | Fraction, Knot] = {}
 
-    def __call__(self, place: int) -> Knot:
-        """Return the knot at a loss, in half steps."""
+    def __call__(self, place: int | Fraction) -> Knot:
+        """Return the knot at a loss, in steps."""
         known = self._known.get(place)
         if known is None:
             if place < 0 and self._mirrored:
                 known = _turned(self(-place))
             else:
-                known = knot_at(self._profile, self._step, place)
+                alpha = self.step.factor(place)
+                known = Knot(place, alpha, self._profile.at(alpha))
             self._known[place] = known
         return known
 
@@ -117,15 +116,17 @@ def _turned(knot: Knot) -> Knot:
     return Knot(-knot.place, alpha, turned)
 
 
-def between(profile: BallProfile, step: GridStep, knots: Sequence[Knot]) -> list[Knot]:
-    """Return a knot at an odd half step between any two of whole steps, about in their middle."""
-    knot = _Knots(profile, step)
-    return [knot((left.place + right.place) // 4 * 2 + 1) for left, right in pairwise(knots)]
+def between(knot: ProfileOnGrid, knots: Sequence[Knot]) -> list[Knot]:
+    """Return a knot between any two, about in their middle."""
+    ends = ((left.place, right.place) for left, right in pairwise(knots))
+    return [
+        knot((low + high) // 2 if high - low > 1 else Fraction(low + high) / 2)
+        for low, high in ends
+    ]
 
 
 def choose_knots(
-    profile: BallProfile,
-    step: GridStep,
+    knot: ProfileOnGrid,
     negligible: float,
     weight: float,
     limits: Limits,
@@ -134,8 +135,7 @@ def choose_knots(
     """Return knots at whole steps, ascending.
 
     Args:
-        profile: Made at the precision of the enclosing block.
-        step: Of the grid.
+        knot: The profile.
         negligible: What H may be off at either end, and anywhere.
         weight: An interval of 2^i steps and mass p is split if p 4^i is more.
         limits: The time, and how many atoms.
@@ -144,15 +144,13 @@ def choose_knots(
     Raises:
         LimitReached: If the limits are.
     """
+    size = float(knot.step.loss(1))
 
-    knot = _Knots(profile, step)
-    size = float(step.loss(2))
-
-    def enough(place: int) -> float:
+    def enough(place: int | Fraction) -> float:
         """What chords may lie above the profile, in steps, just below a loss."""
-        return weight * size / 8 * exp(-min(steepness * size * max(place, 0) / 2, _STEEPEST))
+        return weight * size / 8 * exp(-min(steepness * size * max(place, 0), _STEEPEST))
 
-    block = 2 << max(0, floor(log2(_BLOCK / size)))
+    block = 1 << max(0, floor(log2(_BLOCK / size)))
     away = [block << k for k in range(_DOUBLINGS)]
     above = [knot(0), *map(knot, away)]
     while len(above) > 2 and _is_past(above[-2], above[-1], negligible):
@@ -174,7 +172,11 @@ def choose_knots(
 
 
 def _between(
-    knot: _Knots, left: Knot, right: Knot, negligible: float, enough: Callable[[int], float]
+    knot: ProfileOnGrid,
+    left: Knot,
+    right: Knot,
+    negligible: float,
+    enough: Callable[[int | Fraction], float],
 ) -> Iterator[Knot]:
     """Yield knots strictly between two, ascending.
 
@@ -183,12 +185,12 @@ def _between(
     waiting = [right]
     while waiting:
         right = waiting[-1]
-        if right.place - left.place > 2:
-            middle = knot((left.place + right.place) // 4 * 2)
+        if right.place - left.place > 1:
+            middle = knot((left.place + right.place) // 2)
             share = (middle.alpha - left.alpha) / (right.alpha - left.alpha)
             chord = left.point.bound + share * (right.point.bound - left.point.bound)
             gap = float(chord - middle.point.bound)
-            steps = (right.place - left.place) / 2
+            steps = float(right.place - left.place)
             if gap > negligible and gap * steps > enough(right.place):
                 waiting.append(middle)
                 continue

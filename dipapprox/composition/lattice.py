@@ -68,7 +68,7 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridSte
     if max(units) > _FINEST * step.unit:
         return aligned(mechanisms, size), False
     exact = len(known) == len(steps) and all(map(_is_on_its_lattice, mechanisms))
-    while not exact and float(step.loss(2)) > size:
+    while not exact and float(step.loss(1)) > size:
         step = step.divided(2)
     return step, exact
 

@@ -1,4 +1,4 @@
-"""Privacy loss distributions on a grid: whole numbers for masses, exact products, one-way rounding.
+"""Privacy loss distributions on grids: whole numbers for masses, exact products, one-way rounding.
 
 P masses p and Q masses e^-ℓ q at losses ℓ, and a P mass at infinity, stand for the function
 
@@ -26,25 +26,40 @@ whatever y is. The composition has Σ_y μ'(y) H_{ν'(y)}(α e^-ℓ(y)) <= Σ_y 
 same bound. Lower bounds are for mechanisms that are run independently of each other, which is one
 of the ways to run them.
 
-Cuts. Of a product the highest losses go to infinity and the lowest are put on the lowest one that
-is kept, when bounding from above; both increase H. From below, they are left out.
+Layers. A distribution is a sum of rows, on steps h, 4 h, 16 h, …: what happens often on a fine one,
+what is rare on coarse ones. A mass is moved to the next coarser step
 
-Sources: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 2022, theorem 10.
+- from above, at ℓ = a + r h of a < ℓ < b = a + 4 h, to both ends: m_b >= p (1 - e^(-r h)) / (1 -
+  e^(-4 h)) at b, and the rest of p at a. As a function of α, p (1 - α e^-ℓ)₊ is convex, p at 0,
+  p (1 - e^(-r h)) at e^a and 0 from e^b on: there m_a (1 - α e^-a)₊ + m_b (1 - α e^-b)₊ is at least
+  that, and linear between;
+- from below to the nearest place ℓ', with its Q mass: q e^(ℓ' - ℓ), rounded up.
+
+Products of rows of two steps are those on the coarser one. Which masses are moved, and which are
+cut off, is a guess about cost: no bound depends on it (`composed`).
+
+Cuts. The highest losses go to infinity and the lowest are put on the lowest one that is kept, when
+bounding from above; both increase H. From below, they are left out.
+
+Sources: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 2022, theorem 10;
+Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Connect the dots, 2022.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from fractions import Fraction
-from math import exp, log
+from operator import add as add_up
+from operator import sub as subtract
 
-from dipapprox.composition.packed import Falling, PackedRow, divided, product, row_of
+from flint import arb, fmpz
+
+from dipapprox.arithmetic.precision import precision
+from dipapprox.composition.grid import GridStep
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant
-from dipapprox.limits import Limits
 
-_AT_ONCE = 1024
+COARSER = 4
+"""By how much the step of a layer is greater than that of the layer before."""
 
 
 class BoundSide(Enum):
@@ -55,147 +70,166 @@ class BoundSide(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class LossDistribution:
-    """Masses at losses (start + 2 k) / 2 steps, k = 0, 1, …, in units of 2^-bits.
+class GridRow:
+    """Masses at consecutive losses of a grid, ascending.
 
     Attributes:
-        start: The lowest loss, in half steps.
-        row: The masses p, >= 0, ascending in their losses.
-        other: The masses q, likewise; from above the same row.
-        finite: The sum of the masses p.
+        start: The lowest loss, in steps.
+        masses: p >= 0, in some unit.
+        others: q >= 0, likewise; from above the same.
+    """
+
+    start: int
+    masses: Sequence[int]
+    others: Sequence[int]
+
+    def part(self, start: int, end: int) -> GridRow:
+        """Those from one place in the row up to another one."""
+        masses = self.masses[start:end]
+        others = masses if self.others is self.masses else self.others[start:end]
+        return GridRow(self.start + start, masses, others)
+
+    def plus(self, other: GridRow) -> GridRow:
+        """Masses of both."""
+        if not (self.masses and other.masses):
+            return self if self.masses else other
+        if self.start > other.start:
+            return other.plus(self)
+        first = self.others is self.masses and other.others is other.masses
+        gap = other.start - self.start
+        masses = _sum(self.masses, other.masses, gap)
+        return GridRow(
+            self.start, masses, masses if first else _sum(self.others, other.others, gap)
+        )
+
+
+NO_ROW = GridRow(0, (), ())
+
+
+def _sum(first: Sequence[int], second: Sequence[int], gap: int) -> list[int]:
+    found = [*first, *[0] * (gap + len(second) - len(first))]
+    end = gap + len(second)
+    found[gap:end] = [a + b for a, b in zip(found[gap:end], second, strict=True)]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RunLosses:
+    """One run, on a grid.
+
+    Attributes:
+        masses: p >= 0 at losses, in steps and in units of 2^-bits.
+        others: q >= 0 at the same losses; from above the same.
         infinite: The mass at infinity, >= 0.
         bits: Of the unit.
         side: From where it bounds.
     """
 
-    start: int
-    row: PackedRow
-    other: PackedRow
-    finite: int
+    masses: Mapping[int, int]
+    others: Mapping[int, int]
     infinite: int
     bits: int
     side: BoundSide
+
+
+@dataclass(frozen=True, slots=True)
+class LossDistribution:
+    """Masses on layers, in units of 2^-bits.
+
+    Attributes:
+        rows: On steps that grow by `COARSER`, from a first one.
+        infinite: The mass at infinity, >= 0.
+        bits: Of the unit.
+        side: From where it bounds.
+    """
+
+    rows: tuple[GridRow, ...]
+    infinite: int
+    bits: int
+    side: BoundSide
+
+    @property
+    def finite(self) -> int:
+        """The sum of the masses p."""
+        return sum(sum(row.masses) for row in self.rows)
 
     @property
     def total(self) -> int:
         """All mass: H(0)."""
         return self.finite + self.infinite
 
-    @property
-    def atoms(self) -> int:
-        """How many losses there are, from the least to the greatest."""
-        return self.row.length
 
-    def masses(self) -> list[int]:
-        """The masses p, ascending in their losses."""
-        return self.row.values()
+@dataclass(frozen=True, slots=True)
+class LossRow:
+    """Masses on one grid, in units of 2^-bits.
 
-    def falling(self) -> Iterator[tuple[int, int]]:
-        """Yield the masses (p, q), descending in their losses."""
-        end = self.atoms
-        while end:
-            start = max(end - _AT_ONCE, 0)
-            rows = (self.row,) if self.other is self.row else (self.row, self.other)
-            values = [row.part(start, end).values()[::-1] for row in rows]
-            yield from zip(values[0], values[-1], strict=True)
-            end = start
-
-
-def loss_distribution(
-    start: int,
-    masses: Sequence[int],
-    infinite: int,
-    bits: int,
-    side: BoundSide,
-    cut: int = 0,
-    others: Sequence[int] | None = None,
-) -> LossDistribution:
-    """Make a loss distribution, cutting off at most mass `cut` at either end.
-
-    Args:
-        start: The lowest loss, in half steps.
-        masses: p >= 0, ascending in their losses.
+    Attributes:
+        step: Of the grid.
+        row: The masses.
         infinite: The mass at infinity, >= 0.
         bits: Of the unit.
         side: From where it bounds.
-        cut: In the unit.
-        others: q >= 0, likewise; None: the same masses.
+        steepness: About -d ln H(e^ε) / dε where it is asked; 0 if there is no telling.
     """
 
-    def kept(values: Sequence[int]) -> PackedRow:
-        total = sum(values)
-        return row_of(values, _slot(total, total, 2 * len(values), bits))
+    step: GridStep
+    row: GridRow
+    infinite: int
+    bits: int
+    side: BoundSide
+    steepness: float = 0.0
 
-    row = kept(masses)
-    other = row if others is None or side is BoundSide.ABOVE else kept(others)
-    return _cut(LossDistribution(start, row, other, sum(masses), infinite, bits, side), cut)
+    @property
+    def atoms(self) -> int:
+        """How many losses there are, from the least to the greatest."""
+        return len(self.row.masses)
 
-
-def _slot(first: int, second: int, atoms: int, bits: int) -> int:
-    """Bits for all mass of a product of so much by so much, before it is rounded and after that."""
-    return max(first * second + (atoms << bits), first, second).bit_length() + 1
-
-
-def _cut(losses: LossDistribution, cut: int, low_end: Falling | None = None) -> LossDistribution:
-    """Cut off at most so much at either end, or what else may be at the low one."""
-    row, side, infinite = losses.row, losses.side, losses.infinite
-    low, below = row.first_below(cut, low_end)
-    high, above = row.part(low, row.length).last_below(cut)
-    kept = row.part(low, row.length - high)
-    finite = losses.finite - below - above
-    if side is BoundSide.BELOW:
-        other = losses.other.part(low, row.length - high)
-    else:
-        infinite += above
-        if kept.length:
-            kept, finite = PackedRow(kept.number + below, kept.length, kept.slot), finite + below
-        else:
-            infinite += below
-        other = kept
-    return LossDistribution(
-        losses.start + 2 * low, kept, other, finite, infinite, losses.bits, side
-    )
+    def falling(self) -> Iterator[tuple[int, int]]:
+        """Yield the masses (p, q), descending in their losses."""
+        return zip(reversed(self.row.masses), reversed(self.row.others), strict=True)
 
 
-def composed(
-    first: LossDistribution,
-    second: LossDistribution,
-    cut: int,
-    limits: Limits,
-    low_end: Falling | None = None,
-) -> LossDistribution:
-    """Return the composition of two, on one grid.
-
-    Args:
-        first: Of the first mechanism.
-        second: Of the second, of the same unit and side.
-        cut: Most mass that may be cut off at either end, in their unit.
-        limits: Asked beforehand.
-        low_end: What else may be cut off at the low end, from the start of the product on.
-
-    Raises:
-        LimitReached: If time or memory is used up, or there are too many atoms.
-    """
-    bits, side = first.bits, first.side
-    if (second.bits, second.side) != (bits, side):
-        raise BrokenInvariant("loss distributions of different units are composed")
-    limits.check()
-    limits.check_atoms(first.atoms + second.atoms)
-    infinite = first.infinite * second.total + first.finite * second.infinite
-    row = other = _multiplied(first.row, second.row, bits, up=side is BoundSide.ABOVE)
-    if side is BoundSide.BELOW:
-        other = _multiplied(first.other, second.other, bits, up=True)
-    start, infinite = first.start + second.start, rounded(infinite, bits, side)
-    whole = LossDistribution(start, row, other, row.total, infinite, bits, side)
-    return _cut(whole, cut, low_end)
+def ceiling(ball: arb, bits: int) -> int:
+    """The least whole number surely not below ball * 2^bits."""
+    return -floored(-ball, bits)
 
 
-def _multiplied(first: PackedRow, second: PackedRow, bits: int, *, up: bool) -> PackedRow:
+def floored(ball: arb, bits: int) -> int:
+    """The greatest whole number surely not above ball * 2^bits."""
+    mantissa, exponent = (int(part) for part in ball.lower().man_exp())
+    shift = exponent + bits
+    return mantissa << shift if shift >= 0 else mantissa >> min(-shift, mantissa.bit_length() + 1)
+
+
+def multiplied(first: GridRow, second: GridRow, bits: int, side: BoundSide) -> GridRow:
     """The product of two rows over 2^bits, rounded."""
-    needed = _slot(first.total, second.total, first.length + second.length, bits)
-    slot = max(needed, first.slot, second.slot)
-    one = first.wider(slot)
-    return divided(product(one, one if first is second else second.wider(slot)), bits, up=up)
+    if not (first.masses and second.masses):
+        return NO_ROW
+    masses = _product(first.masses, second.masses, bits, up=side is BoundSide.ABOVE)
+    others = masses
+    if side is BoundSide.BELOW:
+        others = _product(first.others, second.others, bits, up=True)
+    return GridRow(first.start + second.start, masses, others)
+
+
+def _product(first: Sequence[int], second: Sequence[int], bits: int, *, up: bool) -> list[int]:
+    """Values Σ v_k 2^(w k), w bits for each that none of the product needs, multiply as rows do.
+
+    Source: Harvey, Faster polynomial multiplication via multipoint Kronecker substitution, 2009.
+    """
+    size = (sum(first) * sum(second)).bit_length() // 8 + 1
+
+    def packed(values: Sequence[int]) -> fmpz:
+        whole = b"".join([value.to_bytes(size, "little") for value in values])
+        return fmpz(int.from_bytes(whole, "little"))
+
+    one = packed(first)
+    both = one * (one if second is first else packed(second))
+    end = size * (len(first) + len(second) - 1)
+    kept, more = int(both).to_bytes(end, "little"), (1 << bits) - 1 if up else 0
+    return [
+        int.from_bytes(kept[k : k + size], "little") + more >> bits for k in range(0, end, size)
+    ]
 
 
 def rounded(value: int, bits: int, side: BoundSide) -> int:
@@ -203,70 +237,76 @@ def rounded(value: int, bits: int, side: BoundSide) -> int:
     return -(-value >> bits) if side is BoundSide.ABOVE else value >> bits
 
 
-@dataclass(frozen=True, slots=True)
-class Cuts:
-    """What is cut off of compositions, at the ends.
-
-    At the low end that may be more: mass m at loss ℓ after t of T runs is part of H at e^ε by less
-    than m P(the other runs lose ε - ℓ), by Chernoff's bound m e^(λ ℓ) / M^t times M^T e^(-λ ε), for
-    every λ > 0 and the moment M = Σ p e^(λ ℓ) of one run. All cuts are safe; these are cheap.
-
-    Attributes:
-        share: Mass of one run's share that may be cut off at either end of every product: of the
-            composition of t runs, t times that. In units of 1.
-        growth: λ times a step; 0 for no more at the low end.
-        place: ε in steps.
-    """
-
-    share: Fraction
-    growth: float = 0.0
-    place: float = 0.0
-
-    def of(self, bits: int, times: int) -> int:
-        """Return what may be cut off of the composition of so many runs, in units of 2^-bits."""
-        return int(self.share * (1 << bits) * times)
-
-    def moment(self, one: LossDistribution) -> float:
-        """Return about ln M of a single run, of finite losses."""
-        if not self.growth or not one.finite:
-            return 0.0
-        top = one.start + 2 * one.atoms
-        falling = enumerate(one.falling(), 1)
-        inner = sum(mass * exp(-self.growth * k) for k, (mass, _) in falling)
-        return log(inner / one.finite) + self.growth * top / 2 if inner else 0.0
-
-    def low_end(self, start: int, cut: int, others: float) -> Falling | None:
-        """Return what may be cut off from a loss on, where so much may be cut off at both ends.
-
-        Args:
-            start: The loss, in half steps.
-            cut: What may be cut off, in some unit.
-            others: About ln M of all other runs.
-        """
-        if not self.growth or not cut:
-            return None
-        return Falling(log(cut) - others + self.growth * (self.place - start / 2), self.growth)
-
-
-def power(
-    one: LossDistribution, times: int, cuts: Cuts, limits: Limits, others: float = 0.0
-) -> LossDistribution:
-    """Return the composition of a mechanism with itself, by squaring.
+class Coarsening:
+    """Moves masses to a grid whose step is `COARSER` times as wide.
 
     Args:
-        one: A single run.
-        times: How many, >= 1.
-        cuts: What is cut off.
-        limits: As for `composed`.
-        others: About ln M of runs that are not among these.
+        step: Of the finer grid.
+        bits: Of what multiplies masses.
+        side: From where they bound.
     """
-    found, count, moment = one, 1, cuts.moment(one)
-    for digit in bin(times)[3:]:
-        for other in (found, one) if digit == "1" else (found,):
-            count = count * 2 if other is found else count + 1
-            cut = cuts.of(one.bits, count)
-            low_end = cuts.low_end(
-                found.start + other.start, cut, others + (times - count) * moment
-            )
-            found = composed(found, other, cut, limits, low_end)
-    return found
+
+    def __init__(self, step: GridStep, bits: int, side: BoundSide) -> None:
+        self._bits = bits
+        self._above = side is BoundSide.ABOVE
+        with precision(bits + 64):
+            if self._above:
+                width = 1 - step.factor(-COARSER)
+                shares = [(1 - step.factor(-rest)) / width for rest in range(COARSER)]
+            else:
+                moves = (COARSER * (2 * rest >= COARSER) - rest for rest in range(COARSER))
+                shares = [step.factor(move) for move in moves]
+            self._shares = [ceiling(share, bits) for share in shares]
+        if self._above:  # a share is no more than all
+            self._shares = [min(share, 1 << bits) for share in self._shares]
+
+    def row(self, row: GridRow) -> GridRow:
+        """Move all masses of a row."""
+        start, before = divmod(row.start, COARSER)
+        end = before + len(row.masses)
+        count = -(-end // COARSER)
+        after = [0] * (count * COARSER - end)
+        masses = [*[0] * before, *row.masses, *after]
+        others = masses if self._above else [*[0] * before, *row.others, *after]
+        found, other = [0] * (count + 1), [0] * (count + 1)
+
+        def add(into: list[int], first: int, column: Iterable[int]) -> None:
+            place = slice(first, first + count)
+            into[place] = map(add_up, into[place], column)
+
+        for rest in range(COARSER):
+            column, turned = masses[rest::COARSER], others[rest::COARSER]
+            moved = [self._moved(each, rest) for each in turned] if rest else turned
+            up = 2 * rest >= COARSER
+            if not self._above:
+                add(found, up, column)
+                add(other, up, moved)
+            elif rest:
+                add(found, 1, moved)
+                add(found, 0, map(subtract, column, moved))
+            else:
+                add(found, 0, column)
+        return GridRow(start, found, found if self._above else other)
+
+    def run(self, masses: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """Move masses (p, q) by their places."""
+        found: dict[int, tuple[int, int]] = {}
+
+        def add(place: int, p: int, q: int) -> None:
+            known = found.get(place, (0, 0))
+            found[place] = known[0] + p, known[1] + q
+
+        for place, (p, q) in masses.items():
+            low, rest = divmod(place, COARSER)
+            moved = self._moved(q, rest) if rest else q
+            if not self._above:
+                add(low + (2 * rest >= COARSER), p, moved)
+            elif rest:
+                add(low + 1, moved, moved)
+                add(low, p - moved, q - moved)
+            else:
+                add(low, p, q)
+        return found
+
+    def _moved(self, mass: int, rest: int) -> int:
+        return -(-mass * self._shares[rest] >> self._bits)

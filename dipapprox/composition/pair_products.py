@@ -27,10 +27,10 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.cell_losses import losses_of_cells
 from dipapprox.composition.lattice import COARSEST, first_step, refined
-from dipapprox.composition.losses import Cuts
+from dipapprox.composition.layers import product
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.products import GridFactor, LossGrid, factors_of, product
+from dipapprox.composition.products import GridFactor, LossGrid, factors_of, runs_of
 from dipapprox.composition.reading import deltas, deltas_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -126,7 +126,7 @@ class PairProducts:
             most = int(_MOST_CELL_LOSSES[self._bits > _RULE] / _PARTS)
         found = UNIT
         while True:
-            grid = LossGrid(step, exact, accuracy, accuracy, accuracy)
+            grid = LossGrid(step, exact, accuracy, accuracy)
             try:
                 attempt = self._on(grid)
             except LimitReached:
@@ -173,16 +173,16 @@ class PairProducts:
             return slack
         less, more = slack
         low, high = self._budgets()
-        cuts = Cuts(share)
-        whole = product(above, cuts, self._limits)
-        (upper,) = deltas(whole, grid.step, [low])
-        (lower,) = deltas(product(below, cuts, self._limits), grid.step, [high])
+        layering = grid.layering(every)
+        whole = product(runs_of(above), layering, self._limits)
+        (upper,) = deltas(whole, [low])
+        (lower,) = deltas(product(runs_of(below), layering, self._limits), [high])
         return between(lower - less, min(upper + more, Fraction(1))), whole.atoms
 
     def _cut(self, pair: LinePair, grid: LossGrid) -> Discretised | NotEnclosed:
         """Cut the line into about `_CELLS` cells for each loss of the grid."""
         accurate = min(self._bits + 8, _ACCURATE_CELLS)
-        spread = float(grid.step.loss(2)) / _CELLS
+        spread = float(grid.step.loss(1)) / _CELLS
         return self._line.discretised(
             pair.first, pair.second, accurate, spread, 2.0 ** -(accurate + 12)
         )

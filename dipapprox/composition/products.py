@@ -13,20 +13,22 @@ from math import ceil, log2
 from flint import arb
 
 from dipapprox.arithmetic.precision import precision
-from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.discrete_profiles import DiscreteProfile
 from dipapprox.composition.discretise import from_above, from_below, outcomes_above
-from dipapprox.composition.grid import GridStep, Knot, between, choose_knots
-from dipapprox.composition.losses import BoundSide, Cuts, LossDistribution, composed, power
+from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
+from dipapprox.composition.layers import Layering
+from dipapprox.composition.losses import BoundSide, RunLosses
 from dipapprox.composition.pieces import Piece, RepeatedRun, pieces_of
 from dipapprox.composition.profile import UpperOnlyProfile
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
-_MASS_THAT_MATTERS = 2.0**-10
+_MASS_THAT_MATTERS = 2.0**-9
 """Of one run at the losses that lead to the least ε: less may be kept on a coarser grid, where
 profiles are smooth. Atoms between two knots cost more than the square of their distance."""
+
+_LEAST = 1e-300
+"""Least accuracy in doubles."""
 
 _RANGE = 8
 """Of the losses of one run, about; at most that."""
@@ -44,8 +46,8 @@ class LossGrid:
         exact: Whether all losses of all runs lie on it.
         accuracy: How accurate H is to be, besides what the grid costs.
         weight: The δ that matters, about.
-        width: Of the least ε that is wanted, about: some of it may slip.
-        budget: That ε, about.
+        budget: ε, if that is asked.
+        delta: δ, if that is.
         steepness: About -d ln H(e^ε) / dε there; 0 if it is not known.
     """
 
@@ -53,8 +55,8 @@ class LossGrid:
     exact: bool
     accuracy: Fraction
     weight: Fraction
-    width: Fraction
-    budget: float = 0.0
+    budget: float | None = None
+    delta: float | None = None
     steepness: float = 0.0
 
     def share(self, runs: Sequence[RepeatedRun]) -> Fraction:
@@ -62,14 +64,22 @@ class LossGrid:
         products = sum(2 * run.times.bit_length() for run in runs)
         return self.accuracy / (8 * products * sum(run.times for run in runs))
 
-    def cuts(self, runs: Sequence[RepeatedRun]) -> Cuts:
-        """What may be cut off of products."""
-        size = float(self.step.loss(2))
-        return Cuts(self.share(runs), self.steepness * size, self.budget / size)
+    def layering(self, runs: Sequence[RepeatedRun]) -> Layering:
+        """What lies on which layer, of products."""
+        return Layering(
+            self.step,
+            sum(run.times for run in runs),
+            self.share(runs),
+            self.budget,
+            self.delta,
+            max(float(self.accuracy), _LEAST),
+            min(float(self.weight) / 16, 1.0),
+            self.exact,
+        )
 
     def bits(self, runs: Sequence[RepeatedRun]) -> int:
         """Of the unit of masses."""
-        masses = min(max(ceil(log2(_RANGE / float(self.step.loss(2)))), 8), 20)
+        masses = min(max(ceil(log2(_RANGE / float(self.step.loss(1)))), 8), 20)
         return bits_of(self.share(runs)) + masses
 
 
@@ -83,7 +93,7 @@ class GridFactor:
         piece: The runs that it is of; None if it is no mechanism's.
     """
 
-    losses: LossDistribution
+    losses: RunLosses
     times: int
     piece: Piece | None = None
 
@@ -116,7 +126,6 @@ def factors_of(
         LimitReached: If the limits are.
     """
     step, share, bits = grid.step, grid.share(runs), grid.bits(runs)
-    cut = int(share * (1 << bits))
     below, above = [], []
     working = bits + 2 * max(bits_of(step.unit), 0) + 64
     with precision(working):
@@ -126,27 +135,26 @@ def factors_of(
             if isinstance(profile, UpperOnlyProfile):
                 profile = profile.profile
             knots: list[Knot] = []
+            knot = ProfileOnGrid(profile, step)
             if not isinstance(profile, DiscreteProfile):
                 negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
-                if grid.steepness and isinstance(profile, GaussianProfile):
+                if grid.steepness:
                     weight, steepness = _MASS_THAT_MATTERS, grid.steepness
-                knots = choose_knots(profile, step, negligible, weight, limits, steepness)
+                knots = choose_knots(knot, negligible, weight, limits, steepness)
             if BoundSide.BELOW in piece.sides:
                 lines: Iterable[tuple[arb, arb]] = ()
                 if isinstance(profile, DiscreteProfile) and profile is piece.profile:
                     lines = profile.lines()
                 elif profile is piece.profile:
-                    lines = (
-                        (knot.point.first, knot.point.second)
-                        for knot in between(profile, step, knots)
-                    )
-                low = from_below(lines, piece.profile.ends, step, bits, cut, limits)
+                    middles = between(knot, knots)
+                    lines = ((each.point.first, each.point.second) for each in middles)
+                low = from_below(lines, piece.profile.ends, step, bits)
                 below.append(GridFactor(low, piece.times, piece))
             if BoundSide.ABOVE in piece.sides:
                 if isinstance(profile, DiscreteProfile):
-                    high = outcomes_above(profile, step, bits, cut, limits)
+                    high = outcomes_above(profile, step, bits)
                 else:
-                    high = from_above(knots, bits, cut, limits)
+                    high = from_above(knots, bits)
                 above.append(GridFactor(high, piece.times, piece))
     return GridFactors(tuple(below), tuple(above))
 
@@ -155,36 +163,12 @@ def pieces_on(
     runs: Sequence[RepeatedRun], grid: LossGrid, bits: int, limits: Limits, *, added: bool
 ) -> list[Piece]:
     """Return the pieces of runs for a grid; see `pieces_of`."""
-    return pieces_of(runs, bits, float(grid.step.loss(2)), limits, added=added)
+    return pieces_of(runs, bits, float(grid.step.loss(1)), limits, added=added)
 
 
-def product(factors: Sequence[GridFactor], cuts: Cuts, limits: Limits) -> LossDistribution:
-    """Return the composition of all runs of some pieces.
-
-    Args:
-        factors: At least one, on one grid, from one side.
-        cuts: What may be cut off.
-        limits: What may be used.
-
-    Raises:
-        LimitReached: If the limits are.
-    """
-    whole: LossDistribution | None = None
-    moments = [cuts.moment(factor.losses) * factor.times for factor in factors]
-    count, others = 0, sum(moments)
-    for factor, moment in zip(factors, moments, strict=True):
-        times = factor.times
-        several = power(factor.losses, times, cuts, limits, sum(moments) - moment)
-        count, others = count + times, others - moment
-        if whole is None:
-            whole = several
-            continue
-        cut = cuts.of(several.bits, count)
-        low_end = cuts.low_end(whole.start + several.start, cut, others)
-        whole = composed(whole, several, cut, limits, low_end)
-    if whole is None:
-        raise BrokenInvariant("a composition of no runs")
-    return whole
+def runs_of(factors: Sequence[GridFactor]) -> list[tuple[RunLosses, int]]:
+    """What is multiplied, and how often."""
+    return [(factor.losses, factor.times) for factor in factors]
 
 
 def bits_of(size: Fraction) -> int:

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import exp
 
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import BoundSide, LossDistribution
+from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.profile import BallProfile
 from dipapprox.errors import BrokenInvariant
 
@@ -33,124 +31,109 @@ _LARGEST_BUDGET = Fraction(2**14)
 _Sums = tuple[int, int, int]
 """Over the losses from one on, infinity included:
 
-    that loss, in half steps
+    that loss, in steps
     A, in units of 2^-bits
     G, in units of 2^-(bits + _GUARD_BITS)
 """
 
 
-def _sums(losses: LossDistribution, step: GridStep) -> Iterator[_Sums]:
+def _sums(losses: LossRow) -> Iterator[_Sums]:
     """Yield the sums from every loss on, from the greatest down."""
     bits, above = losses.bits + _GUARD_BITS, losses.side is BoundSide.ABOVE
     with precision(bits + 32):
-        factor = _enclosed(step.factor(-2) * arb(2) ** bits)
+        factor = _enclosed(losses.step.factor(-1) * arb(2) ** bits)
     ratio = factor.lower.__floor__() if above else factor.upper.__ceil__()
     up = 0 if above else (1 << bits) - 1
     mass, other = losses.infinite, 0
-    half = losses.start + 2 * losses.atoms
+    place = losses.row.start + losses.atoms
     for p, q in losses.falling():
-        half -= 2
+        place -= 1
         mass += p
         other = (q << _GUARD_BITS) + ((other * ratio + up) >> bits)
-        yield half, mass, other
+        yield place, mass, other
 
 
-def least_epsilon(losses: LossDistribution, step: GridStep, delta: Fraction) -> Fraction | None:
+def least_epsilon(losses: LossRow, delta: Fraction) -> Fraction | None:
     """Bound the least ε >= 0 with H(e^ε) <= δ, from the side of the losses; None for infinity.
 
     From above, H is at most δ at the ε returned; from below, it is at least δ at all lesser ε.
     """
-    aim = delta * (1 << losses.bits)
+    step, aim = losses.step, delta * (1 << losses.bits)
     if losses.infinite > aim:
         return None
     most = (aim * (1 << _GUARD_BITS)).__floor__()
     found: _Sums | None = None
     bottom: int | None = None
     near: list[_Sums] = []
-    for sums in _sums(losses, step):
-        half, mass, other = sums
+    for sums in _sums(losses):
+        place, mass, other = sums
         # At its least loss, H = A - G.
         near = [*near[-1:], sums]
-        if half < 0 or (mass << _GUARD_BITS) - other > most:
-            bottom = half
+        if place < 0 or (mass << _GUARD_BITS) - other > most:
+            bottom = place
             break
         found = sums
 
     def solved(sums: _Sums) -> Enclosure | None:
         """Where A - e^(ε - ℓ₀) G is δ; None if it is less everywhere."""
-        half, mass, other = sums
+        at, mass, other = sums
         rest = Fraction(other, 1 << _GUARD_BITS)
         share = (mass - aim) / rest if rest else _ZERO
-        return _enclosed(step.loss(half) + to_ball(share).log()) if share > 0 else None
+        return _enclosed(step.loss(at) + to_ball(share).log()) if share > 0 else None
 
     with precision(losses.bits + 64):
         if losses.side is BoundSide.BELOW:
-            places = [place.lower for place in map(solved, near) if place is not None]
+            places = [each.lower for each in map(solved, near) if each is not None]
             return max([_ZERO, *places])
         if found is None:
             # H is at most δ from the greatest loss on, and nothing more is known where that is < 0.
             return _ZERO
         # Without any G there, A is at most δ: nothing above the next loss matters.
-        place = solved(found)
+        where = solved(found)
         least = _ZERO if bottom is None else _enclosed(step.loss(bottom)).upper
-        if place is None:
+        if where is None:
             return max(least, _ZERO)
-        return max(min(max(place.upper, least), _enclosed(step.loss(found[0])).upper), _ZERO)
+        return max(min(max(where.upper, least), _enclosed(step.loss(found[0])).upper), _ZERO)
 
 
-def deltas(losses: LossDistribution, step: GridStep, budgets: Sequence[Fraction]) -> list[Fraction]:
+def deltas(losses: LossRow, budgets: Sequence[Fraction]) -> list[Fraction]:
     """Bound H(e^ε) at every ε >= 0, from the side of the losses.
 
     Args:
-        losses: On the grid.
-        step: Of the grid.
+        losses: On a grid.
         budgets: The ε, in any order.
     """
     unit = Fraction(1, 1 << losses.bits)
     order = sorted(range(len(budgets)), key=lambda k: budgets[k], reverse=True)
     found = [losses.infinite * unit] * len(budgets)
     with precision(losses.bits + 64):
-        size = step.loss(1)
-        halves = [to_ball(budgets[k]) / size for k in order]
+        size = losses.step.loss(1)
+        places = [to_ball(budgets[k]) / size for k in order]
     after = (0, losses.infinite, 0)
     waiting = 0
-    for sums in _sums(losses, step):
-        half, _, _ = sums
-        while waiting < len(order) and not halves[waiting] < half:
+    for sums in _sums(losses):
+        place, _, _ = sums
+        while waiting < len(order) and not places[waiting] < place:
             budget = budgets[order[waiting]]
             # Where balls leave open whether this loss counts, the greater sum is the right one.
-            told = losses.side is BoundSide.ABOVE and halves[waiting] > half
+            told = losses.side is BoundSide.ABOVE and places[waiting] > place
             found[order[waiting]] = max(
-                _value(each, losses, step, budget) for each in ((after,) if told else (after, sums))
+                _value(each, losses, budget) for each in ((after,) if told else (after, sums))
             )
             waiting += 1
         if waiting == len(order):
             break
         after = sums
     for k in order[waiting:]:
-        found[k] = _value(after, losses, step, budgets[k])
+        found[k] = _value(after, losses, budgets[k])
     return found
 
 
-def steepness(losses: LossDistribution, step: GridStep, epsilon: Fraction) -> float:
-    """About -d ln H(e^ε) / dε; 0 if there is no telling."""
-    size, unit = float(step.loss(2)), 2.0**-losses.bits
-    mass, other = losses.infinite * unit, 0.0
-    loss = float(step.loss(losses.start)) + losses.atoms * size - float(epsilon)
-    for p, q in losses.falling():
-        loss -= size
-        if loss <= 0:
-            break
-        mass += p * unit
-        other += q * unit * exp(-loss)
-    return other / (mass - other) if mass > other else 0.0
-
-
-def _value(sums: _Sums, losses: LossDistribution, step: GridStep, budget: Fraction) -> Fraction:
+def _value(sums: _Sums, losses: LossRow, budget: Fraction) -> Fraction:
     """Bound A - e^(ε - ℓ₀) G: H(e^ε) if the sums are over all losses above ε, else less."""
-    half, mass, other = sums
+    place, mass, other = sums
     with precision(losses.bits + 64):
-        power = (to_ball(budget) - step.loss(half)).exp()
+        power = (to_ball(budget) - losses.step.loss(place)).exp()
         rest = to_ball(Fraction(other, 1 << (losses.bits + _GUARD_BITS)))
         value = _enclosed(to_ball(Fraction(mass, 1 << losses.bits)) - power * rest)
     return value.upper if losses.side is BoundSide.ABOVE else max(value.lower, _ZERO)

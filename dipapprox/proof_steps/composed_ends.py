@@ -60,7 +60,8 @@ class _Prover:
     def __init__(self, answer: ComposedAnswer, options: Options) -> None:
         self._found = answer
         self._options = options
-        self._step = None if answer.grid is None else float(answer.grid.step.loss(2))
+        # The kernel has one layer, which costs less than several that begin with its step.
+        self._step = None if answer.grid is None else 2 * float(answer.grid.step.loss(1))
         self._written: PipelineProofs | None = None
         self._missing: list[str] = []
         self._ended: str | None = None

@@ -150,11 +150,13 @@ class ComposedSteps(ReplayedSteps):
     def concluded(self, goal: ComposedGoal, ends: Sequence[int]) -> tuple[Json, ...] | None:
         """Return the whole proof, if it holds; all of its steps were replayed."""
         values = [(self.delta(end, goal.eps_prv), end) for end in ends]
+        if not values:
+            return None
         if goal.kept:
             holds, used = max(values)[0] <= goal.delta, sorted(set(ends))
             rule, more = "private composition", dict[str, Json]()
         else:
-            holds, used = bool(values) and max(values)[0] > goal.delta, [max(values)[1]]
+            holds, used = max(values)[0] > goal.delta, [max(values)[1]]
             rule, more = "violated composition", {"input": None, "adjacent": None}
         if not holds:
             return None

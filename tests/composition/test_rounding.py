@@ -6,10 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.composition import accountant, discrete_profiles, losses, pieces, products
-from dipapprox.composition.losses import BoundSide, LossDistribution
+from dipapprox.composition import accountant, discrete_profiles, layers, pieces
+from dipapprox.composition.losses import BoundSide, GridRow
 from dipapprox.composition.mechanisms import RandomisedResponse
-from dipapprox.composition.packed import Falling, divided, product
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -29,24 +28,15 @@ def least_delta() -> Fraction:
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_products_rounded_down_are_caught(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    composed = losses.composed
+    multiplied = layers.multiplied
 
-    def rounded_down(
-        first: LossDistribution,
-        second: LossDistribution,
-        cut: int,
-        limits: Limits,
-        low_end: Falling | None = None,
-    ) -> LossDistribution:
-        if first.side is BoundSide.BELOW:
-            return composed(first, second, cut, limits, low_end)
-        row = divided(product(first.row, second.row), first.bits, up=False)
-        start = first.start + second.start
-        return losses.loss_distribution(start, row.values(), 0, first.bits, BoundSide.ABOVE, 0)
+    def rounded_down(first: GridRow, second: GridRow, bits: int, side: BoundSide) -> GridRow:
+        found = multiplied(first, second, bits, BoundSide.BELOW)
+        return found if side is BoundSide.BELOW else GridRow(found.start, *[found.masses] * 2)
 
     if broken:
-        monkeypatch.setattr(losses, "composed", rounded_down)
-        monkeypatch.setattr(products, "composed", rounded_down)
+        monkeypatch.setattr(layers, "multiplied", rounded_down)
+        monkeypatch.setattr(layers.Layering, "cut", lambda *_: 0)  # cuts are to the safe side
     monkeypatch.setattr(discrete_profiles, "MOST_LOSSES", 1)  # no groups
     monkeypatch.setattr(pieces, "MOST_LOSSES", 1)
     run = RepeatedRun(RandomisedResponse(Fraction(51, 100)), TIMES)

@@ -259,7 +259,7 @@ class Composed:
             raise UserError(f"step must be > 0, got {unit}")
         composition = self._mechanisms.composition(_EXPORT_ACCURACY)
         losses = composition.dominating(GridStep(unit), _EXPORT_ACCURACY, self._options.limits)
-        return log_masses(losses, GridStep(unit))
+        return log_masses(losses)
 
     def certify(self, answer: ComposedAnswer) -> Certificate:
         """Record an answer of this pipeline, so that `check` can check it.

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from math import exp, fsum, log
 
-from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import LossDistribution
+from dipapprox.composition.losses import LossRow
 
 LogMasses = dict[int | str, float]
 """Logarithms of masses by their place on a grid."""
 
 
-def log_masses(losses: LossDistribution, step: GridStep) -> tuple[LogMasses, LogMasses]:
+def log_masses(losses: LossRow) -> tuple[LogMasses, LogMasses]:
     """Return Q and P of a loss distribution, as logarithms in doubles."""
-    size = float(step.loss(1))
+    size = float(losses.step.loss(1))
     upper: LogMasses = {}
     lower: LogMasses = {}
     unit = losses.bits * log(2)
-    for k, mass in enumerate(losses.masses()):
+    for place, mass in enumerate(losses.row.masses, losses.row.start):
         if mass:
-            place = losses.start + 2 * k
             upper[place] = log(mass) - unit
             lower[place] = upper[place] - place * size
     if losses.infinite:
