@@ -45,7 +45,7 @@ from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
-from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, ProfileAnswer
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
@@ -170,7 +170,15 @@ def by_budget(
 
 
 def within_budget(found: ProfileAnswer, budget: Fraction) -> ProfileAnswer:
-    """Return a least ε_prv for δ = 0 with what a budget proves to be enough, if that is less."""
+    """Return a least ε_prv for δ = 0, or a least δ, with what a budget proves, if that is less."""
+    if isinstance(found, LeastDelta):
+        if isinstance(found.eps_prv, str) or found.eps_prv < budget * found.eps:
+            return found
+        engine, by = f"{found.engine} + {BY_BUDGET}", (found.run.by[0], BUDGET)
+        told = Enclosure.exact(0)
+        nothing = found.delta_enclosure.intersect(told, BUDGET, by[0], "the largest δ")
+        run = replace(found.run, engine=engine, by=by, reason=None)
+        return replace(found, delta_enclosure=nothing, witness=None, run=run)
     if not isinstance(found, LeastEpsPrv) or found.eps_prv_enclosure.infinite:
         return found
     known = found.eps_prv_enclosure

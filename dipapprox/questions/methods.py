@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals.formula_claim import FormulaClaim
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.profiles import profile as profiles
+    from dipapprox.privacy.profiles import profile_result as profile_results
     from dipapprox.privacy.profiles import question as profile_questions
     from dipapprox.privacy.profiles import rounded
     from dipapprox.privacy.profiles.profile_result import ProfileAnswer
@@ -47,6 +48,7 @@ else:
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
     profiles = Deferred("dipapprox.privacy.profiles.profile")
+    profile_results = Deferred("dipapprox.privacy.profiles.profile_result")
     profile_questions = Deferred("dipapprox.privacy.profiles.question")
     rounded = Deferred("dipapprox.privacy.profiles.rounded")
     verifier = Deferred("dipapprox.privacy.verifier")
@@ -211,6 +213,13 @@ class AskedProfile(Asked):
         return profile_questions.is_pure(self.question) and not self.options.proved
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether no pair is known to exceed the ε_prv: what a budget may prove for all."""
+        found = self.found
+        least = isinstance(found, profile_results.LeastDelta) and not found.delta_enclosure.lower
+        return least and not self.options.proved
+
+    @property
     def is_rounded(self) -> bool:
         """Whether the program has irrational scales."""
         return self.program.rounding is not None
@@ -236,7 +245,9 @@ def _profile_by_budget(asked: AskedProfile) -> None:
 PROFILE: tuple[Consultation[AskedProfile], ...] = (
     Consultation("rational scales", BOTH, lambda asked: asked.is_rounded, _profile_rounded),
     Consultation("pairs", BOTH, lambda asked: asked.found is None, _profile_pairs),
-    Consultation(LEAST_BUDGET, UPPER, lambda asked: asked.is_pure, _profile_by_budget),
+    Consultation(
+        LEAST_BUDGET, UPPER, lambda asked: asked.is_pure or asked.is_nothing, _profile_by_budget
+    ),
 )
 
 

@@ -250,3 +250,18 @@ def test_the_search_and_the_budget_agree(
     for one, other in ((calibrated, again), (again, calibrated)):
         assert one.certified is not None and other.refuted is not None
         assert one.certified.eps < other.refuted.eps
+
+
+def test_nothing_is_left_of_real_inputs_at_their_budget() -> None:
+    """Where each change costs as much as it may, bounds of sets of pairs shrink slowly."""
+    text = (
+        "input q[2] in real 0..1\noutput out[2] in 0..1\nadjacent l1 1\n"
+        "x <- Lap(q[1] + q[2], 3/2/eps)\ny <- Lap(q[2], 3/eps)\n"
+        "if x <= 3/4 then\n    out[1] <- 1\nelse\n    out[1] <- 0\nend\n"
+        "if y <= 1/4 then\n    out[2] <- 1\nelse\n    out[2] <- 0\nend\n"
+    )
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=1)
+    assert isinstance(found, dipapprox.LeastDelta) and found.reason is None
+    assert found.delta_enclosure.upper == 0
+    less = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv="9/10")
+    assert isinstance(less, dipapprox.LeastDelta) and less.delta_enclosure.lower > 0

@@ -382,7 +382,7 @@ class TriedPairs(SetSearch):
             return False
         self._sets += 1
         bounds = Enclosure(Fraction(0), self._upper())
-        self._try(pair).intersect(bounds, "single pairs", "boxes of pairs", "the largest δ")
+        self._try(pair).intersect(bounds, "boxes of pairs", "single pairs", "the largest δ")
         return True
 
     def _upper(self) -> Fraction:

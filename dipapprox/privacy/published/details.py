@@ -86,7 +86,10 @@ class PublishedDetails:
             return LeastFactor(None, None, (), POSSIBLE)
         best = Fraction(1)
         probe = self._guesses.get((pair, delta), best)
-        if not delta and ((pair, delta) in self._guesses or self._pairs.are_compared(pair)):
+        slow = any(sides.coordinates > 1 for sides, _ in terms)
+        if not delta and (
+            (pair, delta) in self._guesses or (slow and self._pairs.are_compared(pair))
+        ):
             # Enclosures never tell that nothing is left: more bits are of no use.
             return self._bracketed(pair, delta, bits, probe)
         enough: Fraction | None = None
