@@ -26,6 +26,9 @@ ASKED_OF_PROFILE = Fraction(1, 10**9)
 ASKED_OF_COMPOSE = Fraction(1, 1000)
 """The width that `compose` is asked for by default: this share of δ, this much of ε_prv."""
 
+LEAST_OF_COMPOSE = Fraction(1, 10**30)
+"""Searches of `compose` for a δ end there: where in that they end is an accident."""
+
 NOTICED = 2
 """Times as long as before: reported, where it is more than `FREE` seconds longer."""
 
@@ -101,7 +104,9 @@ def asked_width(words: Sequence[str], place: str, ends: tuple[str, str]) -> Numb
     if words[:1] == ("profile",):
         return ASKED_OF_PROFILE if "delta" not in place else number(ends[1]) / 10**12
     if words[:1] == ("compose",):
-        return ASKED_OF_COMPOSE * (number(ends[1]) if "delta" in place else 1)
+        if "delta" in place:
+            return max(ASKED_OF_COMPOSE * number(ends[1]), LEAST_OF_COMPOSE)
+        return ASKED_OF_COMPOSE
     return Fraction(0)
 
 

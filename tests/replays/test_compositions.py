@@ -19,6 +19,13 @@ def test_claims_and_intervals_have_proofs() -> None:
         assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED
 
 
+def test_an_end_of_which_no_line_tells_leaves_the_other_one_proved() -> None:
+    """Of one run of an exponential mechanism lines may be those of all or of nothing."""
+    pipeline = dipapprox.compose([{"mechanism": "exponential_mechanism", "eps": "3/10"}])
+    certificate = pipeline.certify(pipeline.epsilon("1/100"))
+    assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED
+
+
 def test_curves_have_none() -> None:
     pipeline = dipapprox.compose(RUNS)
     with pytest.raises(NoCertificate, match="no rule for curves"):

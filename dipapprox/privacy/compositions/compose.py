@@ -147,7 +147,7 @@ class Composed:
 
         Args:
             eps_prv: At least 0.
-            width: Wanted; None for a thousandth of delta.
+            width: Wanted; None for a thousandth of delta, or for 1e-30.
 
         Raises:
             UserError: If eps_prv < 0, or width <= 0.
