@@ -167,6 +167,7 @@ def test_affine_images(name: str) -> None:
     assert mirrored.affine(Fraction(-1), Fraction(10)) == law
     assert (mirrored.family == name) == (name in ("Gauss", "Lap", "Logistic", "DLap", "DGauss"))
     if name in REAL:
+        assert law.affine(Fraction(1, 2), Fraction(0)).family == name
         half = law.affine(Fraction(-1, 2), Fraction(0))
         assert (half.mean, half.coefficient) == (Fraction(-3, 2), 1)
         assert law.on_reals is FAMILIES[name]
@@ -334,3 +335,8 @@ def test_laws_are_alike_but_for_their_means() -> None:
         Law("Gauss", Fraction(1), Fraction(2), 0),
     ):
         assert not law.is_like(other)
+
+
+def test_densities_in_branches_have_a_kink() -> None:
+    kinked = {name for name in FAMILIES if Law(name, Fraction(0), Fraction(1), 0).has_kink}
+    assert kinked == {"Lap", "LapPlus", "LapMinus"}
