@@ -69,7 +69,9 @@ class ExactComparison:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = replace(limits, pieces=min(limits.pieces, _PIECES))
-        self._quotients: Cache[tuple[Line, Line], ExponentialRatio | _Bracket] = Cache(_REMEMBERED)
+        self._quotients: Cache[tuple[Line, Line], ExponentialRatio | _BracketedQuotient] = Cache(
+            _REMEMBERED
+        )
         self._forms = EventForms()
 
     def exceeds(
@@ -119,13 +121,13 @@ class ExactComparison:
             ((_, one, two),) = factors.pairs
             return self._exceeds_on_line(one, two, growth)
         least = _UNIT
-        brackets: list[_Bracket] = []
+        brackets: list[_BracketedQuotient] = []
         for _, one, two in factors.pairs:
             own = self._quotients.get((one, two)) or self._quotient(one, two)
             if own is None:
                 return True
             self._quotients.put((one, two), own)
-            if isinstance(own, _Bracket):
+            if isinstance(own, _BracketedQuotient):
                 brackets.append(own)
             else:
                 least = least * own
@@ -149,7 +151,7 @@ class ExactComparison:
     def _exceeds_on_line(self, first: Line, second: Line, growth: ExponentialRatio) -> bool:
         return _Densities(first, second, self._forms, self._limits).exceeds(growth)
 
-    def _quotient(self, first: Line, second: Line) -> ExponentialRatio | _Bracket | None:
+    def _quotient(self, first: Line, second: Line) -> ExponentialRatio | _BracketedQuotient | None:
         """The least c with first <= c second; None if there is none."""
         densities = _Densities(first, second, self._forms, self._limits)
         candidates = densities.quotients()
@@ -159,14 +161,14 @@ class ExactComparison:
         for candidate in _descending(candidates, self._limits)[:1]:
             if not densities.exceeds(candidate):
                 return candidate
-        return _Bracket(densities)
+        return _BracketedQuotient(densities)
 
 
 def _number(factors: Iterable[Fraction]) -> ExponentialRatio:
     return ExponentialRatio.constant(prod(factors, start=_ONE))
 
 
-class _Bracket:
+class _BracketedQuotient:
     """The least c with first <= c second, between two rational numbers.
 
     Attributes:
