@@ -340,3 +340,15 @@ def test_laws_are_alike_but_for_their_means() -> None:
 def test_densities_in_branches_have_a_kink() -> None:
     kinked = {name for name in FAMILIES if Law(name, Fraction(0), Fraction(1), 0).has_kink}
     assert kinked == {"Lap", "LapPlus", "LapMinus"}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_densities_on_panels_are_narrow(name: str) -> None:
+    """Between 1/4 and 3/4, or on the other side, at a third of the way from the middle."""
+    side = -1 if name == "LapMinus" else 1
+    with precision(120):
+        centre, half, t = side * arb(1) / 2, arb(1) / 4, arb(1) / 3
+        found = on_panel(name, centre, half, side, 24)(t)
+        point = float((centre + half * t).mid())
+    assert float(found.mid()) == pytest.approx(ORACLES[name][0](point))
+    assert float(found.rad()) < 1e-9
