@@ -209,7 +209,7 @@ def _with_more_lost(
     with EarlyEnd(), limited(limits):
         parts = [run.part for run in runs]
         turns = turns_of(found.parts, len(found.program.inputs), found.integers)
-        known = closed(found.program, parts, states, turns, found.integers, limits)
+        known = closed(found.program, parts, states, turns, changes, found.integers, limits)
         if known is None:
             return found
         found = _with_lost(found, as_eps_vanishes(known, known.starts))

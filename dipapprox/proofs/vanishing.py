@@ -17,19 +17,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
-from math import floor
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.log_ratios import LimitAtZero, near_zero, without_common
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Program, Within
+from dipapprox.language.core import Adjacency, Program
 from dipapprox.limits import Limits
-from dipapprox.proofs.changes import allows
+from dipapprox.proofs.changes import Changes, allows
 from dipapprox.proofs.point_costs import Point
-from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, most_lost
+from dipapprox.proofs.two_inputs import STEPS, LostOutput, TwoInputs, most_lost
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.real_inputs import bounds_of, with_values
 from dipapprox.semantics.state import FinalStates
@@ -69,6 +67,7 @@ def closed(
     parts: Sequence[ProgramPart],
     states: Sequence[FinalStates],
     turns: Sequence[Collection[Fraction]],
+    changes: Changes,
     integers: bool,
     limits: Limits,
 ) -> Closed | None:
@@ -81,17 +80,17 @@ def closed(
         parts: Its independent parts.
         states: For each part its final states, for all inputs.
         turns: For each input where the logarithms of probabilities may bend.
+        changes: Of adjacent inputs.
         integers: Whether inputs and noise are integers.
         limits: Asked again and again.
 
     Returns:
         None if inputs may change by any number, or states are too many.
     """
-    bounds = [bounds_of(cell.domain, integers) for cell in program.inputs]
-    reach = [_reach(program.adjacency, each, integers) for each in bounds]
-    if any(each is None for each in reach):
+    if not changes.is_bounded:
         return None
-    inputs = BoundedInputs(program.adjacency, bounds, [each or _ZERO for each in reach])
+    bounds = [bounds_of(cell.domain, integers) for cell in program.inputs]
+    inputs = BoundedInputs(program.adjacency, bounds, changes, integers)
     limits = replace(limits, pieces=min(limits.pieces, _PIECES))
     corners = [(*corner, inputs.steps(corner)) for corner in inputs.corners()]
     points = sum(len(part.inputs) + 1 for part in parts for _ in corners) + 2 * MOST_CHANGES
@@ -135,32 +134,27 @@ _Corner = tuple[Point, int, list[Fraction]]
 """Inputs, on which side of theirs the others lie, and how far each may be changed to it."""
 
 
-def _reach(adjacency: Adjacency, bounds: Bounds | None, integers: bool) -> Fraction | None:
-    """Return the most by which an input may change; None for any number."""
-    width = None if bounds is None else bounds[1] - bounds[0]
-    match adjacency:
-        case Listed():
-            return _ZERO
-        case Everyone() | Within(norm=Norm.L0):
-            return width
-        case Within(radius=radius):
-            radius = Fraction(floor(radius)) if integers else radius
-            return radius if width is None else min(radius, width)
-
-
 class BoundedInputs:
     """Inputs between bounds and their changes.
 
     Args:
         adjacency: Of the program.
         bounds: By input; None for no bounds.
-        reach: The most by which each may change.
+        changes: Of adjacent inputs, by numbers that have a bound.
+        integers: Whether they are integers.
     """
 
     def __init__(
-        self, adjacency: Adjacency, bounds: Sequence[Bounds | None], reach: Sequence[Fraction]
+        self,
+        adjacency: Adjacency,
+        bounds: Sequence[Bounds | None],
+        changes: Changes,
+        integers: bool,
     ) -> None:
-        self.adjacency, self._bounds, self._reach = adjacency, bounds, reach
+        self.adjacency, self._bounds = adjacency, bounds
+        self._steps = STEPS[: 1 if integers else None]
+        most = changes.radius
+        self._reach = [most if each is None else min(most, each[1] - each[0]) for each in bounds]
         self.count = len(bounds)
 
     def corners(self) -> Iterator[tuple[Point, int]]:
@@ -192,28 +186,15 @@ class BoundedInputs:
         return bounds is None or bounds[0] <= value <= bounds[1]
 
     def dearest(self, slopes: Sequence[Fraction]) -> Point:
-        """Return the change of adjacent inputs for which Σ slope · change is largest."""
-        signs = [(slope > 0) - (slope < 0) for slope in slopes]
-        most = [s * each for s, each in zip(signs, self._reach, strict=True)]
-        match self.adjacency:
-            case Within(norm=Norm.INCREASING):
-                return tuple([max(each, _ZERO) for each in most])
-            case Within(norm=Norm.DECREASING):
-                return tuple([min(each, _ZERO) for each in most])
-            case Within(norm=Norm.L0, radius=radius):
-                order = sorted(range(len(most)), key=lambda k: -slopes[k] * most[k])
-                chosen = {k for k in order[: floor(radius)] if most[k]}
-                return tuple([d if k in chosen else _ZERO for k, d in enumerate(most)])
-            case Within(norm=Norm.L1, radius=left):
-                found = [_ZERO] * len(most)
-                for k in sorted(range(len(most)), key=lambda k: -abs(slopes[k])):
-                    found[k] = min(abs(most[k]), left) * signs[k]
-                    left -= abs(found[k])
-                return tuple(found)
-            case Within(norm=Norm.LINF) | Everyone():
-                return tuple(most)
-            case _:
-                raise BrokenInvariant("changes of inputs whose adjacency lists pairs")
+        """Return a change of adjacent inputs for which Σ slope · change is large: greedily."""
+        found = [_ZERO] * self.count
+        for k in sorted(range(self.count), key=lambda k: -abs(slopes[k]) * self._reach[k]):
+            most = self._reach[k] * ((slopes[k] > 0) - (slopes[k] < 0))
+            for step in (*self._steps, _ZERO):
+                found[k] = step * most
+                if allows(self.adjacency, found):
+                    break
+        return tuple(found)
 
     def _end(self, place: int, side: int) -> Fraction:
         """Return inputs with others on one side: the end of the bounds; 0 where there are none."""
