@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from dipapprox.language import core
-from dipapprox.language.cells import read, statements_in, used
+from dipapprox.language.cells import read, used
 
 
 class Liveness:
@@ -14,13 +14,15 @@ class Liveness:
 
     A set of variables is a mask, for there is one for nearly every statement. Finite output cells
     are left out: outputs always matter. So do real outputs, which are live everywhere: what they
-    hold is published. Input cells are in it if the program chooses at random: states may merge that
-    differ in what they know of an input that is not read again. An array read through a computed
-    index is live as a whole. A statement object that occurs in several places gets the union.
+    hold is published. Input cells are in it: states may merge that differ in what they know of an
+    input that is not read again. In the body of equal turns an element that they go through stands
+    for that of the turn; those of later turns are in no mask there. An array read through a
+    computed index is live as a whole. A statement object that occurs in several places gets the
+    union.
 
     Args:
         hidden: Cells that are in no mask.
-        inputs: Of the program; their arrays are live as a whole in equal turns.
+        inputs: Of the program.
         kept: Cells that are live everywhere.
         at_exit: Cells that are live at an exit, besides.
 
@@ -37,7 +39,7 @@ class Liveness:
         kept: Iterable[str] = (),
         at_exit: Iterable[str] = (),
     ) -> None:
-        self._inputs = tuple(inputs)
+        self._inputs = frozenset(inputs)
         self._bits = dict.fromkeys(hidden, 0)
         self._known = 0  # how many variables have a bit
         self._choices = 0  # met so far
@@ -49,10 +51,8 @@ class Liveness:
     @classmethod
     def of(cls, program: core.Program) -> Liveness:
         """Return the liveness of all of a program."""
-        chooses = any(isinstance(each, core.Choose) for each in statements_in(program.body))
-        cells = program.outputs if chooses else (*program.inputs, *program.outputs)
         found = cls(
-            [cell.name for cell in cells],
+            [cell.name for cell in program.outputs],
             [cell.name for cell in program.inputs],
             [cell.name for cell in program.real_outputs],
         )
@@ -130,17 +130,20 @@ class Liveness:
         """Do the same for equal turns: the least fixed point, as above.
 
         What is live before a turn is the union of a fixed set and a part of what is live after it,
-        the same for all turns: they differ in elements of inputs and outputs, which are in no mask.
-        Where one more such turn comes after them, all is found in one round. Inputs are in masks
-        where the program chooses: then all elements of an array that is read are.
+        the same for all turns: they differ in elements of outputs, which are in no mask, and of
+        inputs, of which each turn reads its own. Where one more such turn comes after them, all is
+        found in one round.
         """
-        arrays = set(loop.arrays)
-        live |= self.mask(name for name in self._inputs if name.partition("[")[0] in arrays)
+        own = self._inputs.intersection(f"{array}[{loop.first}]" for array in loop.arrays)
+        passed = self.mask(own)
         while True:
             before, goes_on = self.through(loop.body, live)
-            if not before & ~live:
-                return live, goes_on
-            live |= before
+            if not before & ~passed & ~live:
+                break
+            live |= before & ~passed
+        arrays = [name.partition("[")[0] for name in self.among(before, own)]
+        turns = range(loop.first, loop.first + loop.turns)
+        return before | self.mask(f"{array}[{k}]" for array in arrays for k in turns), goes_on
 
     def _overwritten(self, live: int, target: core.Variable | core.Element) -> int:
         if not isinstance(target, core.Variable):

@@ -152,6 +152,12 @@ def _unread(run: Execution, state: State, live: int) -> frozenset[str]:
     """Return the input cells that are not read any more, not even through a variable."""
     stored = dict(state.store.items())
     read = set(run.live.among(live, run.places))
+    if run.loop is not None:
+        first, now = run.loop.first, run.loop.first + run.turn
+        for array in run.loop.arrays:
+            read.update(f"{array}[{k}]" for k in range(now + 1, first + run.loop.turns))
+            if f"{array}[{first}]" in read:
+                read.add(f"{array}[{now}]")
     for name in run.live.among(live, stored):
         value = stored[name]
         if isinstance(value, LinearForm):

@@ -77,7 +77,8 @@ class Execution(Forms):
         numbers: Of what decides where paths part: statements, by identity, outcomes and turns.
         uses: What blocks do with cells, by identity.
         selections: The selections in blocks, likewise.
-        turn: Of the loop of equal turns that is run now; 0 if none is.
+        loop: The equal turns of which one is run now, if any.
+        turn: That one; 0 if none is run.
         sites: What is added to the sites of its draws.
         rounds: Rounds of while loops so far.
         explored: Situations in loops that choose so far.
@@ -125,6 +126,7 @@ class Execution(Forms):
     numbers: dict[tuple[int, int, int], int] = field(default_factory=dict)
     uses: dict[int, Use] = field(default_factory=dict)
     selections: dict[int, dict[int, Selection]] = field(default_factory=dict)
+    loop: core.Repeat | None = None
     turn: int = 0
     sites: int = 0
     rounds: int = 0

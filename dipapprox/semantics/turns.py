@@ -171,12 +171,12 @@ def repetition(run: Execution, loop: core.Repeat) -> TurnRepetition:
 def in_turn(run: Execution, loop: core.Repeat, turn: int) -> Iterator[None]:
     """Let the body of a loop stand for one of its turns."""
     first, now = loop.first, loop.first + turn
-    run.turn, run.sites = turn, turn * loop.sites
+    run.loop, run.turn, run.sites = loop, turn, turn * loop.sites
     run.cells = {f"{array}[{first}]": f"{array}[{now}]" for array in loop.arrays}
     try:
         yield
     finally:
-        run.turn, run.sites, run.cells = 0, 0, {}
+        run.loop, run.turn, run.sites, run.cells = None, 0, 0, {}
 
 
 def skip_turns(run: Execution, known: TurnRepetition, turn: int, states: list[State]) -> int:
