@@ -18,7 +18,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel import losses as kernel_losses
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.budget import asking
-from dipapprox.kernel.compositions import losses_of, read_pipeline
+from dipapprox.kernel.compositions import inside, losses_of, read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, Judgement, LossesOf, Private, Violated
 from dipapprox.kernel.losses import Losses
@@ -218,6 +218,12 @@ def test_pairs_of_machines_are_known_in_both_orders() -> None:
         else:
             with pytest.raises(BadProof, match="without its reverse"):
                 losses_of(about, GRID, said)
+
+
+def test_a_part_of_no_turns_is_none() -> None:
+    never = read_machine({**MACHINE["machine"], "body": [["repeat", 0, []]]})
+    with pytest.raises(BadProof, match="no turns"):
+        inside(Proof(never, None), {"part": [0, 1], "pairs": None})
 
 
 def test_formulas_are_no_points_of_curves() -> None:
