@@ -364,16 +364,26 @@ def single_changes(proof: Proof) -> Iterator[Proof]:
             changed = with_at(tree, path, new)
             yield tuple(changed)
             if path[0] == 1 and path[-1] in PLACES:
-                # The same in all steps that state it.
-                last = {path[-1]: new}
-                changed[2] = [step | last if path[-1] in step else step for step in changed[2]]
+                # The same in all steps that state it, or in the last one alone.
+                before = changed[2]
+                changed[2] = _restated(before, {path[-1]: new})
                 yield tuple(changed)
+                if changed[2][:-1] != before[:-1]:
+                    yield changed[0], changed[1], [*before[:-1], changed[2][-1]]
             if path[:1] == (1,) and path[1:2] == ("pairs",) and proof[1]["pairs"] is not None:
                 together = deepcopy(changed)
                 listed = together[1]["pairs"]
                 if "input" not in together[2][1] and isinstance(listed, list):
                     together[2][0]["inputs"] = _inputs(listed)
                     yield tuple(together)
+
+
+def _restated(steps: list[Json], said: Json) -> list[Json]:
+    """Steps with a field changed in those that have it."""
+    return [
+        step | said if isinstance(step, dict) and step.keys() & said.keys() else step
+        for step in steps
+    ]
 
 
 def _inputs(pairs: list[Json]) -> list[Json]:
@@ -396,11 +406,9 @@ def random_change(proof: Proof, source: random.Random, names: list[str]) -> Proo
     path = source.choice(places)
     changed = with_at(tree, path, source.choice(variants(at(tree, path), names)))
     if path[0] == 1 and path[-1] in PLACES and isinstance(changed[2], list):
-        said = {path[-1]: changed[1][path[-1]]}
-        changed[2] = [
-            step | said if isinstance(step, dict) and path[-1] in step else step
-            for step in changed[2]
-        ]
+        restated = _restated(changed[2], {path[-1]: changed[1][path[-1]]})
+        alone = len(restated) > 1 and source.random() < 1 / 3
+        changed[2] = [*changed[2][:-1], restated[-1]] if alone else restated
     return tuple(changed)
 
 

@@ -498,6 +498,8 @@ def main(arguments: Sequence[str]) -> int:
         print(*(f"{mutant.line}: {mutant}" for mutant in todo), sep="\n")
         print(Counter(mutant.module for mutant in todo))
         return 0
+    if not hasattr(sys, "monitoring"):
+        parser.error("Python 3.12 is needed: it tells which lines are run")
     report = Report(asked.write)
     quiet = ["-q", "--capture=no", "--assert=plain", "-p", "no:cacheprovider", "-k", asked.tests]
     quiet += ["--tb=no"]

@@ -68,6 +68,20 @@ def test_a_change_is_noticed_or_makes_no_difference() -> None:
     assert counts["true"] + counts["undecided"] > 4
 
 
+def test_numbers_of_a_violation_are_held_against_its_premises() -> None:
+    """The claim and the last step say something else than the steps before."""
+    counts: Counter[str] = Counter()
+    nothing: dict[str, Any] = {"inputs": [], "outputs": [], "body": []}
+    for name, (machine, claim, steps) in proofs().items():
+        if steps[-1]["rule"] == "violated somewhere":
+            for _, said, forged in single_changes((nothing, claim, steps)):
+                if said != claim and forged != steps and forged[:-1] == steps[:-1]:
+                    found = outcome((machine, said, forged))
+                    counts[found] += 1
+                    assert found in SOUND, (name, forged)
+    assert counts["refused"] > 100
+
+
 def test_several_changes_are_noticed_or_make_no_difference() -> None:
     source, counts, honest = random.Random(31), Counter[str](), list(proofs().items())
     for _ in range(100):
