@@ -57,8 +57,8 @@ def prove_text(text: str, **parameters: int) -> Proof:
         ("literature/sparse_vector_constant_noise", {}, "7/4"),  # 1/4 + 2 * 3/4
         ("literature/sparse_vector_fresh_threshold", {}, "1"),
         ("literature/sparse_vector_without_limit", {}, "5/2"),  # N/2
-        ("literature/noisy_histogram", {}, "1"),
-        ("literature/laplace_parallel", {}, "20"),  # each of 20 answers loses 1 on the same ray
+        ("literature/noisy_histogram", {"N": 3}, "1"),
+        ("literature/laplace_parallel", {"K": 6}, "6"),  # each of 6 answers loses 1 on the same ray
     ],
 )
 def test_known_budgets(path: str, parameters: dict[str, int], budget: str) -> None:
