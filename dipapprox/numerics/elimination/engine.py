@@ -159,7 +159,7 @@ class Eliminated:
         """Enclose the stars for which doubles on the coarsest grid suffice, if there are many."""
         read = ((place, read_star(event)) for place, event in enumerate(events))
         stars = [(place, star) for place, star in read if star is not None]
-        if self._tier is Tier.BALLS or len(stars) < _MANY:
+        if RefinementLevel(1) not in double_levels(self._tier) or len(stars) < _MANY:
             return
         level = RefinementLevel(1)
         for together in share_grids(stars):

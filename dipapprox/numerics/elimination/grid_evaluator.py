@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.cache import Cache
@@ -21,7 +21,6 @@ from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid
-from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.refinement import (
     GridRequirements,
@@ -92,15 +91,10 @@ class GridEvaluator:
         return self._evaluation.remembered / self._capacity
 
     def _forget(self) -> None:
-        self._evaluation: (
-            Evaluation[Sampled, Enclosure | NotEnclosed]
-            | Evaluation[balls.BallFunction, Enclosure | NotEnclosed]
+        # Of what kind the functions are, the algebra and its evaluation alone know.
+        self._evaluation: Evaluation[Any, Enclosure | NotEnclosed] = Evaluation(
+            self._algebra, self._table
         )
-        match self._algebra:
-            case Float64Algebra():
-                self._evaluation = Evaluation(self._algebra, self._table)
-            case _:
-                self._evaluation = Evaluation(self._algebra, self._table)
 
     def enclose(self, plans: Sequence[Planned], limits: Limits) -> list[Enclosure | NotEnclosed]:
         """Enclose the probabilities of events whose requirements this evaluator meets."""

@@ -85,14 +85,18 @@ def ball_levels(bits: int, tier: Tier) -> list[RefinementLevel]:
     In steps of 64 bits. Panels as wide as a scale need a degree of about half the bits; more cost
     little, as the algebra drops what is negligible, and high powers need them.
     """
-    if tier is Tier.FLOAT64:
-        return []
-    return [
-        RefinementLevel(1, _rounded_up(bits + 40), bits // 2 + 30),
-        RefinementLevel(2, _rounded_up(bits + 100), bits // 2 + 20),
-        RefinementLevel(4, _rounded_up(bits + 160), bits // 2 + 30),
-        RefinementLevel(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
-    ]
+    match tier:
+        case Tier.FLOAT64:
+            return []
+        case Tier.AUTO | Tier.BALLS:
+            return [
+                RefinementLevel(1, _rounded_up(bits + 40), bits // 2 + 30),
+                RefinementLevel(2, _rounded_up(bits + 100), bits // 2 + 20),
+                RefinementLevel(4, _rounded_up(bits + 160), bits // 2 + 30),
+                RefinementLevel(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
+            ]
+        case _:
+            assert_never(tier)
 
 
 def leading_zeros(
