@@ -9,9 +9,11 @@ import pytest
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.forms import Form
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import require_possible
 from dipapprox.kernel.regions import ZERO
+from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Rounds, read_rounds
 from dipapprox.kernel.runs import Flat, Runs, flat, may_equal, on_ray, read_inputs, read_parts
 from kernel.streams import draw, once, read, say, stream
@@ -270,6 +272,41 @@ def test_parts_come_again_only_in_step() -> None:
     other = runs_of(stream([], [read("q"), *again]))
     with pytest.raises(NotProved, match="does not tell enough"):
         list(other.alike(other.along([0, 0, 0, 0]), {3: 2}))
+
+
+def test_what_a_part_publishes_is_told_whatever_comes_behind_it() -> None:
+    """Above 0 a turn says 1; else it says 1 twice, the next one nothing, and then coins decide.
+
+    Who sees n turns knows only whether 1 was said n times, or once more. For n > 2 either has a
+    chance of 1/8 or more at any inputs, for n = 1 and n = 2 it changes by e^(2 eps) at most: there
+    are budgets at eps = 1. A run that says 1 once is the only one that says so in one turn, but if
+    its turn comes again, they are many.
+    """
+    twice = [say(1), say(1), ["set", ["cell", "s"], 1]]
+    speaks = [read("q"), draw("x", ["cell", "q"]), ["if", ABOVE, [say(1)], twice]]
+    coin = ["choose", ["cell", "c"], [[0, "1/2"], [1, "1/2"]], False]
+    throws = [coin, ["if", ["=", ["cell", "c"], 0], [say(1)], twice]]
+    is_quiet = ["=", ["cell", "s"], 1]
+    others = ["if", is_quiet, [["set", ["cell", "s"], 2]], throws]
+    turn = [
+        ["if", ["=", ["cell", "s"], 0], speaks, [others]],
+        ["forget", ["q", "x", "out", "c"]],
+    ]
+    inputs = [["next q", {"low": None, "high": 0}]]
+    machine = stream([["set", ["cell", "s"], 0]], turn, inputs=inputs)
+    step = {
+        "rule": "ray",
+        "from": [],
+        "eps": "every",
+        "paths": [0, 0],
+        "inputs": [["next q", [[0, -1]]]],
+        "noise": [[1, 0]],
+        "parts": [],
+        "multipliers": [[[], [[0, 1]]]],
+    }
+    assert replay(machine, {"verdict": "Not_DP", "budget": "1/2"}, [step]) == Budgets(None, ONE)
+    with pytest.raises(Refuted, match="turn 1 publishes does not tell enough"):
+        replay(machine, {"verdict": "Not_DP", "budget": 9}, [{**step, "parts": [[1, 2]]}])
 
 
 def test_an_end_that_nobody_sees_is_another_state() -> None:
