@@ -34,7 +34,7 @@ from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.lattice import COARSEST, first_step, refined
+from dipapprox.composition.lattice import COARSEST, first_step, have_lattices, refined
 from dipapprox.composition.layers import product
 from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.mechanisms import Between, Subsampled
@@ -58,8 +58,11 @@ _FINER = Fraction(4)
 _NEAR = 24.0
 """Steps are divided by this at most where the division is thought to be the last one."""
 
-_ROUGHLY = Fraction(1, 64), Fraction(1, 1000)
-"""How accurate ε would be on the first grid, about: where δ is asked, and at most."""
+_CHEAP = Fraction(1, 320)
+"""Searches begin with steps of the size that is thought to be fine enough, if it is not less."""
+
+_ROUGHLY = Fraction(1, 64), Fraction(1, 10)
+"""Else, and where δ is asked, with steps on which ε would be about so accurate."""
 
 _UNATTAINED = "no pair is known that attains the upper end"
 STUCK = "the interval gets no narrower"
@@ -256,9 +259,11 @@ class _Search:
         self._resolution = min(filter(None, resolutions), default=None)
         self._resolved = None not in resolutions
         # For a δ that is asked, it is not known beforehand which step is fine enough.
-        wanted = _ROUGHLY[0] if delta is None else max(width, _ROUGHLY[1])
-        size = _first_size(wanted, composition.times)
+        size = _first_size(_ROUGHLY[0] if delta is None else width, composition.times)
+        if delta is not None and size < _CHEAP:
+            size = _first_size(max(width, _ROUGHLY[1]), composition.times)
         self._first, self._exact = first_step(self._mechanisms, size)
+        self._stays = self._exact or have_lattices(self._mechanisms)
         self._steepness = {False: 0.0, True: 0.0}
         self._number = 1
         self._atoms = 0
@@ -348,7 +353,7 @@ class _Search:
     def _grid(self, step: GridStep, known: Sequence[Extended]) -> LossGrid:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
-        return LossGrid(step, self._exact, self._accuracy, weight, *self._asked)
+        return LossGrid(step, self._stays, self._accuracy, weight, *self._asked)
 
     def _parts(
         self, step: GridStep, known: Sequence[Extended], steepness: float, *, hurry: bool

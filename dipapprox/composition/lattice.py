@@ -47,9 +47,14 @@ COARSEST = Fraction(1, 64)
 
 def refined(mechanisms: Sequence[Mechanism], step: GridStep, parts: Fraction) -> GridStep:
     """Return a grid that is finer by about a factor, after one of `first_step` or of this."""
-    if step.base is None and not all(_atoms_of(each) for each in mechanisms):
+    if step.base is None and not have_lattices(mechanisms):
         return aligned(mechanisms, step.unit / parts)
     return step.divided(ceil(parts))
+
+
+def have_lattices(mechanisms: Sequence[Mechanism]) -> bool:
+    """Whether the losses of atoms of much mass are multiples of one step, for each mechanism."""
+    return all(_atoms_of(each) is not None for each in mechanisms)
 
 
 def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridStep, bool]:

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import accumulate, takewhile
 from math import exp, inf, log, log1p
 
 import numpy as np
@@ -50,15 +49,16 @@ _TAIL = 1 / 64
 _FLOOR = 1 / 8
 """c of (1): for what lies at the ends of a layer, and for all of it."""
 
-_FEW = 64
-"""Runs that are multiplied on one layer."""
+_FEW = 2048
+"""Runs that are multiplied on one layer: layers cost about as much as they save there."""
 
 _WIDEST = 1 / 16
 """Most of a step."""
 
 _PLACES = -7.0, 21.0
-_SECTIONS = 48
-"""ln λ is looked for there, in so many parts."""
+_SECTIONS = 16
+_GOLDEN = (5**0.5 - 1) / 2
+"""ln λ is looked for there, in so many steps, each of which leaves so much of it."""
 
 _LOG_STEEPEST = 700.0
 _MOST_BITS = 900
@@ -78,7 +78,7 @@ class Layering:
         delta: δ, if that is.
         accuracy: How accurate H is to be.
         weight: Which part of all mass matters, about, if neither is asked.
-        exact: Whether all losses lie on the first grid, and are to stay there.
+        exact: Whether losses are to stay on the first grid, as where atoms of much mass lie on it.
     """
 
     step: GridStep
@@ -97,10 +97,10 @@ class Layering:
     def steps(self, steepness: float) -> list[GridStep]:
         """The steps of all layers, where H is so steep."""
         found = [self.step]
-        if self.runs < _FEW:
+        if self.exact or self.runs < _FEW:
             return found
         widest = min(_WIDEST, 1 / steepness if steepness else 1.0)
-        while not self.exact and float(found[-1].loss(COARSER)) <= widest:
+        while float(found[-1].loss(COARSER)) <= widest:
             found.append(found[-1].wider(COARSER))
         return found
 
@@ -224,10 +224,10 @@ class _Layers:
         masses = {k: (p, one.others[k]) for k, p in one.masses.items()}
         for level in range(len(self._steps)):
             places = sorted(masses)
-            values = [masses[place][0] for place in places]
-            tilted = self._tilted(np.array(places, float), values, level, moment)
             low, high = (0, len(places))
             if level < len(self._wider):
+                values = [masses[place][0] for place in places]
+                tilted = self._tilted(np.array(places, float), values, level, moment)
                 low, high = self._window(tilted, level, times)
             kept = places[low:high]
             rows.append(self._dense(kept, masses))
@@ -402,9 +402,17 @@ def _steepness(chances: Sequence[_Chances], layering: Layering) -> tuple[float, 
         return (whole(steepness) - log(layering.delta)) / steepness
 
     low, high = _PLACES
+    one, two = (low + share * (high - low) for share in (1 - _GOLDEN, _GOLDEN))
+    left, right = bound(one), bound(two)
     for _ in range(_SECTIONS):
-        one, two = low + 0.382 * (high - low), low + 0.618 * (high - low)
-        low, high = (low, two) if bound(one) < bound(two) else (one, high)
+        if left < right:
+            high, two, right = two, one, left
+            one = high - _GOLDEN * (high - low)
+            left = bound(one)
+        else:
+            low, one, left = one, two, right
+            two = low + _GOLDEN * (high - low)
+            right = bound(two)
     if layering.delta is not None:
         return exp(low), log(layering.delta)
     enough = log(layering.accuracy)
@@ -422,7 +430,13 @@ def _places(row: GridRow) -> NDArray[np.float64]:
 
 def _below(masses: Iterable[int], most: int) -> int:
     """How many of the first masses add up to at most so much."""
-    return sum(1 for _ in takewhile(lambda total: total <= most, accumulate(masses)))
+    count = total = 0
+    for mass in masses:
+        total += mass
+        if total > most:
+            break
+        count += 1
+    return count
 
 
 def _spread(row: GridRow, factor: int) -> GridRow:

@@ -52,6 +52,7 @@ from enum import Enum
 from operator import add as add_up
 from operator import sub as subtract
 
+import numpy as np
 from flint import arb, fmpz
 
 from dipapprox.arithmetic.precision import precision
@@ -215,21 +216,38 @@ def multiplied(first: GridRow, second: GridRow, bits: int, side: BoundSide) -> G
 def _product(first: Sequence[int], second: Sequence[int], bits: int, *, up: bool) -> list[int]:
     """Values Σ v_k 2^(w k), w bits for each that none of the product needs, multiply as rows do.
 
+    All values are divided by 2^bits at once: a shift by what is no whole byte moves low bits of the
+    next value into the last byte of each, which none needs, either; whole bytes are left out.
+
     Source: Harvey, Faster polynomial multiplication via multipoint Kronecker substitution, 2009.
     """
-    size = (sum(first) * sum(second)).bit_length() // 8 + 1
+    most = sum(first) * sum(second) + (1 << bits)
+    size, count = most.bit_length() // 8 + 2, len(first) + len(second) - 1
 
     def packed(values: Sequence[int]) -> fmpz:
         whole = b"".join([value.to_bytes(size, "little") for value in values])
         return fmpz(int.from_bytes(whole, "little"))
 
     one = packed(first)
-    both = one * (one if second is first else packed(second))
-    end = size * (len(first) + len(second) - 1)
-    kept, more = int(both).to_bytes(end, "little"), (1 << bits) - 1 if up else 0
-    return [
-        int.from_bytes(kept[k : k + size], "little") + more >> bits for k in range(0, end, size)
-    ]
+    both = int(one * (one if second is first else packed(second)))
+    if up:
+        both += int.from_bytes(((1 << bits) - 1).to_bytes(size, "little") * count, "little")
+    whole, part = divmod(bits, 8)
+    return _unpacked((both >> part).to_bytes(size * count, "little"), size, whole)
+
+
+def _unpacked(values: bytes, size: int, start: int) -> list[int]:
+    """Whole numbers of so many bytes each, but for the first ones and the last one of these."""
+    kept = np.frombuffer(values, np.uint8).reshape(-1, size)[:, start:-1]
+    table = np.zeros((len(kept), -(-kept.shape[1] // 8) * 8), np.uint8)
+    table[:, : kept.shape[1]] = kept
+    words = table.view("<u8").T
+    found: list[int] = words[-1].tolist()
+    for word in words[-2::-1]:
+        low: list[int] = word.tolist()
+        some = any(found)
+        found = [a << 64 | b for a, b in zip(found, low, strict=True)] if some else low
+    return found
 
 
 def rounded(value: int, bits: int, side: BoundSide) -> int:

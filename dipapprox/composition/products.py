@@ -43,7 +43,7 @@ class LossGrid:
 
     Attributes:
         step: The distance of losses.
-        exact: Whether all losses of all runs lie on it.
+        exact: Whether losses are to stay on it: see `Layering`.
         accuracy: How accurate H is to be, besides what the grid costs.
         weight: The δ that matters, about.
         budget: ε, if that is asked.
