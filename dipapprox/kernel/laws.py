@@ -187,7 +187,7 @@ class IntegerFamily(Family):
 
 @lru_cache(1 << 9)
 def _sums_from(p: int, first: int, rate: Fraction, bits: int) -> list[arb]:
-    """Enclose sums of exp(-rate j^p) over j >= k, for k = first, and for p > 1 more that follow."""
+    """Enclose sums of exp(-rate j^p) over j >= k, for k = first, and for p > 1 `_TOGETHER`."""
     fall, weights = to_ball(-rate), list[arb]()
     enough = (fall * (first + _TOGETHER) ** p).exp() * arb(2) ** -bits
     for j in range(first, first + MOST_TERMS):
@@ -197,7 +197,8 @@ def _sums_from(p: int, first: int, rate: Fraction, bits: int) -> list[arb]:
         if p == 1 or weights[-1] < enough:
             most = weights[-1] / -(fall * ((j + 1) ** p - j**p)).expm1()
             last = most if p == 1 else between(weights[-1], most)
-            return [*accumulate([last, *weights[-2::-1]])][::-1]
+            sums = [*accumulate([last, *weights[-2::-1]])]
+            return sums[: -1 - _TOGETHER : -1]  # as they are kept, no more than are asked for
     raise Refused("a sum over integers has too many terms")
 
 
