@@ -124,6 +124,12 @@ def agree(first: tuple[Fraction, Fraction], second: tuple[Fraction, Fraction]) -
     return shared >= 0 and 10 * shared >= 9 * max(b - a for a, b in (first, second))
 
 
+def alike(shown: str, now: str) -> str:
+    """Return what is shown if it says the same as what there is now, otherwise the latter."""
+    same = comparable(shown) == comparable(now)
+    return shown if same and all(map(agree, enclosures(shown), enclosures(now))) else now
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_blocks_do_what_the_document_shows(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -132,16 +138,14 @@ def test_blocks_do_what_the_document_shows(
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "programs").symlink_to(ROOT / "programs")
     text = path.read_text(encoding="utf-8")
-    fresh = _BLOCK.sub(lambda block: execute(block, tmp_path), text)
+    fresh = _BLOCK.sub(lambda block: alike(block[0], execute(block, tmp_path)), text)
     own = _pictures(path) & _named_in_blocks(path)
     drawn = {name: next(tmp_path.rglob(name)) for name in own}
     if os.environ.get("UPDATE_DOCS"):
         path.write_text(fresh, encoding="utf-8")
         for name, picture in drawn.items():
             shutil.copy(picture, PICTURES / name)
-    assert comparable(fresh) == comparable(text)
-    for now, shown in zip(enclosures(fresh), enclosures(text), strict=True):
-        assert agree(now, shown), (now, shown)
+    assert fresh == text
     for name, picture in drawn.items():
         if not name.endswith("-map.svg"):  # those show times
             assert words(picture) == words(PICTURES / name), name
@@ -152,6 +156,8 @@ def test_enclosures_agree_up_to_their_last_digits() -> None:
     other = "least ['0.2907692443360727', '0.2907692443401648']"
     wrong = "least ['0.2907692443400728', '0.2907692443441647']"
     assert comparable(shown) == comparable(other) == comparable(wrong)
+    assert alike(shown, other) == shown
+    assert alike(shown, wrong) == wrong
     (first,), (second,), (third,) = map(enclosures, (shown, other, wrong))
     assert agree(first, second)
     assert agree(first, first)

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from dipapprox.schemas.generate import schema_texts
+from dipapprox.cli.described import commands_with
+from dipapprox.schemas.generate import SCHEMAS, schema_texts
 from tests.cli.running import run, run_json
 from tests.replays.certified import PROGRAMS
 from tests.schemas import check_schema, validator
@@ -95,6 +96,13 @@ def _valid_only_complete(name: str, fields: dict[str, Any]) -> None:
 def test_the_shipped_files_are_what_is_generated(name: str) -> None:
     shipped = files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
     assert shipped == schema_texts()[name], "`make schemas` writes them"
+
+
+def test_every_object_that_a_command_prints_has_a_schema() -> None:
+    """Besides the machines of `show --core --json`, which certificates have, too."""
+    titles = [title for title, _ in SCHEMAS.values() if title.endswith(" --json")]
+    described = {title.split()[1] for title in titles}
+    assert described | {"show"} == set(commands_with("--json"))
 
 
 EVERY_TYPE = """

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dipapprox.errors import BrokenInvariant
+
 WORDS = Path(__file__).parent / "words.json"
 """For each command its description, its epilog, and what `argparse` is told of its words."""
 
@@ -19,6 +21,13 @@ WORDS = Path(__file__).parent / "words.json"
 def _words() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(WORDS.read_text(encoding="utf-8"))
     return found
+
+
+def _described(name: str) -> dict[str, Any]:
+    if name not in _words():
+        raise BrokenInvariant(f"words.json has no command '{name}': make completion writes it")
+    described: dict[str, Any] = _words()[name]
+    return described
 
 
 def commands_with(flag: str) -> list[str]:
@@ -32,7 +41,7 @@ def commands_with(flag: str) -> list[str]:
 
 def add_described(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the words of a command to its parser, which only shows them."""
-    described = _words()[name]
+    described = _described(name)
     parser.description, parser.epilog = described["description"], described["epilog"]
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     groups: dict[str, argparse._ActionsContainer] = {"": parser}

@@ -324,3 +324,27 @@ class Explanation(Statement, frozen=True):
     average_depth_unoptimised_decimal: Seconds | None
     eps: Rational
     states: tuple[ExplainedState, ...]
+
+
+# --- test ----------------------------------------------------------------------------------------
+
+
+class ClaimTested(Statement, frozen=True):
+    """A claim that stands with a program, and what became of it; the message says why."""
+
+    program: Text
+    claim: str
+    line: Count
+    outcome: Literal["holds", "false", "unknown", "error"]
+    message: Text | None
+    seconds: Seconds
+
+
+class ClaimsTested(Statement, frozen=True):
+    """All claims, in the order of their programs, and how many have each outcome."""
+
+    claims: tuple[ClaimTested, ...]
+    holds: Count
+    false: Count
+    unknown: Count
+    error: Count

@@ -57,6 +57,7 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     ),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
     "prove": ("dipapprox prove --json", (proofs.Served, proofs.Refuted, proofs.Open)),
+    "test": ("dipapprox test --json", (answers.ClaimsTested,)),
 }
 """The title of every schema, and the types one of which what it describes has."""
 

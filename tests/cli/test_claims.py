@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.cli.running import run, run_json
+from tests.schemas import check_schema
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +48,7 @@ def test_a_report_for_services(program: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.xml"
     status, fields = run_json("test", str(tmp_path), "--junit", str(out))
     assert status == 1
+    check_schema("test", fields)
     assert (fields["holds"], fields["false"], fields["error"]) == (1, 1, 1)
     (suite,) = ElementTree.parse(out).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")

@@ -10,7 +10,7 @@ import pytest
 
 from cli.running import run
 from dipapprox.bundled import BUNDLED
-from dipapprox.cli.app import build_parser
+from dipapprox.cli.app import build_parser, main
 from dipapprox.cli.command import COMMANDS, commands_of
 from dipapprox.cli.completion import SHELLS, script
 from dipapprox.cli.described import WORDS
@@ -66,6 +66,15 @@ def test_the_words_to_complete_are_those_of_the_commands() -> None:
         command.description = None  # shells show the line of `--help`, which is whole
     for shell in SHELLS:
         assert run("completion", shell) == (0, script(parser, shell))
+
+
+def test_a_command_without_words_is_told_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(COMMANDS, "brew", "make tea")
+    assert main(["completion", "bash"]) == 3
+    found = capsys.readouterr()
+    assert found.out == "" and "no command 'brew': make completion writes it" in found.err
 
 
 def test_help_is_that_of_the_loaded_command() -> None:
