@@ -444,5 +444,5 @@ _MOST_STRUCTURES = 200
 
 _FREE = "runs cost more and more, but no structure was found that shows it"
 _ALIKE = "several runs look alike"
-NOT_TOLD = "steps that publish nothing are not told from others"
+NOT_TOLD = "what is published does not tell the steps of a run apart"
 _PINNED = "many values are live at once: some have a fixed shift"

@@ -45,8 +45,7 @@ from dipapprox.composition.losses import (
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
-_TAIL = 1 / 64
-_FLOOR = 1 / 8
+_TAIL, _FLOOR = 1 / 64, 1 / 8
 """c of (1): for what lies at the ends of a layer, and for all of it."""
 
 _FEW = 2048
@@ -60,8 +59,7 @@ _SECTIONS = 16
 _GOLDEN = (5**0.5 - 1) / 2
 """ln λ is looked for there, in so many steps, each of which leaves so much of it."""
 
-_LOG_STEEPEST = 700.0
-_MOST_BITS = 900
+_LOG_STEEPEST, _MOST_BITS = 700.0, 900
 """Of exponents and of masses: more is no double."""
 
 
