@@ -102,6 +102,8 @@ class Runs(Follower):
                 longer = [*known, turn]
                 if turn.ended and not machine.ends:
                     continue  # such runs are not seen
+                if (END,) in self.word([turn]) and (END,) not in word:
+                    continue  # however often parts come again, the run is not seen to end
                 if len(longer) <= last:
                     self._require_pace(turn, run, len(longer) - 1)
                 said = self.word(longer)
