@@ -197,11 +197,8 @@ class _Layers:
                 len(one.masses) + len(two.masses) + len(low.masses) + len(other.masses)
             )
             if first is second:
-                row = (
-                    multiplied(one, one.plus(low).plus(low), bits, side)
-                    if low.masses
-                    else (multiplied(one, one, bits, side))
-                )
+                both = one.plus(low).plus(low) if low.masses else one
+                row = multiplied(one, both, bits, side)
             else:
                 row = multiplied(one, two.plus(other), bits, side)
                 row = row.plus(multiplied(low, two, bits, side))

@@ -141,7 +141,6 @@ class BudgetAnswer(Result):
         """The methods that gave `lower` and `upper`."""
         return "runs", "potential of pairs of runs"
 
-    @property
     def told(self) -> Extended:
         """What is known of the least budget, and who says so.
 
@@ -154,7 +153,7 @@ class BudgetAnswer(Result):
 
     def why(self) -> tuple[End, ...]:
         """Return who gave the ends of the least budget, a multiple of ε."""
-        return ends_of("least budget", self.told)
+        return ends_of("least budget", self.told())
 
     @property
     def interrupted(self) -> bool:

@@ -72,7 +72,7 @@ class Prove(Question):
     def answer(self, program: Subject, options: Options, progress: Progress = silent) -> Proof:
         """Prove it; see `Question.answer`."""
         found = self._found(program, options)
-        _ = found.told  # both ends are of one number
+        found.told()  # a contradiction of its ends stops the run
         return proved(found, options.limits) if options.proved else found
 
     def _found(self, program: Subject, options: Options) -> Proof:

@@ -12,18 +12,8 @@ from dipapprox.privacy.methods import Consultation, consult
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.methods import TABLE
 from tests.cli.running import run_json
+from tests.privacy.test_why import ABOVE
 
-ABOVE = """
-input  count in 0..4
-output answer in {no, yes}
-adjacent linf 1
-noisy <- Lap(count, 1 / eps)
-if noisy >= 2 then
-    answer <- yes
-else
-    answer <- no
-end
-"""
 CONSTANT = ABOVE.replace("noisy >= 2", "noisy >= other").replace(
     "noisy <-", "other <- Lap(2, 3)\nnoisy <-"
 )
