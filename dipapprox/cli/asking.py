@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from dipapprox.privacy.result import Result
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof
-    from dipapprox.services.family_proof import FamilyProof
 
 
 Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
@@ -341,6 +340,6 @@ def write_certificate(
     )
 
 
-def status_of(found: Verdict | IntervalVerdict | Decision | Proof | FamilyProof) -> int:
+def status_of(found: Verdict | IntervalVerdict | Decision | Proof) -> int:
     """Return the exit status of an answer."""
     return Status.INTERRUPTED if found.interrupted else STATUS[found.answer]

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dipapprox.questions.prove import Proof
-    from dipapprox.services.family_proof import FamilyProof
 
 DESCRIPTION = (
     "Find the least D for which an automaton or a program with Laplace noise is\n"
@@ -105,7 +104,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     if words.draw is not None and not endless and language_of(words.file) != DIPA:
         raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
     digest = None
-    proof: Proof | FamilyProof
+    proof: Proof
     if words.implements is not None:
         proof = _implementation(words, asked, subject, load_subject(words.implements, parameters))
     elif words.families is not None:
@@ -175,7 +174,7 @@ def _implementation(
     )
 
 
-def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> FamilyProof:
+def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> Proof:
     """Check given families.
 
     Raises:

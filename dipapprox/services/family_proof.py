@@ -7,73 +7,50 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.errors import EarlyEnd
+from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits, limited
-from dipapprox.privacy.description import Table, count
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.description import count
+from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import budget_text
 from dipapprox.services.families import Families, Rejection, check_families
+from dipapprox.services.loss import Loss
 from dipapprox.services.model import Inexpressible, row_text
-from dipapprox.services.service_proof import ServiceAnswer, examiner_of
+from dipapprox.services.service_proof import ServiceProof, examiner_of
 from dipapprox.services.system import BY_VALUE, System
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyProof(ServiceAnswer):
+class FamilyProof(ServiceProof):
     """The answer to: do these families prove that the service is private? Unknown if they do not.
 
+    Its loss is what they prove.
+
     Attributes:
-        service: What was asked about.
         families: As given.
         rejection: The first thing that is not as it should be; None if the families were accepted,
             or not all was checked.
-        ended: Why not all was checked; empty if it was.
     """
 
-    service: Service = field(repr=False)
-    families: Families = field(repr=False)
-    rejection: Rejection | None
-    ended: str
+    families: Families = field(kw_only=True, repr=False)
+    rejection: Rejection | None = field(kw_only=True)
 
     @property
-    def lower(self) -> Fraction:
-        """Families say nothing of smaller budgets."""
-        return Fraction(0)
-
-    @property
-    def upper(self) -> Fraction | None:
-        """The budget that the families prove; None if they prove none."""
-        if self.rejection is not None or self.ended:
-            return None
-        return self.families.total
-
-    @property
-    def has_none(self) -> bool:
-        """Never: families that are rejected prove nothing."""
-        return False
-
-    @property
-    def states(self) -> int:
-        """None is explored for its own sake."""
-        return 0
+    def quotient_states(self) -> None:
+        """No pairs are explored for their own sake."""
+        return None
 
     @property
     def reason(self) -> str | None:
         """Why the answer is Unknown, or the budget not the least; None for nothing."""
-        if self.rejection is not None:
-            return f"the families are rejected: {self.rejection.reason}"
-        if self.ended:
-            return self.ended
-        if self.answer is Answer.UNKNOWN:
-            return f"the families prove {budget_text(self.upper or Fraction(0))} only"
-        return None
+        if self.upper is not None and self.answer is Answer.UNKNOWN:
+            return f"the families prove {budget_text(self.upper)} only"
+        return self.loss.reason or None
 
-    def _witness(self) -> None:
-        return None
-
-    def _scope(self) -> None:
-        return None
+    def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
+        """Refuse; see `BudgetAnswer.replay`."""
+        raise NoCertificate("it has no rules for such answers")
 
     def _where(self) -> str:
         return f"{self._epsilons()}, by the given families"
@@ -81,21 +58,14 @@ class FamilyProof(ServiceAnswer):
     def _facts(self) -> Iterable[tuple[str, str | None]]:
         families, found = self.families, self.rejection
         yield "families", f"{count(families.steps, 'step')} of {budget_text(families.step)}"
-        if found is not None:
-            yield from self._failing(found)
-
-    def _below(self) -> Iterable[Table | str]:
-        return ()
-
-    def _failing(self, found: Rejection) -> tuple[tuple[str, str | None], ...]:
+        if found is None:
+            return
         replies = "; ".join(row_text(reply) for reply in found.unmatched)
-        return (
-            ("family", f"of {row_text(found.state or ())}, data {found.data}"),
-            ("pair", None if found.pair is None else " and ".join(map(row_text, found.pair))),
-            ("may lose", None if found.budget is None else budget_text(found.budget)),
-            ("call", None if found.call is None else found.call.text()),
-            ("replies", f"too few matches for {replies}" if replies else None),
-        )
+        yield "family", f"of {row_text(found.state or ())}, data {found.data}"
+        yield "pair", None if found.pair is None else " and ".join(map(row_text, found.pair))
+        yield "may lose", None if found.budget is None else budget_text(found.budget)
+        yield "call", None if found.call is None else found.call.text()
+        yield "replies", f"too few matches for {replies}" if replies else None
 
 
 def prove_families(
@@ -135,5 +105,16 @@ def prove_families(
             except Inexpressible as missing:
                 ended = str(missing)
         ended = end.reason or ended
-    spent = time.monotonic() - begun
-    return FamilyProof(service, families, rejection, ended, budget=budget, seconds=spent, eps=eps)
+    if rejection is not None:
+        ended = f"the families are rejected: {rejection.reason}"
+    loss = Loss(upper=None if ended else families.total, reason=ended)
+    return FamilyProof(
+        service,
+        examiner,
+        loss,
+        families=families,
+        rejection=rejection,
+        budget=budget,
+        seconds=time.monotonic() - begun,
+        eps=eps,
+    )

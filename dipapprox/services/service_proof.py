@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -29,29 +28,8 @@ _MOST_ROWS = 30
 _INSERTED = "—"
 
 
-class ServiceAnswer(BudgetAnswer):
-    """An answer about a service."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def service(self) -> Service:
-        """What was asked about."""
-
-    @property
-    def program(self) -> str:
-        """The name of the service."""
-        return self.service.name
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction]:
-        """Its parameters."""
-        return self.service.parameters
-
-
 @dataclass(frozen=True, slots=True)
-class ServiceProof(ServiceAnswer):
+class ServiceProof(BudgetAnswer):
     """The answer about a service, for every sequence of calls.
 
     Attributes:
@@ -66,6 +44,16 @@ class ServiceProof(ServiceAnswer):
     examiner: Examiner
     loss: Loss = field(repr=False)
     implements: str | None = None
+
+    @property
+    def program(self) -> str:
+        """The name of the service."""
+        return self.service.name
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction]:
+        """Its parameters."""
+        return self.service.parameters
 
     @property
     def lower(self) -> Fraction:
