@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.laplace import pieces
-from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Function
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
@@ -24,6 +24,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
+from dipapprox.numerics.algebras.piecewise import Piecewise
 from tests.numerics.one_by_one import integral, power, product, whole
 
 F = TypeVar("F")
@@ -65,16 +66,18 @@ def derivative(piece: pieces.Piece) -> pieces.Piece:
     return pieces.combined(terms)
 
 
-def combined(terms: Sequence[tuple[int, Piecewise]]) -> Piecewise:
+def combined(terms: Sequence[tuple[int, Function]]) -> Function:
     """t -> Σ weight * function(t)."""
     marks = tuple(sorted({mark for _, function in terms for mark in function.marks}))
-    columns = zip(*(function.on(marks) for _, function in terms), strict=True)
+    columns = zip(
+        *([piece for piece, _, _ in function.on(marks)] for _, function in terms), strict=True
+    )
     weights = [weight for weight, _ in terms]
     found = (pieces.combined(zip(weights, column, strict=True)) for column in columns)
     return Piecewise(marks, tuple(found))
 
 
-def same(left: Piecewise, right: Piecewise) -> bool:
+def same(left: Function, right: Function) -> bool:
     """Whether two functions are equal: the zero function has no terms."""
     difference = combined([(1, left), (-1, right)])
     return not any(difference.pieces)

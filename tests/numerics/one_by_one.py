@@ -39,6 +39,6 @@ def whole(algebra: FunctionAlgebra[F, V], function: F) -> V:
 
 def value(algebra: BallAlgebra, function: BallFunction, panel: int, u: arb) -> arb:
     """Enclose a function at the point u in [-1, 1] of a panel."""
-    piece = function[panel]
+    piece = algebra.panels(function)[panel]
     with precision(algebra.bits):
         return arb(0) if piece is None else piece.polynomial(u) + arb(0, piece.radius)

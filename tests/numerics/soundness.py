@@ -89,7 +89,10 @@ def _random_program(
     algebras = (floats, balls)
     pool: list[Pair] = []
 
+    ends = grid.boundaries[0], grid.boundaries[-1]
+
     def keep(name: str, pair: Pair) -> None:
+        pair = pair[0], balls.restrict(pair[1], *ends)  # as doubles are
         pool.append(pair)
         report.operations += grid.panels
         _check(name, floats, balls, pair, exact_nodes, chance, report)

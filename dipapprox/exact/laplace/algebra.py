@@ -7,40 +7,26 @@ functions of ε. They are computed in coordinates in which rates and marks are i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from flint import fmpq
 
-from dipapprox.data_classes import dataclass
 from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.pieces import Piece
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
-from dipapprox.numerics.algebras.algebra import SharedProducts
+from dipapprox.numerics.algebras.piecewise import (
+    Ends,
+    Marks,
+    Piecewise,
+    PiecewiseAlgebra,
+    union,
+)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Piecewise:
-    """A function of u: pieces[k] between marks[k - 1] η and marks[k] η, ascending integers."""
-
-    marks: tuple[int, ...]
-    pieces: tuple[Piece, ...]
-
-    def on(self, marks: tuple[int, ...]) -> Iterable[Piece]:
-        """The pieces on a finer partition."""
-        if marks == self.marks:
-            return self.pieces
-        return self._refined(marks)
-
-    def _refined(self, marks: tuple[int, ...]) -> Iterator[Piece]:
-        place, own = 0, self.marks
-        for mark in marks:
-            yield self.pieces[place]
-            if place < len(own) and own[place] == mark:
-                place += 1
-        yield self.pieces[place]
+Function = Piecewise[Piece]
+"""Of u, with marks in η."""
 
 
 class TooManyTerms(Exception):
@@ -51,8 +37,8 @@ _MOST_TERMS = 4_000_000
 """Most pairs of terms that one product may multiply: a few seconds' work."""
 
 
-class ExactAlgebra:
-    """The algebra in some units; it implements `FunctionAlgebra` with nothing lost.
+class ExactAlgebra(PiecewiseAlgebra[Piece, Piece, ExponentialPolynomial]):
+    """The algebra in some units: nothing is lost.
 
     Args:
         units: Fit all laws and constants that will be used.
@@ -61,76 +47,18 @@ class ExactAlgebra:
         produced: How many terms its functions had so far, all together.
     """
 
-    __slots__ = ("_leaves", "_products", "produced", "units")
+    __slots__ = ("produced", "units")
 
     def __init__(self, units: Units) -> None:
+        super().__init__({}, {})
         self.units = units
         self.produced = 0
-        self._products = SharedProducts(self.product)
-        self._leaves: dict[tuple[str, Distribution], Piecewise] = {}
 
-    @property
-    def together(self) -> int:
-        """How many products to hand over at a time."""
-        return 1
+    def mark(self, point: Fraction) -> int:
+        """A point in units."""
+        return self.units.mark(point)
 
-    def density(self, law: Distribution) -> Piecewise:
-        """The density of the law.
-
-        Raises:
-            ValueError: If the law is not of Laplace type.
-        """
-        return self._cached("density", law, lambda: self._density(law))
-
-    def cdf(self, law: Distribution) -> Piecewise:
-        """t -> mass of the law below t."""
-        return self._cached("cdf", law, lambda: self._integrate(self.density(law), True))
-
-    def survival(self, law: Distribution) -> Piecewise:
-        """t -> mass of the law above t."""
-        return self._cached("survival", law, lambda: self._integrate(self.density(law), False))
-
-    def restrict(
-        self, function: Piecewise, lower: Fraction | None, upper: Fraction | None
-    ) -> Piecewise:
-        """t -> function(t) between the bounds, else 0."""
-        low = None if lower is None else self.units.mark(lower)
-        high = None if upper is None else self.units.mark(upper)
-        marks = pieces.union(function.marks, [mark for mark in (low, high) if mark is not None])
-        kept = []
-        for k, piece in enumerate(function.on(marks)):
-            below = high is None or (k < len(marks) and marks[k] <= high)
-            above = low is None or (k > 0 and marks[k - 1] >= low)
-            kept.append(piece if below and above else {})
-        return Piecewise(marks, tuple(kept))
-
-    def product(self, left: Piecewise, right: Piecewise) -> Piecewise:
-        """t -> left(t) right(t).
-
-        Raises:
-            TooManyTerms: If the factors are too long.
-        """
-        marks = left.marks if left.marks == right.marks else pieces.union(left.marks, right.marks)
-        both = list(zip(left.on(marks), right.on(marks), strict=True))
-        if sum(len(f) * len(g) for f, g in both) > _MOST_TERMS:
-            raise TooManyTerms
-        return self._made(marks, [pieces.product(f, g) for f, g in both])
-
-    def moved(self, function: Piecewise, offset: Fraction) -> Piecewise:
-        """t -> function(t + offset)."""
-        by = self.units.mark(offset)
-        marks = tuple(mark - by for mark in function.marks)
-        return self._made(marks, [pieces.moved(piece, by) for piece in function.pieces])
-
-    def difference(self, upper: Piecewise, lower: Piecewise) -> Piecewise:
-        """t -> upper(t) - lower(t)."""
-        marks = pieces.union(upper.marks, lower.marks)
-        both = zip(upper.on(marks), lower.on(marks), strict=True)
-        return self._made(marks, [pieces.combined([(1, f), (-1, g)]) for f, g in both])
-
-    def convolution(
-        self, left: Piecewise, right: Piecewise, check: Callable[[], None]
-    ) -> Piecewise:
+    def convolution(self, left: Function, right: Function, check: Callable[[], None]) -> Function:
         """t -> ∫ left(r) right(t - r) dr.
 
         A piece of `right` between two marks wants t - r between them: as a sum of functions of t
@@ -139,7 +67,7 @@ class ExactAlgebra:
         Raises:
             TooManyTerms: If the functions are too long.
         """
-        parts: list[tuple[int, Piecewise]] = []
+        parts: list[tuple[int, Function]] = []
         for k, piece in enumerate(right.pieces):
             above = right.marks[k] if k < len(right.marks) else None
             below = right.marks[k - 1] if k else None
@@ -154,26 +82,28 @@ class ExactAlgebra:
                     ends = [(1, below), (-1, above)]
                 for sign, end in ends:
                     assert end is not None
-                    moved = _shifted(primitive, end)
+                    moved = self.shifted(primitive, -end)
                     parts.append((sign, self.product(moved, Piecewise((), (of_sum,)))))
         return self._sum(parts)
 
     def plus_sample(
-        self, function: Piecewise, law: Distribution, check: Callable[[], None]
-    ) -> Piecewise:
+        self, function: Function, law: Distribution, check: Callable[[], None]
+    ) -> Function:
         """t -> ∫ function(r) φ(t - r) dr for the density φ of a law."""
         return self.convolution(function, self.density(law), check)
 
-    def _sum(self, parts: Sequence[tuple[int, Piecewise]]) -> Piecewise:
-        marks: tuple[int, ...] = ()
+    def _sum(self, parts: Sequence[tuple[int, Function]]) -> Function:
+        marks: Marks = ()
         for _, part in parts:
-            marks = pieces.union(marks, part.marks)
-        columns = zip(*(part.on(marks) for _, part in parts), strict=True)
+            marks = union(marks, part.marks)
+        columns = zip(
+            *([piece for piece, _, _ in part.on(marks)] for _, part in parts), strict=True
+        )
         signs = [sign for sign, _ in parts]
         found = [pieces.combined(zip(signs, column, strict=True)) for column in columns]
         return self._made(marks, found or [{}])
 
-    def _primitive(self, function: Piecewise) -> Piecewise:
+    def _primitive(self, function: Function) -> Function:
         """A continuous antiderivative."""
         marks, found = function.marks, [pieces.antiderivative(function.pieces[0])]
         for mark, piece in zip(marks, function.pieces[1:], strict=True):
@@ -182,27 +112,27 @@ class ExactAlgebra:
             found.append(pieces.combined([(1, primitive), (1, before), (-1, here)]))
         return self._made(marks, found)
 
-    def products(self, products: Sequence[Sequence[Piecewise]]) -> list[Piecewise]:
-        """Multiply the factors of each."""
-        return list(self._products.of(products))
+    # --- pieces -------------------------------------------------------------------------------
 
-    def product_totals(
-        self, products: Sequence[Sequence[Piecewise]]
-    ) -> list[ExponentialPolynomial]:
-        """∫ over the line of every product of functions."""
-        return [self._total(function) for function in self._products.of(products)]
+    def _is_nothing(self, piece: Piece) -> bool:
+        return not piece
 
-    def running(self, products: Sequence[Sequence[Piecewise]], from_left: bool) -> list[Piecewise]:
-        """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
-        return [self._integrate(function, from_left) for function in self._products.of(products)]
+    def _times(self, pairs: Sequence[tuple[Piece, Piece]]) -> list[Piece]:
+        """Raises TooManyTerms if the factors are too long."""
+        if sum(len(f) * len(g) for f, g in pairs) > _MOST_TERMS:
+            raise TooManyTerms
+        return [pieces.product(f, g) for f, g in pairs]
 
-    def _cached(self, kind: str, law: Distribution, make: Callable[[], Piecewise]) -> Piecewise:
-        key = (kind, law)
-        if key not in self._leaves:
-            self._leaves[key] = make()
-        return self._leaves[key]
+    def _minus(self, upper: Piece, lower: Piece) -> Piece:
+        return pieces.combined([(1, upper), (-1, lower)])
 
-    def _density(self, law: Distribution) -> Piecewise:
+    def _part(self, piece: Piece, ends: Ends, part: Ends) -> Piece:
+        return piece
+
+    def _moved(self, piece: Piece, by: int) -> Piece:
+        return pieces.moved(piece, by)
+
+    def _density(self, law: Distribution) -> Function:
         a, mark = self.units.rate(law), self.units.mark(law.mean)
         rising, falling = pieces.monomial(-a * mark, a), pieces.monomial(a * mark, -a)
         sides = exponential_sides(law)
@@ -212,48 +142,34 @@ class ExactAlgebra:
         )
         return Piecewise((mark,), (left, right))
 
-    def _integrate(self, function: Piecewise, from_left: bool) -> Piecewise:
-        """Add to every antiderivative what makes it continuous, and 0 at the end."""
-        marks = function.marks
-        primitives = [pieces.antiderivative(piece) for piece in function.pieces]
-        order = range(len(primitives)) if from_left else range(len(primitives) - 1, -1, -1)
+    def _integral(
+        self, piece: Piece, ends: Ends, before: Piece, from_left: bool
+    ) -> tuple[Piece, Piece]:
+        """Add to the antiderivative what makes it continuous, and 0 at the end."""
         sign = 1 if from_left else -1
-        found: list[Piece] = [{}] * len(primitives)
-        before: Piece = {}  # the integral up to the piece
-        for k in order:
-            start = k - 1 if from_left else k
-            if 0 <= start < len(marks):
-                at_start = pieces.at_mark(primitives[k], marks[start])
-            else:
-                at_start = pieces.at_infinity(primitives[k], -sign)
-            constant = pieces.combined([(1, before), (-sign, at_start)])
-            found[k] = pieces.combined([(sign, primitives[k]), (1, constant)])
-            end = k if from_left else k - 1
-            if 0 <= end < len(marks):
-                before = pieces.at_mark(found[k], marks[end])
-        return self._made(marks, found)
+        start, end = ends if from_left else ends[::-1]
+        primitive = pieces.antiderivative(piece)
+        at_start = (
+            pieces.at_infinity(primitive, -sign)
+            if start is None
+            else pieces.at_mark(primitive, start)
+        )
+        constant = pieces.combined([(1, before), (-sign, at_start)])
+        found = pieces.combined([(sign, primitive), (1, constant)])
+        return found, {} if end is None else pieces.at_mark(found, end)
 
-    def _made(self, marks: tuple[int, ...], found: Sequence[Piece]) -> Piecewise:
-        self.produced += sum(map(len, found))
-        return Piecewise(marks, tuple(found))
+    def _made(self, marks: Marks, pieces: Sequence[Piece]) -> Function:
+        self.produced += sum(map(len, pieces))
+        return super()._made(marks, pieces)
 
-    def _total(self, function: Piecewise) -> ExponentialPolynomial:
+    def _total(self, function: Function) -> ExponentialPolynomial:
         """Σ over the pieces of the differences of antiderivatives."""
-        marks = function.marks
-        ends: list[tuple[int, Piece]] = []
-        for k, piece in enumerate(function.pieces):
+        found: list[tuple[int, Piece]] = []
+        for piece, (low, high) in zip(function.pieces, function.ends, strict=True):
             primitive = pieces.antiderivative(piece)
-            for sign, place in ((1, k), (-1, k - 1)):
-                if 0 <= place < len(marks):
-                    ends.append((sign, pieces.at_mark(primitive, marks[place])))
+            for sign, place in ((1, high), (-1, low)):
+                if place is None:
+                    found.append((sign, pieces.at_infinity(primitive, sign)))
                 else:
-                    ends.append((sign, pieces.at_infinity(primitive, sign)))
-        return pieces.as_function(pieces.combined(ends), self.units.step)
-
-
-def _shifted(function: Piecewise, mark: int) -> Piecewise:
-    """u -> function(u - mark * η)."""
-    if not mark:
-        return function
-    marks = tuple(own + mark for own in function.marks)
-    return Piecewise(marks, tuple(pieces.shifted(piece, mark) for piece in function.pieces))
+                    found.append((sign, pieces.at_mark(primitive, place)))
+        return pieces.as_function(pieces.combined(found), self.units.step)

@@ -18,7 +18,7 @@ from typing import assert_never
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise, TooManyTerms
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.laplace.units import Units
@@ -116,7 +116,7 @@ class LaplaceIntegrals:
     def _forget(self) -> None:
         self._table = FunctionTable()
         self._algebra = ExactAlgebra(self._units)
-        self._evaluation: Evaluation[Piecewise, ExponentialPolynomial] = Evaluation(
+        self._evaluation: Evaluation[Function, ExponentialPolynomial] = Evaluation(
             self._algebra, self._table
         )
 

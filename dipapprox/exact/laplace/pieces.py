@@ -11,7 +11,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import comb
 
@@ -105,19 +105,6 @@ def antiderivative(piece: Piece) -> Piece:
     return total
 
 
-def shifted(piece: Piece, mark: int) -> Piece:
-    """u -> piece(u - mark * η)."""
-    total: Piece = {}
-    for packed, c in piece.items():
-        q, b, n, m = exponents(packed)
-        for i in range(m + 1):
-            there = monomial(q - b * mark, b, n + m - i, i)
-            share = c * comb(m, i) * (-mark) ** (m - i)
-            known = total.get(there)
-            total[there] = share if known is None else known + share
-    return {packed: c for packed, c in total.items() if c}
-
-
 def by_difference(piece: Piece) -> list[tuple[Piece, Piece]]:
     """Write piece(t - r) as a sum of products of functions of t and of r.
 
@@ -193,8 +180,3 @@ def _terms(piece: Piece, unit: int) -> Iterator[tuple[tuple[int, Fraction], Frac
         if b or m or q > 0 or (n and not q):
             raise BrokenInvariant("a probability is not a bounded function of eps")
         yield (n, Fraction(q, unit)), Fraction(int(c.p), int(c.q) * unit**n)
-
-
-def union(marks: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
-    """All marks, ascending."""
-    return tuple(sorted({*marks, *others}))

@@ -25,7 +25,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Part
 from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.laplace import pieces
-from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise, TooManyTerms
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import Piece
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exact.real_outputs.line_signs import (
@@ -37,6 +37,7 @@ from dipapprox.exact.real_outputs.line_signs import (
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.piecewise import union
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.value import Evaluation
 from dipapprox.numerics.kinds import is_laplace_type
@@ -238,7 +239,7 @@ class _Densities:
         counts = [sum(len(plan.terms) for _, plan in side) for side in sides]
         marks: tuple[int, ...] = ()
         for _, function in found:
-            marks = pieces.union(marks, function.marks)
+            marks = union(marks, function.marks)
         eta = Fraction(1, units.step)
         self.marks = tuple(mark * eta for mark in marks)
         self.first = _added(found[: counts[0]], marks, eta)
@@ -301,12 +302,12 @@ def _weight(events: Sequence[Connected], forms: EventForms, limits: Limits) -> E
 
 
 def _added(
-    terms: Sequence[tuple[ExponentialRatio, Piecewise]], marks: tuple[int, ...], eta: Fraction
+    terms: Sequence[tuple[ExponentialRatio, Function]], marks: tuple[int, ...], eta: Fraction
 ) -> list[Coefficients]:
     """Σ weight · function, piece by piece."""
     totals: list[dict[tuple[int, int], ExponentialRatio]] = [{} for _ in range(len(marks) + 1)]
     for weight, function in terms:
-        for total, piece in zip(totals, function.on(marks), strict=True):
+        for total, (piece, _, _) in zip(totals, function.on(marks), strict=True):
             for key, value in _coefficients(piece, eta).items():
                 total[key] = total.get(key, _NOTHING) + weight * value
     return [without_zeros(total) for total in totals]

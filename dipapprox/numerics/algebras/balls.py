@@ -9,7 +9,9 @@ Product: p q cut at the degree n, or before where only negligible coefficients f
 Integral: H ∫_{-1}^u p plus the panels before; remainder 2 H r plus what is cut.
 Densities: their Taylor polynomials.
 
-A panel where a function is 0 is None. All errors are relative to the function's largest values,
+A panel where a function is 0 is None. On one grid, t -> f(t + c) has its kinks and its ends
+elsewhere than f: a function that was moved has boundaries of its own, and its polynomials are
+composed with lines where it meets others. All errors are relative to the function's largest values,
 and most to its size on the panel: tiny probabilities keep their digits.
 
 Taylor polynomials of standard densities on panels, in balls, with the remainder on the panel.
@@ -32,9 +34,9 @@ from flint import arb, arb_poly
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
+from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.algebra import SharedProducts
 from dipapprox.numerics.algebras.ball_convolution import (
     PanelPiece,
     Panels,
@@ -43,101 +45,84 @@ from dipapprox.numerics.algebras.ball_convolution import (
     one_norm,
     spread,
 )
-from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.numerics.algebras.grid import MAX_PANELS, Grid
+from dipapprox.numerics.algebras.piecewise import Ends, Marks, Piecewise, PiecewiseAlgebra, union
 
 _ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
 
-BallFunction = tuple[PanelPiece | None, ...]
-"""One piece per panel; None where the function is 0."""
+BallPiece = PanelPiece | None
+"""None where the function is 0. Beyond its marks a function is constant, and so are its pieces."""
+
+BallFunction = Piecewise[BallPiece]
 
 
-class BallAlgebra:
-    """The algebra on one grid at one precision and degree.
+class TooManyPanels(Exception):
+    """Functions at shifted places need more panels than there is time and memory for."""
+
+
+class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
+    """The algebra on one grid at one precision and degree; functions may be moved off the grid.
 
     Attributes:
         limits: Asked at every panel, as thousands of bits take their time; no limits at first.
+        off_grid: How many panels functions at shifted places had so far, all together.
+        room: Most such panels.
     """
 
-    __slots__ = ("_degree", "_half", "_least", "_leaves", "_products", "bits", "grid", "limits")
+    __slots__ = (
+        "_degree",
+        "_halves",
+        "_kernels",
+        "_least",
+        "bits",
+        "grid",
+        "limits",
+        "off_grid",
+        "room",
+    )
 
     def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
         """Prepare the grid.
 
         Args:
-            grid: Panels about as wide as the scales of the laws that vary on them.
+            grid: Panels about as wide as the scales of the laws that vary on them. All constants
+                and shifts are multiples of its unit.
             bits: Working precision, >= 2.
             degree: Of all polynomials, >= 1; by default chosen for the precision.
         """
+        super().__init__(None, _ZERO)
         self.grid = grid
         self.bits = bits
         self.limits = Limits()
+        self.off_grid, self.room = 0, 2**20
         self._least = arb(2) ** -bits
         self._degree = bits // 4 + 12 if degree is None else degree
-        with precision(bits):
-            self._half = [
-                to_ball((high - low) / 2)
-                for low, high in zip(grid.boundaries, grid.boundaries[1:], strict=False)
-            ]
-        self._products = SharedProducts(self.product)
-        self._leaves: dict[tuple[str, Distribution], BallFunction] = {}
+        self._halves: dict[int, arb] = {}
+        self._kernels: dict[Distribution, tuple[BallPiece, ...]] = {}
 
-    @property
-    def together(self) -> int:
-        """How many products to hand over at a time."""
-        return 1
+    def mark(self, point: Fraction) -> int:
+        """A point in units of the grid."""
+        found = point * self.grid.unit
+        if found.denominator > 1:
+            raise ValueError(f"{point} is no multiple of the grid's unit")
+        return found.numerator
 
-    def density(self, law: Distribution) -> BallFunction:
-        """The density of the restricted law."""
-        return self._cached("density", law, lambda: self._density(law))
+    def panels(self, function: BallFunction) -> tuple[BallPiece, ...]:
+        """The pieces of a function on the grid, panel by panel.
 
-    def cdf(self, law: Distribution) -> BallFunction:
-        """t -> mass of the restricted law below t."""
-        return self._cached("cdf", law, lambda: self._integrate(self.density(law), True))
-
-    def survival(self, law: Distribution) -> BallFunction:
-        """t -> mass of the restricted law above t."""
-        return self._cached("survival", law, lambda: self._integrate(self.density(law), False))
-
-    def restrict(
-        self, function: BallFunction, lower: Fraction | None, upper: Fraction | None
-    ) -> BallFunction:
-        """t -> function(t) between the bounds, else 0."""
-        first = 0 if lower is None else self.grid.index(lower)
-        last = self.grid.panels if upper is None else self.grid.index(upper)
-        return tuple(
-            piece if first <= panel < last else None for panel, piece in enumerate(function)
-        )
-
-    def product(self, left: BallFunction, right: BallFunction) -> BallFunction:
-        """t -> left(t) right(t)."""
-        with precision(self.bits):
-            bounds = [
-                None if f is None or g is None else (f.norm * g.norm).upper()
-                for f, g in zip(left, right, strict=True)
-            ]
-            # What is so far below the largest values is not worth a coefficient.
-            negligible = max((b for b in bounds if b is not None), default=_ZERO) * self._least
-            return tuple(
-                None
-                if f is None or g is None or bound is None
-                else self._multiply(f, g, bound, negligible)
-                for f, g, bound in zip(left, right, bounds, strict=True)
-            )
-
-    def difference(self, upper: BallFunction, lower: BallFunction) -> BallFunction:
-        """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
-        with precision(self.bits):
-            return tuple(
-                [
-                    f if f is None or g is None else _minus(f, g)
-                    for f, g in zip(upper, lower, strict=True)
-                ]
-            )
-
-    def moved(self, function: BallFunction, offset: Fraction) -> BallFunction:
-        """t -> function(t + offset) on a lattice, for a function that is 0 beyond the end there."""
-        steps, panels = self.grid.steps(offset), range(self.grid.panels)
-        return tuple([function[k + steps] if k + steps in panels else None for k in panels])
+        Raises:
+            ValueError: If the function has marks between those of the grid.
+        """
+        marks = self.grid.marks
+        if function.marks == marks:
+            return function.pieces[1:-1]
+        inside = []
+        for piece, whole, (low, high) in function.on(union(function.marks, marks)):
+            if low is not None and high is not None and marks[0] <= low < marks[-1]:
+                inside.append(self._part(piece, whole, (low, high)))
+        if len(inside) != self.grid.panels:
+            raise ValueError("a function was moved by no number of panels")
+        return tuple(inside)
 
     def convolution(
         self, left: BallFunction, right: BallFunction, check: Callable[[], None]
@@ -145,7 +130,7 @@ class BallAlgebra:
         """t -> ∫ left(r) right(t - r) dr, on a lattice."""
         check()
         start, _ = self.grid.lattice()
-        return self._convolved(left, right, start)
+        return self._convolved(left, self.panels(right), start)
 
     def plus_sample(
         self, function: BallFunction, law: Distribution, check: Callable[[], None]
@@ -155,19 +140,18 @@ class BallAlgebra:
         _, width = self.grid.lattice()
         reach = self.grid.panels
 
-        def kernel() -> BallFunction:
+        if law not in self._kernels:
             marks = [k * width for k in range(-reach, reach + 1)]
-            return self._law_pieces(law, marks)
-
-        return self._convolved(function, self._cached("kernel", law, kernel), -reach)
+            self._kernels[law] = self._law_pieces(law, marks)
+        return self._convolved(function, self._kernels[law], -reach)
 
     def _convolved(self, left: BallFunction, right: Panels, start: int) -> BallFunction:
         """Convolve with a function whose first panel has the place `start`; keep the grid."""
         self._check()
-        (first, own), (skipped, other) = _trimmed(left, _ZERO), _trimmed(right, _ZERO)
+        (first, own), (skipped, other) = _trimmed(self.panels(left), _ZERO), _trimmed(right, _ZERO)
         reached = range(first + start + skipped, first + start + skipped + len(own) + len(other))
         with precision(self.bits):
-            width = 2 * self._half[0]
+            width = 2 * self._half(self.grid.marks[1] - self.grid.marks[0])
             lost, ends = _ZERO, []
             for this, that in ((own, other), (other, own)):
                 least = max((p.norm for p in this if p), default=_ZERO) * self._least
@@ -190,37 +174,71 @@ class BallAlgebra:
                     pieces.append(None if lost.is_zero() else PanelPiece(arb_poly([]), lost))
                 else:
                     pieces.append(self._cut(piece.polynomial, piece.radius + lost, negligible))
-            return tuple(pieces)
+            return self._made(self.grid.marks, (None, *pieces, None))
 
-    def products(self, products: Sequence[Sequence[BallFunction]]) -> list[BallFunction]:
-        """Multiply the factors of each."""
-        return list(self._products.of(products))
+    # --- pieces -------------------------------------------------------------------------------
 
-    def product_totals(
-        self, products: Sequence[Sequence[BallFunction]]
-    ) -> list[Enclosure | NotEnclosed]:
-        """Enclose ∫ over the line of every product of functions."""
+    def _is_nothing(self, piece: BallPiece) -> bool:
+        return piece is None
+
+    def _times(self, pairs: Sequence[tuple[BallPiece, BallPiece]]) -> list[BallPiece]:
         with precision(self.bits):
-            wholes = self._products.of(products)
-            return [to_enclosure(sum(self._panel_totals(f), _ZERO)) for f in wholes]
+            bounds = [
+                None if f is None or g is None else (f.norm * g.norm).upper() for f, g in pairs
+            ]
+            # What is so far below the largest values is not worth a coefficient.
+            negligible = max((b for b in bounds if b is not None), default=_ZERO) * self._least
+            return [
+                None
+                if f is None or g is None or bound is None
+                else self._multiply(f, g, bound, negligible)
+                for (f, g), bound in zip(pairs, bounds, strict=True)
+            ]
 
-    def running(
-        self, products: Sequence[Sequence[BallFunction]], from_left: bool
-    ) -> list[BallFunction]:
-        """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
-        return [self._integrate(f, from_left) for f in self._products.of(products)]
+    def _minus(self, upper: BallPiece, lower: BallPiece) -> BallPiece:
+        if upper is None or lower is None:
+            return upper
+        with precision(self.bits):
+            polynomial = upper.polynomial - lower.polynomial
+            return PanelPiece(polynomial, upper.radius + lower.radius)
+
+    def _part(self, piece: BallPiece, ends: Ends, part: Ends) -> BallPiece:
+        """With u = δ + ρ w, |δ| + ρ <= 1, p(u) + e(u) is p(δ + ρ w) + e: the remainder stays."""
+        (start, stop), (low, high) = ends, part
+        if piece is None or ends == part or piece.polynomial.length() < 2:
+            return piece
+        if start is None or stop is None or low is None or high is None:
+            raise BrokenInvariant("a function that is not constant has no last panel")
+        self._check()
+        center, half = low + high - start - stop, high - low
+        with precision(self.bits):
+            line = arb_poly([to_ball(Fraction(each, stop - start)) for each in (center, half)])
+            return PanelPiece(piece.polynomial(line), piece.radius)
+
+    def _moved(self, piece: BallPiece, by: int) -> BallPiece:
+        return piece
+
+    def _made(self, marks: Marks, pieces: Sequence[BallPiece]) -> BallFunction:
+        """Off the grid without the panels at both ends where it is 0."""
+        if marks != self.grid.marks:
+            present = [k for k, piece in enumerate(pieces) if piece is not None]
+            first, last = (max(present[0] - 1, 0), present[-1] + 1) if present else (0, 1)
+            marks, pieces = marks[first:last], pieces[first : last + 1]
+            self.off_grid += len(marks)
+            if len(marks) > MAX_PANELS or self.off_grid > self.room:
+                raise TooManyPanels
+        return super()._made(marks, pieces)
 
     def _check(self) -> None:
         self.limits.check()
         give_way()
 
-    def _cached(
-        self, kind: str, law: Distribution, make: Callable[[], BallFunction]
-    ) -> BallFunction:
-        key = (kind, law)
-        if key not in self._leaves:
-            self._leaves[key] = make()
-        return self._leaves[key]
+    def _half(self, width: int) -> arb:
+        """Half of so many units."""
+        if width not in self._halves:
+            with precision(self.bits):
+                self._halves[width] = to_ball(Fraction(width, 2 * self.grid.unit))
+        return self._halves[width]
 
     def _multiply(self, f: PanelPiece, g: PanelPiece, bound: arb, negligible: arb) -> PanelPiece:
         self._check()
@@ -239,48 +257,42 @@ class BallAlgebra:
                 dropped, length = more, length - 1
         return PanelPiece(polynomial.truncate(length), radius + dropped)
 
-    def _panel_totals(self, function: BallFunction) -> list[arb]:
+    def _total(self, function: BallFunction) -> Enclosure | NotEnclosed:
         """∫ over each panel: H (2 p_0 + 2 p_2 / 3 + 2 p_4 / 5 + …) ± 2 H r."""
-        totals = []
-        for piece, half in zip(function, self._half, strict=True):
-            if piece is None:
-                totals.append(_ZERO)
-                continue
-            even = piece.polynomial.coeffs()[::2]
-            value = sum((c / (2 * k + 1) for k, c in enumerate(even)), _ZERO)
-            totals.append(2 * half * (value + spread(piece.radius)))
-        return totals
+        total = _ZERO
+        with precision(self.bits):
+            for piece, ends in zip(function.pieces, function.ends, strict=True):
+                if piece is not None:
+                    even = piece.polynomial.coeffs()[::2]
+                    value = sum((c / (2 * k + 1) for k, c in enumerate(even)), _ZERO)
+                    total += 2 * self._half(_width(ends)) * (value + spread(piece.radius))
+            return to_enclosure(total)
 
     def _integrate(self, function: BallFunction, from_left: bool) -> BallFunction:
         with precision(self.bits):
-            order = range(self.grid.panels)
-            pieces: list[PanelPiece | None] = []
-            before = _ZERO
-            for panel in order if from_left else reversed(order):
-                self._check()
-                piece = function[panel]
-                if piece is None:
-                    pieces.append(None if before.is_zero() else constant_piece(before))
-                    continue
-                half = self._half[panel]
-                primitive = piece.polynomial.integral() * half
-                left, right = primitive(_MINUS_ONE), primitive(_ONE)
-                reach = 2 * half * piece.radius
-                polynomial = primitive - left if from_left else right - primitive
-                pieces.append(self._cut(polynomial + before, reach))
-                before = before + (right - left) + spread(reach)
-            return tuple(pieces if from_left else reversed(pieces))
+            return super()._integrate(function, from_left)
+
+    def _integral(
+        self, piece: BallPiece, ends: Ends, before: arb, from_left: bool
+    ) -> tuple[BallPiece, arb]:
+        self._check()
+        if piece is None:
+            return None if before.is_zero() else constant_piece(before), before
+        half = self._half(_width(ends))
+        primitive = piece.polynomial.integral() * half
+        left, right = primitive(_MINUS_ONE), primitive(_ONE)
+        reach = 2 * half * piece.radius
+        polynomial = primitive - left if from_left else right - primitive
+        found = self._cut(polynomial + before, reach)
+        return found, before + (right - left) + spread(reach)
 
     def _density(self, law: Distribution) -> BallFunction:
         span, marks = self.grid.spans[law], self.grid.boundaries
         inside = self._law_pieces(law, marks[span.first : span.last + 1])
-        return (
-            *[None] * span.first,
-            *inside,
-            *[None] * (self.grid.panels - span.last),
-        )
+        before, after = span.first + 1, self.grid.panels - span.last + 1
+        return Piecewise(self.grid.marks, (*[None] * before, *inside, *[None] * after))
 
-    def _law_pieces(self, law: Distribution, marks: Sequence[Fraction]) -> BallFunction:
+    def _law_pieces(self, law: Distribution, marks: Sequence[Fraction]) -> tuple[BallPiece, ...]:
         """The density of a law on some panels."""
         with precision(self.bits + 32):
             scale = to_ball(law.scale)
@@ -304,5 +316,9 @@ def _trimmed(panels: Panels, least: arb) -> tuple[int, Panels]:
     return (places[0], panels[places[0] : places[-1] + 1]) if places else (0, ())
 
 
-def _minus(f: PanelPiece, g: PanelPiece) -> PanelPiece:
-    return PanelPiece(f.polynomial - g.polynomial, f.radius + g.radius)
+def _width(ends: Ends) -> int:
+    """The width of a panel on which a function is not 0."""
+    low, high = ends
+    if low is None or high is None:
+        raise BrokenInvariant("an integral that must be at most 1 does not converge")
+    return high - low

@@ -72,6 +72,12 @@ class Grid:
         """The number of panels."""
         return len(self.marks) - 1
 
+    def also_in(self, numbers: Iterable[Fraction]) -> Grid:
+        """The same in a unit of which some numbers are multiples, too."""
+        unit = lcm(self.unit, *(number.denominator for number in numbers))
+        marks = tuple([mark * (unit // self.unit) for mark in self.marks])
+        return Grid(unit, marks, self.spans)
+
     def lattice(self) -> tuple[int, Fraction]:
         """Return (k, w) if the boundaries are k w, (k + 1) w, (k + 2) w, …
 

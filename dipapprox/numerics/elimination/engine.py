@@ -20,14 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 import numpy as np
 
 from dipapprox import graphs
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.laws.tails import cutoff_interval
@@ -55,18 +54,13 @@ from dipapprox.numerics.elimination.refinement import (
     grouped,
     is_small,
     leading_zeros,
-    on_one_grid,
+    requirements,
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.tier import Tier
-
-if TYPE_CHECKING:
-    from dipapprox.numerics.elimination import shifted
-else:
-    shifted = Deferred("dipapprox.numerics.elimination.shifted")
 
 _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are
@@ -89,7 +83,7 @@ class _Batch:
     """Events for one grid, by position, to one width."""
 
     grid_events: Mapping[int, GridEvent]
-    required: GridRequirements | None
+    required: GridRequirements
     bits: int
     limits: Limits
 
@@ -134,7 +128,7 @@ class Eliminated:
             if isinstance(order, NotEnclosed):
                 found[place] = order
             else:
-                grid_events[place] = GridEvent(order, on_one_grid(order, limits))
+                grid_events[place] = GridEvent(order, requirements(order, limits))
         for group in grouped(grid_events):
             for start in range(0, len(group.places), _TOGETHER):
                 places = group.places[start : start + _TOGETHER]
@@ -185,9 +179,8 @@ class Eliminated:
                 found[place] = terms
             else:
                 error = each.order.error if isinstance(each.order, SumEvent) else Fraction(0)
-                pending[place] = Planned(terms, each.samples, error)
-        # Functions are moved in balls only.
-        tier = Tier.BALLS if batch.required is None else self._tier
+                pending[place] = Planned(terms, each.required.samples, error)
+        tier = Tier.BALLS if batch.required.shifts else self._tier
         hopeful = pending
         before: dict[int, Enclosure | NotEnclosed] = {}
         for level in double_levels(tier):
@@ -232,17 +225,11 @@ class Eliminated:
         self, batch: _Batch, level: RefinementLevel, pending: Mapping[int, Planned]
     ) -> list[Enclosure | NotEnclosed]:
         plans, events = list(pending.values()), [batch.grid_events[place] for place in pending]
-        if batch.required is None:
-            orders = [each.order for each in events if isinstance(each.order, OrderEvent)]
-            return shifted.enclose_placed(
-                orders, plans, batch.bits, level, self._table, batch.limits
-            )
         evaluator = self._evaluator(batch.required, level, batch.bits, events=len(plans))
         if isinstance(evaluator, GridEvaluator):
             return evaluator.enclose(plans, batch.limits)
         answers: list[Enclosure | NotEnclosed] = []
         for event, plan in zip(events, plans, strict=True):
-            assert event.required is not None
             alone = self._evaluator(event.required, level, batch.bits, events=1)
             if isinstance(alone, GridEvaluator):
                 answers += alone.enclose((plan,), batch.limits)

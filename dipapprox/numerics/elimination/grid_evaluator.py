@@ -88,9 +88,14 @@ class GridEvaluator:
     @property
     def fullness(self) -> float:
         """The share of its memory that an evaluator has used."""
-        return self._evaluation.remembered / self._capacity
+        used = self._evaluation.remembered / self._capacity
+        if not isinstance(self._algebra, Float64Algebra):
+            used = max(used, self._algebra.off_grid / self._algebra.room)
+        return used
 
     def _forget(self) -> None:
+        if not isinstance(self._algebra, Float64Algebra):
+            self._algebra.off_grid = 0
         # Of what kind the functions are, the algebra and its evaluation alone know.
         self._evaluation: Evaluation[Any, Enclosure | NotEnclosed] = Evaluation(
             self._algebra, self._table
@@ -101,7 +106,7 @@ class GridEvaluator:
         if not isinstance(self._algebra, Float64Algebra):
             self._algebra.limits = limits
         terms = [plan.terms for plan in plans]
-        if self._fits(terms):
+        if self._fits(terms) and not self.required.shifts:
             values = [enclosed_sum(each) for each in self._evaluation.values(terms, limits)]
         else:
             values = [self._alone(each, limits) for each in terms]
@@ -125,12 +130,16 @@ class GridEvaluator:
 
     def _alone(self, plan: Terms, limits: Limits) -> Enclosure | NotEnclosed:
         """The value of one plan, after forgetting what was computed if there is no room."""
-        if not self._fits((plan,)):
+        if not self._fits((plan,)) or self.fullness > 0.5:
             self._forget()
             needed = self._evaluation.cost((plan,))
             if needed > self._capacity:
                 return NotEnclosed(f"it needs {needed} functions, more than the memory holds")
-        return enclosed_sum(self._evaluation.values((plan,), limits)[0])
+        try:
+            return enclosed_sum(self._evaluation.values((plan,), limits)[0])
+        except balls.TooManyPanels:
+            self._forget()
+            return NotEnclosed("functions at shifted places need too many panels")
 
 
 def new_evaluator(
@@ -180,7 +189,9 @@ def open_algebra(
             return doubles
         # Panels of one width are narrow for all but the narrowest laws.
         degree = 3 * level.degree // 5 if required.sums else level.degree
-        return balls.BallAlgebra(grid, level.bits, degree)
+        exact = balls.BallAlgebra(grid.also_in(required.shifts), level.bits, degree)
+        exact.room = MEMORY // bytes_per_panel(level)
+        return exact
     except ValueError as error:
         return NotEnclosed(str(error))
 

@@ -143,6 +143,7 @@ class GridRequirements:
             have one width.
         moved: Whether laws that differ by a shift stand for one sample at several places: then all
             have to lose the same tails.
+        shifts: By which other functions are moved, off the grid: in balls only.
     """
 
     laws: frozenset[Distribution]
@@ -150,6 +151,7 @@ class GridRequirements:
     samples: int
     sums: frozenset[tuple[Distribution, ...]] = frozenset()
     moved: bool = False
+    shifts: frozenset[Fraction] = frozenset()
 
     @classmethod
     def of(cls, order: Order) -> GridRequirements:
@@ -181,7 +183,7 @@ class GridRequirements:
 
     def scope(self) -> tuple[object, ...]:
         """All but the number of samples."""
-        return self.laws, self.points, self.sums, self.moved
+        return self.laws, self.points, self.sums, self.moved, self.shifts
 
     def __or__(self, other: GridRequirements) -> GridRequirements:
         if other <= self:
@@ -193,6 +195,7 @@ class GridRequirements:
             samples,
             self.sums | other.sums,
             self.moved or other.moved,
+            self.shifts | other.shifts,
         )
 
     def __le__(self, other: GridRequirements) -> bool:
@@ -202,43 +205,35 @@ class GridRequirements:
             and self.laws <= other.laws
             and self.sums <= other.sums
             and self.moved <= other.moved
+            and self.shifts <= other.shifts
         )
 
 
-def on_one_grid(order: Order, limits: Limits) -> GridRequirements | None:
-    """What a grid must offer for all functions of an event; None if some function is moved.
+def requirements(order: Order, limits: Limits) -> GridRequirements:
+    """What a grid must offer for all functions of an event.
 
     Where all samples but one are leaves, only laws are moved, and they are laws again.
 
     Raises:
         LimitReached: If the time runs out.
     """
+    table = FunctionTable()
     if not isinstance(order, OrderEvent) or not order.has_offsets:
         return GridRequirements.of(order)
-    table = FunctionTable()
     if isinstance(eliminate(order, limits, table), NotEnclosed):
-        return None
-    if any(isinstance(function, Moved) for function in table.functions):
-        return None
+        return GridRequirements.of(order)  # it will not be asked for
     leaves = (f.sample for f in table.functions if isinstance(f, RestrictedDensity))
     required = GridRequirements.of(OrderEvent(tuple(leaves), frozenset()))
-    return replace(required, samples=len(order.samples), moved=True)
+    shifts = frozenset(f.offset for f in table.functions if isinstance(f, Moved))
+    return replace(required, samples=len(order.samples), moved=True, shifts=shifts)
 
 
 @dataclass(frozen=True, slots=True)
 class GridEvent:
-    """An event in an order, and what it requires of a grid; None: functions at shifted places."""
+    """An event in an order, and what it requires of a grid."""
 
     order: Order
-    required: GridRequirements | None
-
-    @property
-    def samples(self) -> int:
-        """How many samples and sums it has."""
-        if self.required is not None:
-            return self.required.samples
-        assert isinstance(self.order, OrderEvent)
-        return len(self.order.samples)
+    required: GridRequirements
 
 
 _SHARED_LAWS = 12
@@ -250,29 +245,28 @@ _CLOSE_LAWS, _CLOSE = 64, 8
 
 @dataclass(slots=True)
 class GridGroup:
-    """Events that may share a grid, by position, and what they require together; None: no grid."""
+    """Events that may share a grid, by position, and what they require together."""
 
     places: list[int]
-    required: GridRequirements | None
+    required: GridRequirements
 
 
 def grouped(grid_events: Mapping[int, GridEvent]) -> list[GridGroup]:
     """Collect events with few laws and constants between them, those with the most first."""
-    wanted = {place: event.required for place, event in grid_events.items()}
-    moving = [place for place, required in wanted.items() if required is None]
-    alike: list[tuple[list[int], GridRequirements]] = []
-    on_grids = [(place, required) for place, required in wanted.items() if required is not None]
-    for place, required in sorted(on_grids, key=lambda each: -len(each[1].laws)):
-        if alike:
-            places, before = alike[-1]
-            together = before | required
-            if together is before or is_small(together):
-                places.append(place)
-                alike[-1] = places, together
+    groups: list[GridGroup] = []
+    wanted = [(place, event.required) for place, event in grid_events.items()]
+    for place, required in sorted(
+        wanted, key=lambda each: (not each[1].shifts, -len(each[1].laws))
+    ):
+        last = groups[-1] if groups else None
+        if last is not None and bool(last.required.shifts) == bool(required.shifts):
+            together = last.required | required
+            if together is last.required or is_small(together):
+                last.places.append(place)
+                last.required = together
                 continue
-        alike.append(([place], required))
-    groups = [GridGroup(places, required) for places, required in alike]
-    return [GridGroup(moving, None), *groups] if moving else groups
+        groups.append(GridGroup([place], required))
+    return groups
 
 
 def is_small(required: GridRequirements) -> bool:

@@ -17,7 +17,8 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_convolution import PanelPiece, one_norm
-from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction, BallPiece
+from dipapprox.numerics.algebras.piecewise import Piecewise
 from dipapprox.numerics.real_outputs.signs import Leaf
 
 _MOST_LEAVES = 2**14
@@ -30,12 +31,12 @@ def combination_in_balls(
     terms: Sequence[tuple[Enclosure, BallFunction]], algebra: BallAlgebra
 ) -> BallFunction:
     """Add up functions, weighted."""
-    pieces: list[PanelPiece | None] = [None] * algebra.grid.panels
+    pieces: list[BallPiece] = [None] * algebra.grid.panels
     with precision(algebra.bits):
         for weight, function in terms:
             ball = to_ball(weight.lower).union(to_ball(weight.upper))
             size = abs(ball)
-            for panel, piece in enumerate(function):
+            for panel, piece in enumerate(algebra.panels(function)):
                 if piece is None:
                     continue
                 before = pieces[panel]
@@ -45,7 +46,7 @@ def combination_in_balls(
                     if before is None
                     else PanelPiece(before.polynomial + polynomial, before.radius + radius)
                 )
-    return tuple(pieces)
+    return Piecewise(algebra.grid.marks, (None, *pieces, None))
 
 
 def signs_in_balls(
@@ -57,7 +58,7 @@ def signs_in_balls(
     with precision(algebra.bits):
         enough = to_ball(spare)
         halves = arb_poly([arb(-1) / 2, arb(1) / 2]), arb_poly([arb(1) / 2, arb(1) / 2])
-        for panel, piece in enumerate(function):
+        for panel, piece in enumerate(algebra.panels(function)):
             if piece is None:
                 continue
             width = to_ball(marks[panel + 1] - marks[panel])

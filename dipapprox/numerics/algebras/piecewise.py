@@ -1,0 +1,222 @@
+"""Functions that are known piece by piece: what algebras do with them, whatever a piece is.
+
+In: pieces between marks on the line, and beyond the first and last. Out: products, restrictions,
+shifts, differences and integrals, piece by piece on common marks. Whoever has pieces of some kind
+says how two are multiplied and subtracted, how one is integrated, and what one is on a part of its
+interval: closed forms (`exact.laplace.algebra`) are the same there, polynomials in balls (`balls`)
+are composed with the line that maps the part into the whole.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.laws.distribution import Distribution
+from dipapprox.numerics.algebras.algebra import SharedProducts
+
+P = TypeVar("P")
+C = TypeVar("C")
+V = TypeVar("V")
+
+Marks = tuple[int, ...]
+
+Ends = tuple[int | None, int | None]
+"""Of an interval, in units; None: infinite."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piecewise(Generic[P]):
+    """A function: pieces[k] between marks[k - 1] and marks[k], which ascend, in units."""
+
+    marks: Marks
+    pieces: tuple[P, ...]
+
+    @property
+    def ends(self) -> list[Ends]:
+        """Between which marks each piece lies."""
+        return list(pairwise((None, *self.marks, None)))
+
+    def on(self, marks: Marks) -> Iterator[tuple[P, Ends, Ends]]:
+        """Between finer marks: the piece that is there, where it lies, and between which marks."""
+        own, place, start = (*self.marks, None), 0, None
+        for mark in (*marks, None):
+            yield self.pieces[place], (own[place - 1] if place else None, own[place]), (start, mark)
+            place, start = place + (own[place] == mark), mark
+
+
+class PiecewiseAlgebra(ABC, Generic[P, C, V]):
+    """A `FunctionAlgebra` of pieces P, whose integrals up to a mark are C and over the line V.
+
+    Args:
+        nothing: The piece of a function that is 0.
+        zero: The integral of that.
+    """
+
+    __slots__ = ("_leaves", "_nothing", "_products", "_zero")
+
+    def __init__(self, nothing: P, zero: C) -> None:
+        self._nothing, self._zero = nothing, zero
+        self._products = SharedProducts(self.product)
+        self._leaves: dict[tuple[str, Distribution], Piecewise[P]] = {}
+
+    # --- what a piece is ----------------------------------------------------------------------
+
+    @abstractmethod
+    def mark(self, point: Fraction) -> int:
+        """A point in units.
+
+        Raises:
+            ValueError: If it is no multiple of the unit.
+        """
+
+    @abstractmethod
+    def _density(self, law: Distribution) -> Piecewise[P]: ...
+
+    @abstractmethod
+    def _is_nothing(self, piece: P) -> bool: ...
+
+    @abstractmethod
+    def _times(self, pairs: Sequence[tuple[P, P]]) -> list[P]:
+        """The product of two functions, piece by piece."""
+
+    @abstractmethod
+    def _minus(self, upper: P, lower: P) -> P:
+        """The difference, which is known to lie between 0 and `upper`."""
+
+    @abstractmethod
+    def _part(self, piece: P, ends: Ends, part: Ends) -> P:
+        """A piece between `ends` as one on a part of that."""
+
+    @abstractmethod
+    def _moved(self, piece: P, by: int) -> P:
+        """u -> piece(u + by), between marks that are moved as well."""
+
+    @abstractmethod
+    def _integral(self, piece: P, ends: Ends, before: C, from_left: bool) -> tuple[P, C]:
+        """u -> before + ∫ from the left end to u, or from u to the right end; and all of it."""
+
+    @abstractmethod
+    def _total(self, function: Piecewise[P]) -> V: ...
+
+    def _made(self, marks: Marks, pieces: Sequence[P]) -> Piecewise[P]:
+        """A new function; for algebras that count what they make."""
+        return Piecewise(marks, tuple(pieces))
+
+    # --- the algebra --------------------------------------------------------------------------
+
+    @property
+    def together(self) -> int:
+        """How many products to hand over at a time."""
+        return 1
+
+    def density(self, law: Distribution) -> Piecewise[P]:
+        """The density of the law, restricted where the algebra has a grid."""
+        return self._cached("density", law, lambda: self._density(law))
+
+    def cdf(self, law: Distribution) -> Piecewise[P]:
+        """t -> its mass below t."""
+        return self._cached("cdf", law, lambda: self._integrate(self.density(law), True))
+
+    def survival(self, law: Distribution) -> Piecewise[P]:
+        """t -> its mass above t."""
+        return self._cached("survival", law, lambda: self._integrate(self.density(law), False))
+
+    def restrict(
+        self, function: Piecewise[P], lower: Fraction | None, upper: Fraction | None
+    ) -> Piecewise[P]:
+        """t -> function(t) between the bounds, else 0."""
+        low = None if lower is None else self.mark(lower)
+        high = None if upper is None else self.mark(upper)
+        cuts = [cut for cut in (low, high) if cut is not None and not self._vanishes(function, cut)]
+        marks = union(function.marks, cuts)
+        kept = [
+            self._part(piece, whole, (start, end))
+            if (high is None or (end is not None and end <= high))
+            and (low is None or (start is not None and start >= low))
+            else self._nothing
+            for piece, whole, (start, end) in function.on(marks)
+        ]
+        return self._made(marks, kept)
+
+    def product(self, left: Piecewise[P], right: Piecewise[P]) -> Piecewise[P]:
+        """t -> left(t) right(t)."""
+        marks, pairs = self._aligned(left, right, zeros=True)
+        return self._made(marks, self._times(pairs))
+
+    def moved(self, function: Piecewise[P], offset: Fraction) -> Piecewise[P]:
+        """t -> function(t + offset)."""
+        return self.shifted(function, self.mark(offset))
+
+    def shifted(self, function: Piecewise[P], by: int) -> Piecewise[P]:
+        """u -> function(u + by), in units."""
+        marks = tuple([mark - by for mark in function.marks])
+        return self._made(marks, [self._moved(piece, by) for piece in function.pieces])
+
+    def difference(self, upper: Piecewise[P], lower: Piecewise[P]) -> Piecewise[P]:
+        """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
+        marks, pairs = self._aligned(upper, lower)
+        return self._made(marks, [self._minus(*pair) for pair in pairs])
+
+    def products(self, products: Sequence[Sequence[Piecewise[P]]]) -> list[Piecewise[P]]:
+        """Multiply the factors of each."""
+        return list(self._products.of(products))
+
+    def product_totals(self, products: Sequence[Sequence[Piecewise[P]]]) -> list[V]:
+        """∫ over the line of every product of functions."""
+        return [self._total(function) for function in self._products.of(products)]
+
+    def running(
+        self, products: Sequence[Sequence[Piecewise[P]]], from_left: bool
+    ) -> list[Piecewise[P]]:
+        """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
+        return [self._integrate(function, from_left) for function in self._products.of(products)]
+
+    # --- on marks -----------------------------------------------------------------------------
+
+    def _aligned(
+        self, left: Piecewise[P], right: Piecewise[P], *, zeros: bool = False
+    ) -> tuple[Marks, list[tuple[P, P]]]:
+        """Two functions on common marks; `zeros`: where one is 0 the other may be so as well."""
+        if left.marks == right.marks:
+            return left.marks, list(zip(left.pieces, right.pieces, strict=True))
+        marks = union(left.marks, right.marks)
+        sides = left.on(marks), right.on(marks)
+        nothing, found = self._nothing, []
+        for (f, wide, ends), (g, broad, _) in zip(*sides, strict=True):
+            if zeros and (self._is_nothing(f) or self._is_nothing(g)):
+                found.append((nothing, nothing))
+            else:
+                found.append((self._part(f, wide, ends), self._part(g, broad, ends)))
+        return marks, found
+
+    def _vanishes(self, function: Piecewise[P], cut: int) -> bool:
+        """Whether a function is 0 about a place that is no mark of it."""
+        return self._is_nothing(function.pieces[bisect_left(function.marks, cut)])
+
+    def _integrate(self, function: Piecewise[P], from_left: bool) -> Piecewise[P]:
+        pieces, ends = function.pieces, function.ends
+        order = range(len(pieces))
+        before, found = self._zero, list(pieces)
+        for k in order if from_left else reversed(order):
+            found[k], before = self._integral(pieces[k], ends[k], before, from_left)
+        return self._made(function.marks, found)
+
+    def _cached(
+        self, kind: str, law: Distribution, make: Callable[[], Piecewise[P]]
+    ) -> Piecewise[P]:
+        key = (kind, law)
+        if key not in self._leaves:
+            self._leaves[key] = make()
+        return self._leaves[key]
+
+
+def union(marks: Marks, others: Sequence[int]) -> Marks:
+    """All marks, ascending."""
+    more = () if marks == others else set(others).difference(marks)
+    return tuple(sorted((*marks, *more))) if more else marks

@@ -1,0 +1,133 @@
+"""Functions at shifted places, in balls: they contain the true values where they meet others."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from flint import arb
+
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball
+from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import GAUSSIAN
+from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction, TooManyPanels
+from dipapprox.numerics.algebras.grid import Grid, build_grid
+from tests import thorough
+from tests.families import REAL_FAMILIES
+from tests.numerics.one_by_one import product
+
+Q = Fraction
+BITS = 160
+UNIT_LAW = Distribution(GAUSSIAN, Q(0), Q(1))
+
+
+def algebra_for(*laws: Distribution) -> BallAlgebra:
+    """The algebra for some laws and shifts by multiples of 1/60."""
+    grid = build_grid(laws, (), 100)
+    assert isinstance(grid, Grid)
+    return BallAlgebra(grid.also_in([Q(1, 60)]), BITS, 60)
+
+
+def random_law(chance: random.Random) -> Distribution:
+    mean = Q(chance.randint(-12, 12), chance.choice((1, 3, 4)))
+    scale = Q(chance.randint(1, 40), chance.choice((2, 7, 20)))
+    return Distribution(chance.choice(REAL_FAMILIES), mean, scale)
+
+
+def density(law: Distribution, point: Fraction, side: int) -> arb:
+    return law.real.pdf(to_ball((point - law.mean) / law.scale), side) / to_ball(law.scale)
+
+
+def inside(algebra: BallAlgebra, law: Distribution, point: Fraction) -> bool:
+    span, marks = algebra.grid.spans[law], algebra.grid.marks
+    return marks[span.first] < point * algebra.grid.unit < marks[span.last]
+
+
+def samples(
+    function: BallFunction, unit: int, chance: random.Random
+) -> list[tuple[Fraction, int, arb]]:
+    """Points inside of the panels with the values there, and the places on them."""
+    found = []
+    for piece, (low, high) in zip(function.pieces[1:-1], function.ends[1:-1], strict=True):
+        assert low is not None and high is not None
+        u = Q(chance.randint(-9, 9), 10)
+        point = (Q(low + high) + u * (high - low)) / (2 * unit)
+        value = arb(0) if piece is None else piece.polynomial(to_ball(u)) + arb(0, piece.radius)
+        found.append((point, 1 if u > 0 else -1, value))
+    return found
+
+
+@pytest.mark.parametrize("seed", thorough.part(range(6), 2))
+def test_moved_integrals_contain_what_distribution_functions_say(seed: int) -> None:
+    """∫ over (-∞, t + c) of φ (1 - F) is (1 - (1 - F)²) / 2 there, up to what a law loses; as a
+    factor of another law's density, on panels that fit both."""
+    chance = random.Random(seed)
+    law, other = random_law(chance), random_law(chance)
+    algebra = algebra_for(law, other)
+    by = Q(chance.randint(-60, 60), chance.choice((5, 12)))
+    factors = [(algebra.density(law), algebra.survival(law))]
+    sharp = 0
+    for from_left in (True, False):
+        (running,) = algebra.running(factors, from_left)
+        whole = product(algebra, algebra.moved(running, by), algebra.density(other))
+        with precision(BITS):
+            for point, _, value in samples(whole, algebra.grid.unit, chance):
+                beyond = point + by - law.mean
+                z = max(min(beyond / law.scale, Q(100)), Q(-100))  # what is beyond is below 2^-140
+                square = law.real.survival(to_ball(z), 1 if beyond > 0 else -1) ** 2
+                expected = (1 - square) / 2 if from_left else square / 2
+                own = density(other, point, 1 if point > other.mean else -1)
+                if not inside(algebra, other, point):
+                    own = arb(0)
+                assert abs(value - expected * own).lower() < arb(2) ** -98 * (1 + own), point
+                sharp += bool(value.rad() < arb(2) ** -40) and not own.is_zero()
+    assert sharp > 10
+
+
+@pytest.mark.parametrize("seed", thorough.part(range(6), 2))
+def test_bands_of_two_samples_are_differences_of_distribution_functions(seed: int) -> None:
+    """Σ over the sample of what lies in [x, x + w], and what does not, is everything."""
+    chance = random.Random(100 + seed)
+    law = random_law(chance)
+    algebra = algebra_for(law)
+    width = Q(chance.randint(1, 60), 12)
+    (running,) = algebra.running([(algebra.density(law),)], True)
+    band = algebra.difference(algebra.moved(running, width), running)
+    beyond = algebra.moved(algebra.survival(law), width)
+    density = algebra.density(law)
+    parts = algebra.product_totals([(density, band), (density, beyond), (density, running)])
+    total = Enclosure.exact(0)
+    for part in parts:
+        assert isinstance(part, Enclosure)
+        total = total + part
+    assert total.width < Q(1, 2**60) and abs(total.lower - 1) < Q(1, 2**60)
+
+
+def test_what_the_grid_does_not_fit_is_refused() -> None:
+    algebra = algebra_for(UNIT_LAW)
+    with pytest.raises(ValueError, match="multiple"):
+        algebra.moved(algebra.cdf(UNIT_LAW), Q(1, 7))
+    with pytest.raises(ValueError, match="panels"):
+        algebra.panels(algebra.moved(algebra.cdf(UNIT_LAW), Q(1, 60)))
+
+
+def test_an_integral_needs_ends() -> None:
+    algebra = algebra_for(UNIT_LAW)
+    for side in (True, False):
+        with pytest.raises(BrokenInvariant):
+            algebra.running([(algebra.cdf(UNIT_LAW),)], side)
+    with pytest.raises(BrokenInvariant):
+        algebra.product_totals([(algebra.cdf(UNIT_LAW),)])
+
+
+def test_memory_is_bounded() -> None:
+    algebra = algebra_for(UNIT_LAW)
+    algebra.room = 100
+    function = algebra.density(UNIT_LAW)
+    with pytest.raises(TooManyPanels):
+        for k in range(20):
+            moved = algebra.moved(algebra.cdf(UNIT_LAW), Q(k, 5))
+            function = product(algebra, function, moved)
