@@ -15,7 +15,7 @@ Claims of budgets are about machines of `rounds` and services.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Union
 
@@ -33,46 +33,21 @@ if TYPE_CHECKING:
     from dipapprox.kernel.services import Service
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetClaim:
-    """A claim; `at_least` is None for none, `budget` for all of them."""
-
-    verdict: str
-    budget: Fraction | None
-    at_least: Fraction | None
-
-    def follows_from(self, judgement: Judgement | None) -> bool:
-        """Whether a judgement says as much."""
-        if not isinstance(judgement, Budgets):
-            return False
-        serves, below = judgement.budget, judgement.below
-        if self.verdict == "DP":
-            least = self.at_least is None or (below is not None and self.at_least <= below)
-            claimed = self.budget is not None and serves is not None and serves <= self.budget
-            return claimed and least
-        fails = below is None or (self.budget is not None and self.budget < below)
-        return fails and serves is None
-
-
-def is_budget(json: object) -> bool:
-    """Whether a claim is one of a budget."""
-    return _has(json, "budget")
-
-
-def _has(json: object, field: str) -> bool:
+def has(json: object, field: str) -> bool:
+    """Whether an object has a field."""
     return isinstance(json, dict) and field in json
 
 
-def read_budget(json: object) -> BudgetClaim:
-    """Read a claim of a budget."""
-    private = isinstance(json, dict) and json.get("verdict") == "DP"
-    fields = ("verdict", "budget", "at least") if private else ("verdict", "budget")
-    record = as_record(json, "the claim", fields)
-    verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
-    numbers = (record["budget"], record.get("at least"))
-    if private and numbers[0] is None:
+def read_budget(json: object) -> Budgets:
+    """Read a claim of a budget; what fails stands in `below`."""
+    more = ("at least",) if isinstance(json, dict) and json.get("verdict") == "DP" else ()
+    record = as_record(json, "the claim", ("verdict", "budget", *more))
+    as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
+    numbers = record["budget"], record.get("at least")
+    budget, least = (None if n is None else as_number(n, "a budget") for n in numbers)
+    if more and budget is None:
         raise BadProof("a budget is claimed that is none")
-    return BudgetClaim(verdict, *[None if n is None else as_number(n, "a budget") for n in numbers])
+    return Budgets(budget, least) if more else Budgets(None, budget)
 
 
 def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proof]:
@@ -104,18 +79,41 @@ def least_budget(
     return replace(fails, budget=serves.budget)
 
 
-Claim = Private | Violated | BudgetClaim
+Claim = Private | Violated | Budgets
+
+
+def follows(claim: Claim, found: Judgement) -> bool:
+    """Whether a judgement says as much as a claim.
+
+    Theorem: as Pr[S | u] - a Pr[S | u'] does not rise with a, what is private stays so with a
+    larger eps_prv and delta, and what is not with smaller ones.
+    """
+    match claim, found:
+        case Budgets(budget=None, below=claimed), Budgets(budget=None, below=fails):
+            # This one fails, too.
+            return fails is None or (claimed is not None and claimed < fails)
+        case Budgets(budget=budget, below=least), Budgets(budget=serves, below=fails):
+            below = least is None or (fails is not None and least <= fails)
+            return below and budget is not None and serves is not None and serves <= budget
+        case (Private() as more, Private() as less) | (Violated() as less, Violated() as more):
+            for one, other in (more.eps_prv, less.eps_prv), (more.delta, less.delta):
+                numbers = isinstance(one, Fraction) and isinstance(other, Fraction)
+                if not (one >= other if numbers else one == other):
+                    return False
+            return replace(less, eps_prv=more.eps_prv, delta=more.delta) == more
+    return False
+
 
 Subject = Union[Proof, "Rounds", "Service", "Pipeline"]
 
 
 def read(machine: object, claim: object) -> tuple[Claim, Subject]:
     """Read a claim, and what it is about: what there is none of is not loaded."""
-    if _has(machine, "calls"):
+    if has(machine, "calls"):
         return read_budget(claim), named("services.read_service")(machine)
-    if is_budget(claim):
+    if has(claim, "budget"):
         return read_budget(claim), named("rounds.read_rounds")(machine)
-    if _has(machine, "runs"):
+    if has(machine, "runs"):
         composed, pipeline = map(
             named, ("compositions.read_composed", "compositions.read_pipeline")
         )

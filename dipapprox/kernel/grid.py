@@ -15,6 +15,9 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.laws import Law
 
+MOST_BITS = 500
+"""Of what is aimed at."""
+
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
@@ -46,13 +49,13 @@ class Accuracy:
 
 
 def accuracy(bits: int, factors: int = 1) -> Accuracy:
-    """Return what encloses typical probabilities within about 2^-bits, 1 to 500 bits.
+    """Return what encloses typical probabilities within about 2^-bits.
 
     A product of n functions, of as many factors at most, may fall n times as fast as one where it
     begins to, at a kink.
     """
-    if not 1 <= bits <= 500:
-        raise Refused(f"{bits} bits are not in [1, 500]")
+    if not 1 <= bits <= MOST_BITS:
+        raise Refused(f"{bits} bits are not in [1, {MOST_BITS}]")
     return Accuracy(
         bits=bits + 6,
         terms=8 + bits // 3,

@@ -6,8 +6,8 @@
 
 A rule is one function (about, step, *premises) -> judgement. A step has exactly the fields that its
 rule reads; with "of" it is about a run or a part (`compositions`), and so are its premises. The
-last step has to conclude the claim. A premise whose number stands as -n - 1 is step n, which nobody
-needs any more: it is forgotten, so that memory does not grow with the number of steps.
+last step has to conclude the claim, or more. A premise whose number stands as -n - 1 is step n,
+which nobody needs any more: it is forgotten, so that memory does not grow with the number of steps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from inspect import signature
 from typing import Any, get_type_hints
 
 from dipapprox.kernel.budget import budget
-from dipapprox.kernel.claims import BudgetClaim, read
+from dipapprox.kernel.claims import follows, read
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Judgement, LossesOf, Of, Private, Representatives
 from dipapprox.kernel.loading import named
@@ -151,7 +151,6 @@ def replay(
             known[number] = last
     except RecursionError:
         raise Refused("what is nested is nested too deeply") from None
-    holds = stated.follows_from(last) if isinstance(stated, BudgetClaim) else stated == last
-    if last is None or not holds:
+    if last is None or not follows(stated, last):
         raise Refuted("the last step does not conclude the claim")
     return last

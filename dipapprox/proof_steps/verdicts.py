@@ -12,6 +12,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.grid import MOST_BITS
 from dipapprox.kernel.proofs import MOST_PAIRS
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
@@ -48,6 +49,9 @@ MANY_PAIRS = 1_000
 
 MANY_OUTPUTS = 2048
 """Of a program whose parts are tried first."""
+
+_MOST_RATE = 100
+"""Of e^eps_prv, for which two bits each are spent at first."""
 
 _FINER = (2, 4, 8)
 """How many times the bits that seem to be enough are tried after them."""
@@ -108,13 +112,15 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     bits = LEAST_BITS
     if goal.gap is not None and goal.gap > 0:
         # Below what decides it: errors are in proportion to probabilities, which add up to 1.
-        spare = 4 + goal.outputs.bit_length() // 2 + 2 * int(goal.claim.growth.rate)
+        rate = min(int(goal.claim.growth.rate), _MOST_RATE)
+        spare = 4 + goal.outputs.bit_length() // 2 + 2 * rate
         bits = max(_FEWEST_BITS, (1 / goal.gap).__ceil__().bit_length() + spare)
     first: list[int] = []
     if attained:
         # The bound is attained, or nearly: if closed forms decided, enclosures did not tell.
         first = [IN_CLOSED_FORM] if goal.exactly else [bits, IN_CLOSED_FORM]
-    yield from dict.fromkeys([*first, bits, *(k * bits for k in _FINER), IN_CLOSED_FORM])
+    finer = [min(k * bits, max(bits, MOST_BITS)) for k in _FINER]
+    yield from dict.fromkeys([*first, bits, *finer, IN_CLOSED_FORM])
     if goal.outputs <= MANY_OUTPUTS:
         yield IN_PARTS
     yield from by_budget
@@ -167,7 +173,12 @@ def written(
     elif witness is None:
         if (count_selected(program, selection) or 0) > MOST_PAIRS:
             raise Refused(f"more than {MOST_PAIRS} pairs")
-        steps = kept(program, machine, said, inputs, goal.gap, bits)
+        # What holds at a smaller eps_prv, for which bits are enough, holds at a larger one.
+        least = claim.eps_prv
+        if bits:
+            least = min(least, Fraction(max(4 * bits // 7, _MOST_RATE)))
+        enough = {**said, "eps_prv": number_json(least)}
+        steps = kept(program, machine, enough, inputs, goal.gap, bits)
     else:
         steps = _broken(program, witness, said, bits)
     return WrittenProof(machine, said, tuple(steps))

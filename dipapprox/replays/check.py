@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
-from dipapprox.kernel.claims import is_budget, read_claim
+from dipapprox.kernel.claims import has, read_claim
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.reading import as_name, as_number, as_word
@@ -55,7 +55,7 @@ CHANGED_TEXT = "program.sha256: it is not that of the text"
 
 def check_proof(content: Mapping[str, object], limits: Limits, explained: bool = False) -> Replay:
     """Judge the JSON object of a file with the "format" of proofs; see `judged`."""
-    fields = _BUDGET_FIELDS if is_budget(content.get("claim")) else _FIELDS
+    fields = _BUDGET_FIELDS if has(content.get("claim"), "budget") else _FIELDS
     return judged(content, FileKind(fields, VERSION, _said, _differences), limits, explained)
 
 
@@ -80,7 +80,7 @@ def _said(content: Mapping[str, Any]) -> Said:
 def _differences(content: Mapping[str, Any], said: Said) -> tuple[list[str], str | None]:
     """What is false: that the text means the machine, or the scope."""
     program, parameters = content["program"], said.parameters
-    if is_budget(content["claim"]):
+    if has(content["claim"], "budget"):
         if text_hash(program["text"]) != program["sha256"]:
             return [CHANGED_TEXT], None
         differences = budgets.differences(content, parameters)

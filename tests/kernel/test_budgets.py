@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox.kernel.claims import least_budget, read_budget
+from dipapprox.kernel.claims import follows, least_budget, read_budget
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.judgements import Budgets, Representatives
 
@@ -38,8 +38,8 @@ def violated(budget: Any) -> dict[str, Any]:
     ],
 )
 def test_claims_follow_from_what_is_judged(judgement: Any, follow: Any, others: Any) -> None:
-    assert all(read_budget(claim).follows_from(judgement) for claim in follow)
-    assert not any(read_budget(claim).follows_from(judgement) for claim in others)
+    assert all(follows(read_budget(claim), judgement) for claim in follow)
+    assert not any(follows(read_budget(claim), judgement) for claim in others)
 
 
 def test_a_budget_that_serves_is_a_number() -> None:

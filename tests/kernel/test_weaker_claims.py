@@ -1,0 +1,85 @@
+"""A claim follows from what is stronger: a smaller eps_prv and delta of DP, larger ones of Not_DP.
+
+Randomised response that lies with probability 1/4 has delta = 3/4 - e^eps_prv / 4, up to ln 3.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dipapprox import Answer, Options, verify
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.replay import replay
+from dipapprox.proof_steps.liveness import machine_json
+from kernel.small import program_of
+
+Json = Any
+
+MACHINE = machine_json(
+    program_of(
+        """
+        input q in {0, 1}
+        output o in {0, 1}
+        adjacent all
+        o <- choose {q : 3/4, 1 - q : 1/4}
+        """
+    )
+)
+RUN = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 40, "cuts": []}
+AT = Fraction(1, 2)  # 3/4 - e^(1/2) / 4 = 0.3378…
+KEPT, BROKEN = Fraction(27, 80), Fraction(17, 50)
+
+
+def steps(verdict: str) -> list[Json]:
+    if verdict == "DP":
+        return [RUN, {"rule": "every pair", "from": [-1], "eps_prv": "1/2", "delta": "17/50"}]
+    pair = {"input": [0], "adjacent": [1], "outputs": [[0]]}
+    said = {"eps_prv": "1/2", "delta": "27/80"}
+    return [RUN, {"rule": "violation", "from": [-1], **said, **pair}]
+
+
+def holds(verdict: str, eps_prv: Fraction, delta: Fraction, eps: Json = 1) -> bool:
+    claim = {"verdict": verdict, "eps": eps, "eps_prv": str(eps_prv), "delta": str(delta)}
+    try:
+        replay(MACHINE, {**claim, "pairs": None}, steps(verdict))
+    except NotProved:
+        return False
+    return True
+
+
+moves = st.fractions(Fraction(-1, 4), Fraction(1, 4), max_denominator=1000)
+
+
+@given(moves, moves)
+def test_weaker_claims_follow_and_others_do_not(more: Fraction, also: Fraction) -> None:
+    eps_prv = AT + more
+    assert holds("DP", eps_prv, BROKEN + also) == (more >= 0 and also >= 0)
+    assert holds("Not_DP", eps_prv, KEPT + also) == (more <= 0 and also <= 0)
+
+
+def test_what_is_claimed_is_claimed_of_the_same_eps() -> None:
+    for verdict, delta in (("DP", Fraction(1, 2)), ("Not_DP", Fraction(1, 4))):
+        assert holds(verdict, AT, delta)
+        assert not holds(verdict, AT, delta, eps=2)
+        assert not holds(verdict, AT, delta, eps={"from": 1, "to": 2})
+
+
+@pytest.mark.parametrize("eps_prv", [300, 999, 10**6])
+def test_a_large_eps_prv_has_a_proof(eps_prv: int) -> None:
+    program = program_of(
+        """
+        input q in {0, 1}
+        output o in {0, 1}
+        adjacent all
+        x <- Gauss(q, 1)
+        if x > 1/2 then o <- 1 else o <- 0 end
+        """
+    )
+    found = verify(program, eps=1, eps_prv=eps_prv, delta="0.01", options=Options(proved=True))
+    assert found.answer is Answer.DP
+    assert found.replayed is not None
