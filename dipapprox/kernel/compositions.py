@@ -102,9 +102,9 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
     For machines the premises bound delta for some pairs, each with its reverse, which is H at
     e^eps_prv. From below (`Grid.below`) any sets of outcomes of one pair will do.
 
-    Step: grid (`losses`), "sample": null, or its rate and whether a record is added; "orders": of
-    zCDP; "above"; "input", "adjacent": of machines from below, else null. Premises: of machines,
-    privacy for the same pairs at one eps; from below, distributions for both inputs.
+    Step: grid (`losses`), "sample": null, or its rate and whether a record is added; "orders" of
+    `mechanisms`; "above"; "input", "adjacent": of machines from below, else null. Premises: of
+    machines, privacy for the same pairs at one eps; from below, distributions for both inputs.
     """
     grid, above = Grid(step), as_flag(step["above"], "a side")
     orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
@@ -236,10 +236,15 @@ def _whole(
 
 
 def read_pipeline(json: object) -> Pipeline:
-    """Read a pipeline."""
+    """Read a pipeline; Gaussian noise of all data is one run, the last one.
+
+    Theorem (Dong, Roth, Su 2022, corollary 3.3): laws N(m_k, 1) and N(0, 1), of so many runs, are
+    N(m, 1) and N(0, 1) together, m^2 = sum of m_k^2, as what lies across the line of all m is the
+    same. They dominate runs that depend on those before (`losses`), and independent runs have them.
+    """
     record = as_record(json, "a pipeline", ("adjacency", "runs"))
     adjacency = as_word(record["adjacency"], "an adjacency", ("add/remove", "substitution"))
-    runs = []
+    runs, square = [], Fraction(0)
     for each in as_list(record["runs"], "runs"):
         run = as_record(each, "a run", ("what", "subsample", "times"))
         times, what, eps = as_integer(run["times"], "times"), run["what"], None
@@ -255,8 +260,15 @@ def read_pipeline(json: object) -> Pipeline:
                 raise BadProof("inputs are adjacent in one order only")
         else:
             what = read_mechanism(what)
+            if rate is None and what.name == "Gauss":
+                distance, variance = what.values
+                square += times * distance**2 / variance
+                continue
         sample = None if rate is None else (rate, False)
         runs.append((Change(what, eps, None, sample), times))
+    if square:
+        normal = Mechanism("Gauss", (Fraction(1), 1 / square))
+        runs.append((Change(normal, None, None, None), 1))
     return Pipeline(tuple(runs))
 
 

@@ -84,8 +84,12 @@ def finite(outcomes: Cells) -> Pair:
     return Pair(most, lambda losses: outcomes)
 
 
-def bounded_range(eps: Fraction) -> Pair:
-    """All pairs whose losses lie in an interval about 0; one has eps / 2 and -eps / 2 alone."""
+def bounded_range(eps: Fraction, upper: Fraction) -> Pair:
+    """All pairs whose losses lie in an interval about 0; one has `upper` and `upper` - eps alone.
+
+    Two outcomes whose utilities change by 1 each have it, for some quotient of what they weigh: if
+    p = e^upper q and 1 - p = e^(upper - eps) (1 - q), p is (1 - e^(upper - eps)) / (1 - e^-eps).
+    """
 
     def most(loss: Fraction) -> arb:
         if abs(loss) >= eps:
@@ -94,7 +98,9 @@ def bounded_range(eps: Fraction) -> Pair:
         gap = top.sqrt() - factor.sqrt()
         return gap * gap / (top - 1)
 
-    return Pair(most, lambda losses: _two(eps / 2, ONE))
+    p = to_ball(upper - eps).expm1() / to_ball(-eps).expm1()
+    q = p * to_ball(-upper).exp()
+    return Pair(most, lambda losses: [(p, q), (1 - p, 1 - q)])
 
 
 def noise(name: str, distance: Fraction, size: Fraction) -> Pair:
@@ -230,7 +236,11 @@ class Mechanism:
         return f"{self.name} {self.values}"
 
     def pair(self, orders: Sequence[Fraction]) -> Pair:
-        """Return what is known of it, at this precision; zCDP is used at these orders."""
+        """Return what is known of it, at this precision.
+
+        Args:
+            orders: Of zCDP; or the greater loss of two outcomes of an exponential mechanism.
+        """
         match self.name, self.values:
             case "rdp", listed if all(order > 1 and bound >= 0 for order, bound in listed):
                 return divergences(listed)
@@ -240,11 +250,12 @@ class Mechanism:
                 likely, other = to_ball(p), to_ball((1 - p) / (n - 1))
                 rest = 1 - likely - other if n > 2 else ZERO
                 return finite([(likely, other), (other, likely), (rest, rest)])
-            case "exponential_mechanism", [eps] if eps > 0:
-                return bounded_range(eps)
+            case "exponential_mechanism", [eps] if eps > 0 and all(0 < t < eps for t in orders):
+                return bounded_range(eps, *orders[:1] or [eps / 2])
             case "approx_dp", [eps, delta] if eps >= 0 and 0 <= delta <= 1:
-                sure = to_ball(delta)
-                own = finite([(sure, ZERO), (ZERO, sure), *_two(eps, 1 - sure)])
+                sure, odds = to_ball(delta), to_ball(eps).exp()
+                likely, other = (1 - sure) * odds / (1 + odds), (1 - sure) / (1 + odds)
+                own = finite([(sure, ZERO), (ZERO, sure), (likely, other), (other, likely)])
                 return replace(own, most=of_deltas({eps: delta}).most)
             case family, [distance, size] if family in FAMILIES and distance > 0 and size > 0:
                 if isinstance(FAMILIES[family], IntegerFamily) and distance.denominator > 1:
@@ -270,10 +281,3 @@ def read_mechanism(json: object) -> Mechanism:
 
 def _number(json: object) -> Fraction:
     return as_number(json, "a parameter")
-
-
-def _two(loss: Fraction, mass: arb) -> Cells:
-    """Two outcomes with this loss and its negative, of this mass together."""
-    odds = to_ball(loss).exp()
-    likely, unlikely = mass * odds / (1 + odds), mass / (1 + odds)
-    return [(likely, unlikely), (unlikely, likely)]

@@ -16,6 +16,7 @@ from math import ceil, log1p, log2
 from typing import cast
 
 from dipapprox.composition import mechanisms as catalogue
+from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.compositions import read_pipeline
@@ -23,7 +24,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.mechanisms import Mechanism, Pair, of_deltas, sampled
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
-from dipapprox.privacy.compositions.pipeline import ProgramAt
+from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
@@ -73,8 +74,13 @@ class PipelineProofs:
     ) -> None:
         self._options = options
         self._worst = worst
-        self._runs = pipeline.runs
-        self._total = pipeline.times
+        normal, others = list[PipelineRun](), list[PipelineRun]()
+        for run in pipeline.runs:
+            is_normal = run.rate is None and isinstance(run.what, catalogue.Gaussian)
+            (normal if is_normal else others).append(run)
+        # To the kernel they are one, whatever its scale.
+        self._runs = [*others, *(replace(run, times=1) for run in normal[:1])]
+        self._total = sum(run.times for run in self._runs)
         self._adjacency = pipeline.adjacency
         runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
@@ -154,7 +160,7 @@ class PipelineProofs:
         before = Fraction(1) if goal.kept else Fraction(1, 2)
         grid = grid_json(Fraction(1), goal.eps_prv - before, places, [[1, 1, 1]])
         for added in self._directions:
-            ends.append(self._one(steps, goal.kept, 0, added, grid))
+            ends.append(self._one(steps, goal.kept, 0, added, grid, goal.eps_prv))
         return steps, ends, places
 
     def shown(self, goal: ComposedGoal, delta: bool) -> Fraction | None:
@@ -204,8 +210,9 @@ class PipelineProofs:
         number: int,
         added: bool,
         grid: dict[str, Json],
+        loss: Fraction | None = None,
     ) -> int:
-        """Write the step of one run."""
+        """Write the step of one run, for one loss or many."""
         run = self._runs[number]
         sample: Json = None if run.rate is None else [number_json(run.rate), added]
         fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid}
@@ -217,6 +224,10 @@ class PipelineProofs:
                 fields["orders"] = [number_json(each) for each in _orders(run.what.rho, _far(grid))]
             return steps.add("losses", known, fields)
         if program is None:
+            match run.what:
+                case catalogue.ExponentialMechanism(eps) if loss is not None and loss < eps:
+                    # Without a sample, of all pairs this one's H is largest there.
+                    fields["orders"] = [number_json((eps + loss) / 2)]
             return steps.add("losses", [], fields)
         first, second = program.attained
         fields |= {"input": input_json(first), "adjacent": input_json(second)}

@@ -166,12 +166,51 @@ def test_gaussian_noise_composes_to_gaussian_noise(sigma: int, times: int, eps_p
     delta = float(norm.cdf(here) - exp(eps_prv) * norm.cdf(here - shift))
     runs: list[dict[str, object]] = [{"mechanism": "gaussian", "sigma": sigma, "times": times}]
     for kept, sign in ((True, 1), (False, -1)):
-        claimed, gap = Fraction(delta * (1 + sign * 2e-3)), Fraction(delta * 1e-3)
+        claimed, gap = Fraction(delta * (1 + sign * 2e-9)), Fraction(delta * 1e-9)
         *_, whole, last = _written(runs, ComposedGoal(kept, Fraction(eps_prv), claimed, gap, None))
         assert isinstance(whole, LossesOf)
         assert isinstance(last, Private | Violated)
         found = float(whole.losses.delta(Fraction(eps_prv)))
-        assert 0 < sign * (found - delta * (1 - sign * 1e-9)) < 2e-3 * delta
+        assert 0 < sign * (found - delta * (1 - sign * 1e-9)) < 2e-9 * delta
+
+
+def _proved(runs: list[dict[str, object]], **asked: object) -> tuple[float, float]:
+    """The ends that have proofs."""
+    pipeline = dipapprox.compose(runs, options=Options(proved=True))
+    if "delta" in asked:
+        budgets = pipeline.epsilon(asked["delta"])
+        assert len(budgets.proofs) == 2
+        ends = budgets.eps_prv_enclosure
+        assert ends is not None
+        assert ends.lower is not None
+        assert ends.upper is not None
+        return float(ends.lower), float(ends.upper)
+    deltas = pipeline.delta(asked["eps_prv"])
+    assert len(deltas.proofs) == 2
+    assert deltas.delta_enclosure is not None
+    return float(deltas.delta_enclosure.lower), float(deltas.delta_enclosure.upper)
+
+
+@pytest.mark.parametrize("sigmas", [[1000, 1000], [3, 5, 7]])
+def test_proofs_of_gaussian_noise_keep_the_digits(sigmas: list[int]) -> None:
+    shift = sqrt(sum(1 / sigma**2 for sigma in sigmas))
+    low, high = _proved([{"mechanism": "gaussian", "sigma": s} for s in sigmas], delta="1e-9")
+    for eps_prv, sign in ((low, 1), (high, -1)):
+        here = shift / 2 - eps_prv / shift
+        delta = norm.cdf(here) - exp(eps_prv) * norm.cdf(here - shift)
+        assert sign * (delta - 1e-9) > -1e-14
+    assert high - low < 1e-6
+
+
+@pytest.mark.parametrize("eps", [Fraction(1, 2), Fraction(3)])
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 3), Fraction(9, 10)])
+def test_proofs_of_one_choice_meet_at_the_bounded_range(eps: Fraction, share: Fraction) -> None:
+    top, factor = exp(eps), exp(share * eps)
+    truth = (sqrt(top) - sqrt(factor)) ** 2 / (top - 1)
+    runs: list[dict[str, object]] = [{"mechanism": "exponential_mechanism", "eps": eps}]
+    low, high = _proved(runs, eps_prv=share * eps)
+    assert low - 1e-12 <= truth <= high + 1e-12
+    assert high - low < 1e-8
 
 
 PURE = [

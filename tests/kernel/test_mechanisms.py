@@ -104,11 +104,16 @@ def test_bounded_range_is_the_largest_of_its_pairs() -> None:
 
 
 def test_bounded_range_ends_and_is_had() -> None:
-    pair = pair_of({"mechanism": "exponential_mechanism", "eps": "1/2"})
-    for loss in ("1/2", "3/4", 2):
-        assert pair.most(Fraction(loss)).is_zero()
-    odds = [float((p / q).log().mid()) for p, q in pair.outcomes([])]
-    assert odds == pytest.approx([1 / 4, -1 / 4])
+    mechanism = {"mechanism": "exponential_mechanism", "eps": "1/2"}
+    for orders, greater in ((), 1 / 4), ((Fraction(3, 8),), 3 / 8):
+        pair = pair_of(mechanism, *orders)
+        for loss in ("1/2", "3/4", 2):
+            assert pair.most(Fraction(loss)).is_zero()
+        odds = [float((p / q).log().mid()) for p, q in pair.outcomes([])]
+        assert odds == pytest.approx([greater, greater - 1 / 2])
+    for beyond in (Fraction(0), Fraction(1, 2)):
+        with pytest.raises(BadProof, match="out of range"):
+            pair_of(mechanism, beyond)
 
 
 def test_statements_have_the_bounds_of_their_orders() -> None:
