@@ -58,6 +58,9 @@ class Limits:
         states: Most symbolic states alive or final at any time.
         pieces: Most pieces that one event may be split into.
         atoms: Most losses that a composition may be kept on.
+
+    Work that may be left undone is bounded by `within`: no clock decides what is tried, so the
+    same question has the same answer on a busy machine.
     """
 
     seconds: float | None = None
@@ -67,6 +70,7 @@ class Limits:
     atoms: int = 4_000_000
     started: float = field(default_factory=time.monotonic)
     _looked: list[float] = field(default_factory=lambda: [-inf], compare=False, repr=False)
+    _meters: tuple[list[int], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         seconds: object = self.seconds
@@ -86,7 +90,11 @@ class Limits:
             raise UserError("memory cannot be limited: this system does not tell what is used")
 
     def check(self) -> None:
-        """Raise LimitReached if the time or the memory is used up. Cheap: call it in loops."""
+        """Raise LimitReached if time, memory or steps are used up. Cheap: call it in loops."""
+        for meter in self._meters:
+            meter[0] -= 1
+            if meter[0] < 0:
+                raise LimitReached(f"work limit: more than {meter[1]} steps")
         now = time.monotonic()
         if self.seconds is not None and now - self.started > self.seconds:
             raise LimitReached(f"time limit: {self.seconds:g} s")
@@ -110,10 +118,12 @@ class Limits:
         if count > self.atoms:
             raise LimitReached(f"atom limit: a composition takes more than {self.atoms} losses")
 
-    def ending_within(self, seconds: float) -> Limits:
-        """Return the same limits, but with at most `seconds` from now."""
-        end = self.elapsed() + seconds
-        return replace(self, seconds=end if self.seconds is None else min(self.seconds, end))
+    def within(self, steps: int) -> Limits:
+        """Return the same limits for work of so many steps: one is taken whenever they are asked.
+
+        What is taken inside is taken of what is around it, too.
+        """
+        return replace(self, _meters=(*self._meters, [steps, steps]))
 
     def elapsed(self) -> float:
         """Return the seconds since the limits were made."""

@@ -55,7 +55,6 @@ def work_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
         return next(looks) / 1000
 
     monkeypatch.setattr("dipapprox.limits.time", SimpleNamespace(monotonic=now))
-    monkeypatch.setattr("dipapprox.numerics.methods.monotonic", now)
     return now
 
 

@@ -43,6 +43,20 @@ def test_long_loops_ask_the_limits_of_the_run(work_clock: Callable[[], float]) -
     ask()
 
 
+def test_steps_of_work_count_inside_and_around() -> None:
+    around = Limits().within(10)
+    inside = around.within(4)
+    for _ in range(4):
+        inside.check()
+    with pytest.raises(LimitReached, match="work limit: more than 4 steps"):
+        inside.check()
+    for _ in range(5):
+        around.check()
+    for each in (around, around.within(4)):
+        with pytest.raises(LimitReached, match="work limit: more than 10 steps"):
+            each.check()
+
+
 def test_limits_are_those_of_the_thread() -> None:
     found: list[bool] = []
 

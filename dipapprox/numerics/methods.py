@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from time import monotonic
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.limits import Limits
@@ -194,22 +193,22 @@ class TriedMethod:
         make: Makes the method, when its first event comes.
         covers: Whether an event is for it.
         narrows: Whether it also gets events that are enclosed already, but too widely.
-        slow: Whether it gets events one by one, each within a share of the time that is left: an
+        steps: If not 0, it gets events one by one, each within so many steps (`Limits.within`): an
             event out of reach does not take the time of all others.
         trivial: Whether reports leave it out as soon as another method has answered.
         method: None as long as it has not been made.
         answered: Whether it has enclosed anything.
-        failures: Samples and bits of events that took too long, and the most seconds for each.
+        failures: Samples and bits of events that took too long, and the most steps for each.
     """
 
     make: Callable[[], Method]
     covers: Callable[[Connected], bool]
     narrows: bool = True
-    slow: bool = False
+    steps: int = 0
     trivial: bool = False
     method: Method | None = None
     answered: bool = False
-    failures: list[tuple[int, int, float]] = field(default_factory=list)
+    failures: list[tuple[int, int, int]] = field(default_factory=list)
 
 
 class InOrder:
@@ -244,7 +243,7 @@ class InOrder:
             ]
             if not places:
                 continue
-            if step.slow:
+            if step.steps:
                 _one_by_one(step, events, places, bits, limits, found, reasons)
             else:
                 part = _method(step).enclose([events[k] for k in places], bits, limits)
@@ -264,14 +263,8 @@ def _method(step: TriedMethod) -> Method:
     return step.method
 
 
-_LONGEST = 600.0
-"""Most seconds for one event of a slow method."""
-
-_LONGEST_AGAIN = 20.0
-"""Most seconds for one event of a slow method if it is enclosed already, but too widely."""
-
-_SHARE = 0.5
-"""Of the time that is left, for one event of a slow method if others wait for it too."""
+_AGAIN = 30
+"""Times less for an event that is enclosed already, but too widely."""
 
 
 def _one_by_one(
@@ -283,15 +276,11 @@ def _one_by_one(
     found: Answers,
     reasons: dict[int, dict[str, str]],
 ) -> None:
-    """Ask a slow method; the last event without any enclosure has all the time."""
-    waiting = sum(not found.encloses(place) for place in places)
+    """Ask a slow method, for each event within so many steps."""
     for place in places:
-        longest, share = _LONGEST_AGAIN, _SHARE
-        if not found.encloses(place):
-            waiting -= 1
-            longest, share = _LONGEST, _SHARE if waiting else 1.0
+        most = step.steps // _AGAIN if found.encloses(place) else step.steps
         try:
-            answer = _alone(step, events[place], bits, limits, longest, share)
+            answer = _alone(step, events[place], bits, limits, most)
         except LimitReached as reached:
             before = _listed(reasons.get(place, {}))
             reason = f"{reached.reason} ({before})" if before else reached.reason
@@ -299,25 +288,17 @@ def _one_by_one(
         _learn(step, (place,), Answers.of((answer,)), found, reasons)
 
 
-def _alone(
-    step: TriedMethod, event: Connected, bits: int, limits: Limits, longest: float, share: float
-) -> Answer:
-    """Enclose one event within a share of the time, unless one no harder took too long."""
+def _alone(step: TriedMethod, event: Connected, bits: int, limits: Limits, most: int) -> Answer:
+    """Enclose one event within so many steps, unless one no harder took more."""
     limits.check()
     samples = 0 if isinstance(event, Chosen | Mixture) else count_samples(event)
-    tried = ((n, b) for n, b, seconds in step.failures if seconds >= longest)
-    if any(samples >= n and bits >= b for n, b in tried):
+    if any(samples >= n and bits >= b and most <= steps for n, b, steps in step.failures):
         return NotEnclosed("not tried, a component no larger took too long")
-    own = _part(limits, longest, share)
     try:
-        return _method(step).enclose((event,), bits, own)[0]
+        return _method(step).enclose((event,), bits, limits.within(most))[0]
     except LimitReached as reached:
         limits.check()  # all of the time or the memory is gone
-        step.failures.append((samples, bits, longest))
-        late = own.seconds is not None and own.elapsed() > own.seconds
-        if late and limits.seconds is not None:
-            # Nobody asked for the share: name the limit that it is a part of.
-            return NotEnclosed(f"its part of the time limit of {limits.seconds:g} s was too short")
+        step.failures.append((samples, bits, most))
         return NotEnclosed(reached.reason)
 
 
@@ -350,13 +331,3 @@ def _obstacle(reasons: dict[str, str]) -> NotEnclosed:
 
 def _listed(reasons: dict[str, str]) -> str:
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-
-
-def _part(limits: Limits, longest: float, share: float) -> Limits:
-    """Return limits whose clock begins now, with a share of the time left, at most `longest`."""
-    if limits.seconds is None:
-        return replace(limits, seconds=longest, started=monotonic())
-    left = max(limits.seconds - limits.elapsed(), 0.0)
-    if share == 1 and left <= longest:
-        return limits
-    return replace(limits, seconds=min(longest, share * left), started=monotonic())

@@ -112,11 +112,13 @@ def methods_in_order(options: Options) -> InOrder:
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
             # Who asks for doubles only gets their widths.
             narrows = options.tier is not Tier.FLOAT64
-            rank = TriedMethod(_gaussian_rank, is_gaussian, narrows, slow=True)
-            integration = TriedMethod(_bounded_integration, is_laplace_type, narrows, slow=True)
-            slowly = TriedMethod(bounded, has_density, narrows, slow=True)
+            rank = TriedMethod(_gaussian_rank, is_gaussian, narrows, _MOST_STEPS["rank"])
+            integration = TriedMethod(
+                _bounded_integration, is_laplace_type, narrows, _MOST_STEPS["integration"]
+            )
+            slowly = TriedMethod(bounded, has_density, narrows, _MOST_STEPS["nested"])
             separators = TriedMethod(
-                partial(_conditioning, options), has_density, narrows, slow=True
+                partial(_conditioning, options), has_density, narrows, _MOST_STEPS["separators"]
             )
             exact_sums = TriedMethod(_laplace_sums, _is_laplace_sum, narrows)
             simple = TriedMethod(_guard_by_guard, has_half_spaces, narrows)
@@ -130,6 +132,14 @@ def methods_in_order(options: Options) -> InOrder:
 
 _MOST_EVALUATIONS = 2**24
 """Of integrands, each ten microseconds: minutes. What needs more is refused at once."""
+
+_MOST_STEPS = {
+    "rank": 10_000_000,
+    "integration": 500_000,
+    "separators": 1_000_000,
+    "nested": 5_000_000,
+}
+"""Of slow methods for one event: minutes, of steps from thirty microseconds to two milliseconds."""
 
 _LONG = 6
 """Of more integer samples a sum is found sooner than a closed form."""

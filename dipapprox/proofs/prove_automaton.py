@@ -31,8 +31,8 @@ from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
 from dipapprox.rounds.compiled import Compiled
 
 _ROUNDS = (1, 2, 4, 8)
-MOST_SECONDS = 5.0
-"""That may be spent on what illustrates an answer, and proves nothing."""
+MOST_STEPS = 10_000
+"""Steps that may be taken for what illustrates an answer, and proves nothing."""
 
 _MOST_ON_RAY = 400
 """Steps of a run for which inputs are looked for."""
@@ -81,7 +81,7 @@ def prove_automaton(
         stopping = _stopping(automaton, limits)
     compiled = in_own_words(found.automaton)
     rounds, beyond = going_round(compiled, found, budget, limits)
-    ray = _ray(found, limits.ending_within(MOST_SECONDS))
+    ray = _ray(found, limits.within(MOST_STEPS))
     again = None
     if not (found.unbounded or found.loses_again or found.upper is not None):
         again = comes_again(automaton, stops is Stops.VISIBLE, limits)
@@ -108,7 +108,7 @@ def comes_again(
 ) -> WrittenProof | None:
     """Return a proof that steps lose again and again, however they came about; or None."""
     with EarlyEnd(), limited(limits):
-        return endless(subject, stops_are_seen, limits.ending_within(MOST_SECONDS))
+        return endless(subject, stops_are_seen, limits.within(MOST_STEPS))
     return None
 
 
@@ -146,7 +146,7 @@ def going_round(
     """Return what going round a structure needs, and the fewest rounds beyond a budget.
 
     The answer stands without inputs for which that is lost, and what is at ε = 1: where they take
-    longer than `MOST_SECONDS`, some are missing. They are looked for where the automaton's inputs
+    more than `MOST_STEPS`, some are missing. They are looked for where the automaton's inputs
     and samples are the program's.
     """
     structure, factor = found.structure, compiled.factor
@@ -162,7 +162,7 @@ def going_round(
         gain = most * gain_of_round(found.automaton, structure) * factor
         if budget is not None and budget <= gain:
             beyond = rounds_beyond(found.automaton, structure, budget / factor, limits)
-    shown = limits.ending_within(MOST_SECONDS)
+    shown = limits.within(MOST_STEPS)
     rounds = []
     for times, cost in needed:
         ray = ratio = None

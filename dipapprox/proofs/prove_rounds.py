@@ -19,7 +19,7 @@ from dipapprox.proof_steps.serving import quiet_budget
 from dipapprox.proofs.automaton_proof import FewRounds, StreamProof
 from dipapprox.proofs.endless_proof import Round, is_unbounded
 from dipapprox.proofs.prove_automaton import (
-    MOST_SECONDS,
+    MOST_STEPS,
     comes_again,
     going_round,
 )
@@ -78,7 +78,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
 
 def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
     """Return a budget that serves as what is published tells little; None if none less is found."""
-    subject, own = proof.subject, limits.ending_within(MOST_SECONDS)
+    subject, own = proof.subject, limits.within(MOST_STEPS)
     with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
         budget = quiet_budget(subject, proof.upper, own)
         if budget is not None:

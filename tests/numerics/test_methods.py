@@ -1,9 +1,11 @@
-"""Methods in order: who answers, what is said when none does, and within which time."""
+"""Methods in order: who answers, what is said when none does, and within how many steps."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,6 +27,7 @@ KNOT = Event(
     (gauss(0), gauss(1)),
     (LinearForm.of({0: Q(1), 1: Q(1)}, Q(-1)), LinearForm.of({0: Q(1), 1: Q(2)}, Q(-2))),
 )
+STEPS = 600
 WIDE = Event(
     tuple(gauss(i) for i in range(8)),
     tuple(LinearForm.of({i: Q(1), i + 1: Q(2), i + 2: Q(-1)}, Q(0)) for i in range(6)),
@@ -35,9 +38,9 @@ def everything(event: Connected) -> bool:
     return True
 
 
-def in_turn(first: Method, second: Method, *, narrows: bool = True) -> InOrder:
+def in_turn(first: Method, second: Method, *, narrows: bool = True, steps: int = STEPS) -> InOrder:
     """A quick method, and a slow one for what it leaves open."""
-    slow = TriedMethod(lambda: second, everything, narrows, slow=True)
+    slow = TriedMethod(lambda: second, everything, narrows, steps=steps)
     return InOrder([TriedMethod(lambda: first, everything), slow], first.name)
 
 
@@ -59,10 +62,8 @@ def test_the_name_says_who_answered() -> None:
     assert second.name == "nested"
 
 
-@pytest.mark.usefixtures("work_clock")
 def test_answers_keep_their_places() -> None:
-    limits = Limits(seconds=1.0, started=0.0)
-    answers = both().enclose([KNOT, CHAIN, WIDE, KNOT], 30, limits)
+    answers = both().enclose([KNOT, CHAIN, WIDE, KNOT], 30, Limits())
     first, chain, wide, last = answers
     assert isinstance(first, Enclosure) and isinstance(last, Enclosure)
     # An orthant of forms with the correlation 3 / sqrt(10): 1 / 4 + arctan(3) / (2 pi).
@@ -71,40 +72,50 @@ def test_answers_keep_their_places() -> None:
     assert isinstance(wide, NotEnclosed)
 
 
-@pytest.mark.usefixtures("work_clock")
 def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
-    limits = Limits(seconds=1.5, started=0.0)
-    found, _ = both().enclose([WIDE, KNOT], 30, limits)
-    assert isinstance(found, NotEnclosed)
+    found, other = both().enclose([WIDE, KNOT], 30, Limits())
+    assert isinstance(found, NotEnclosed) and isinstance(other, Enclosure)
     assert "elimination: a guard compares 3 samples" in found.reason
-    assert "nested: its part of the time limit of 1.5 s was too short" in found.reason
-    limits.check()
+    assert f"nested: work limit: more than {STEPS} steps" in found.reason
 
 
 class _Patient:
-    """A second engine that uses up its time, and remembers how much it had."""
+    """A second engine that never ends, and counts how often it asked."""
 
     name = "patient"
 
     def __init__(self) -> None:
-        self.had: list[float | None] = []
-
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        self.had.append(limits.seconds)
-        while True:
-            limits.check()
+        self.steps = 0
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.one(event, bits, limits) for event in events])
+        while True:
+            limits.check()
+            self.steps += 1
 
 
-@pytest.mark.usefixtures("work_clock")
-def test_the_only_event_of_the_second_engine_has_all_the_time() -> None:
+@pytest.mark.parametrize("busy", [False, True])
+def test_how_much_is_tried_is_no_matter_of_time(
+    busy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = itertools.count(step=1000 if busy else 0)
+    monkeypatch.setattr("dipapprox.limits.time", SimpleNamespace(monotonic=lambda: next(clock)))
     patient = _Patient()
+    chain, wide = in_turn(Eliminated(), patient).enclose([CHAIN, WIDE], 30, Limits())
+    assert isinstance(chain, Enclosure) and isinstance(wide, NotEnclosed)
+    assert patient.steps == STEPS
+    assert f"patient: work limit: more than {STEPS} steps" in wide.reason
+
+
+def test_an_event_that_is_enclosed_already_is_tried_for_less_long() -> None:
+    patient = _Patient()
+    assert alone(in_turn(_Coarse(), patient), WIDE, 30, Limits()) == _Coarse().answer
+    assert 0 < patient.steps < STEPS / 10
+
+
+def test_the_time_of_the_user_ends_all(work_clock: object) -> None:
     with pytest.raises(LimitReached) as reached:
         limits = Limits(seconds=0.5, started=0.0)
-        in_turn(Eliminated(), patient).enclose([CHAIN, WIDE], 30, limits)
-    assert patient.had == [0.5]
+        in_turn(Eliminated(), _Patient()).enclose([CHAIN, WIDE], 30, limits)
     assert reached.value.reason.startswith("time limit: 0.5 s (elimination (float64): a guard")
     assert reached.value.event == WIDE
 
@@ -152,7 +163,7 @@ class _Coarse:
 
 def test_wide_enclosures_get_a_second_chance() -> None:
     nested = Nested(Strategy.LEAST_NESTING)
-    found = alone(in_turn(_Coarse(), nested), KNOT, 40, Limits())
+    found = alone(in_turn(_Coarse(), nested, steps=10**6), KNOT, 40, Limits())
     assert isinstance(found, Enclosure) and found.width <= Q(1, 2**40)
     given = in_turn(_Coarse(), nested, narrows=False)
     assert alone(given, KNOT, 40, Limits()) == _Coarse().answer
@@ -163,4 +174,5 @@ def test_wide_enclosures_get_a_second_chance() -> None:
 
 def test_engines_that_contradict_each_other_are_noticed() -> None:
     with pytest.raises(BrokenInvariant, match="disjoint"):
-        alone(in_turn(_Coarse(2), Nested(Strategy.LEAST_NESTING)), KNOT, 40, Limits())
+        nested = Nested(Strategy.LEAST_NESTING)
+        alone(in_turn(_Coarse(2), nested, steps=10**6), KNOT, 40, Limits())

@@ -38,7 +38,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.state import FinalStates
 
-_SECONDS = 20.0
+_STEPS = 50_000
 """Most that is given to closed forms, where they are the last resort."""
 
 
@@ -82,7 +82,7 @@ def settle(
     if states.program.real_outputs:
         return _of_shifts(states, question, pairs, options)
     limits = options.limits
-    own = limits.ending_within(_SECONDS)
+    own = limits.within(_STEPS)
     signs = Signs(question.epsilons, own)
     source = ExactDistributions(states, None, own)
     functions = Functions(source, exponential_factor(question.budget))
@@ -128,7 +128,7 @@ def _of_shifts(
     least = ExponentialRatio.constant(1) - ExponentialRatio(
         ExponentialPolynomial.monomial(1, rate=rate)
     )
-    signs = Signs(epsilons, limits.ending_within(_SECONDS))
+    signs = Signs(epsilons, limits.within(_STEPS))
     try:
         check_delta(delta, signs)
         enough = signs.is_nonnegative(signs.numerator(delta.exact - least))

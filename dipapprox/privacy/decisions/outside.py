@@ -37,7 +37,7 @@ _TRIALS = 6
 _PROOF_RANGE = Fraction(1, 4), Fraction(4)
 """Where a proof is tried when the interval is larger."""
 
-_SECONDS = 20.0
+_STEPS = 100_000
 """For the trials, and again for the proof."""
 
 _BITS = 128
@@ -90,7 +90,7 @@ def decide_partially(
     progress: Progress,
 ) -> Partial:
     """Look for a violation at single epsilons, then for a proof on a compact range."""
-    trials = replace(options, limits=options.limits.ending_within(_SECONDS))
+    trials = replace(options, limits=options.limits.within(_STEPS))
     tried: list[Fraction] = []
     pairs = 0
     for eps in trial_epsilons(question.epsilons):
@@ -127,7 +127,7 @@ def _prove(
     budget = Operation(Number(question.budget), Operator.MULTIPLY, Name("eps"))
     text = f"{question.budget} * eps"
     claim = FormulaClaim(budget, question.delta.formula, text, question.delta.text)
-    within = replace(options, limits=options.limits.ending_within(_SECONDS))
+    within = replace(options, limits=options.limits.within(_STEPS))
     try:
         verdict = verify_interval(program, claim, lower, upper, selection, within, progress)
     except UserError:  # δ is above 1 somewhere: no claim for `verify`, a harmless one here

@@ -43,7 +43,7 @@ _STEEPEST = 128
 """Largest wanted exponent q ε of an e^(q ε) in a witness: enclosures end at an absolute precision,
 below which two numbers cannot be told apart, and nobody reads them."""
 
-_SECONDS = 30.0
+_STEPS = 100_000
 _FORMS = "closed forms"
 """For the same: the violation is proved without it."""
 
@@ -232,7 +232,7 @@ def _checked_by(
     options: Options,
 ) -> str | None:
     """Let the engines of `verify` evaluate the same pair; None if they come to no end."""
-    options = replace(options, limits=options.limits.ending_within(_SECONDS))
+    options = replace(options, limits=options.limits.within(_STEPS))
     try:
         probabilities = open_probabilities(states, eps, options)
         for bits in _ENGINE_BITS:

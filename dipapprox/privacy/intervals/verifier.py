@@ -23,7 +23,7 @@ from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Limits, Progress, limited, silent
+from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.search import precisions
@@ -56,8 +56,8 @@ _FEW_PAIRS = 256
 _FEW_POINTS = 256
 """After so many, closed forms are asked before more."""
 
-_SECONDS = 3.0
-"""Most for one eps; of a time limit, never more than an eighth of what is left."""
+_STEPS = 15_000
+"""Most for one eps."""
 
 
 def trial_points(lower: Fraction, upper: Fraction, pairs: int | None) -> tuple[Fraction, ...]:
@@ -91,7 +91,7 @@ def refute(
         KeyboardInterrupt: If the user stops a trial.
     """
     for eps in epsilons:
-        short = replace(options, limits=_share(options.limits))
+        short = replace(options, limits=options.limits.within(_STEPS))
         try:
             verdict = verify_formula(program, claim, eps, selection, short)
         except UserError:  # a budget of about 0, say: nothing that refutes the claim
@@ -101,14 +101,6 @@ def refute(
         if verdict.answer is Answer.NOT_DP:
             return verdict
     return None
-
-
-def _share(limits: Limits) -> Limits:
-    elapsed = limits.elapsed()
-    granted = _SECONDS
-    if limits.seconds is not None:
-        granted = min(granted, max(limits.seconds - elapsed, 0.0) / 8)
-    return replace(limits, seconds=elapsed + granted)
 
 
 def _open(

@@ -63,7 +63,9 @@ _REAL_WIDTH = Fraction(1, 10**6)
 _IMPOSSIBLE = Extended(None, None, POSSIBLE)
 _WITNESS_BITS = 80
 _NEARLY = 1 - Fraction(1, 2**20)
-_SECONDS = 20.0  # for closed forms, the last resort
+_STEPS = 50_000
+"""For closed forms, the last resort."""
+
 _WIDE = Fraction(1, 10**6)
 """When a point of a curve is wider than this, the reason is given."""
 
@@ -200,7 +202,7 @@ class Profiler:
         closed = all(sample.family.is_exponential for sample in states.samples)
         if not closed or asked is Engine.EXACT or not self._options.compares_exactly:
             return None
-        own = replace(self._options, engine=Engine.EXACT, limits=limits.ending_within(_SECONDS))
+        own = replace(self._options, engine=Engine.EXACT, limits=limits.within(_STEPS))
         exact = Profiler(states, self._eps, self._selection, own)
         try:
             found = exact._least_eps_prv(delta, width)
