@@ -23,7 +23,6 @@ from fractions import Fraction
 from heapq import heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
 from dipapprox.automata.pins import Pins, pin
 from dipapprox.automata.unfolding import Unfolding
@@ -38,9 +37,6 @@ MOST_LIVE = 12
 
 _LEFT_FREE = 4
 """Live variables at one node that are not pinned where there are more."""
-
-_MANY, _BATCH = 16, 128
-"""Pairs that are compared with others all at once: more than the first, at most the second."""
 
 MOST_ENTRIES = 5_000_000
 """Entries of all vectors that a search may make: 40 MB."""
@@ -241,7 +237,6 @@ class _Search:
         self.seen: set[tuple[int, bytes]] = set()
         graph = prices.graph
         self.cyclic = [any(map(graph.is_internal, leaving)) for leaving in graph.leaving]
-        self.awaited: set[int] = set()
         self.done: set[int] = set()
         self.expanded: set[int] = set()
         self.entries = 0
@@ -296,43 +291,9 @@ class _Search:
                 return False
             # The largest first: most others are within them.
             order = np.argsort(-pairs.sum(axis=(1, 2)))[: self.most]
-            if len(order) <= _MANY:
-                for row in order:
-                    self._add(target, pairs[row], int(costs[row]), origins[row])
-            else:
-                self._add_all(target, pairs[order], costs[order], [origins[k] for k in order])
+            for row in order:
+                self._add(target, pairs[row], int(costs[row]), origins[row])
         return True
-
-    def _add_all(
-        self,
-        node: int,
-        pairs: npt.NDArray[np.int64],
-        costs: npt.NDArray[np.int64],
-        origins: Sequence[tuple[int, int, int]],
-    ) -> None:
-        """Do as `_add` for many pairs."""
-        flat = pairs.reshape(len(pairs), -1)
-        rows = np.sort(
-            np.unique(flat.view(f"V{flat.itemsize * flat.shape[1]}"), return_index=True)[1]
-        )
-        for begin in range(0, len(rows), _BATCH):
-            batch = rows[begin : begin + _BATCH]
-            batch = batch[self.fronts[node].add_all(pairs[batch], len(self.vectors))]
-            kept = pairs[batch]
-            component = self.prices.graph.components[node]
-            for row, vectors, total in zip(
-                batch.tolist(), kept, kept.sum(axis=(1, 2)).tolist(), strict=True
-            ):
-                if self.cyclic[node] or node not in self.awaited:
-                    heappush(self.heap, (-component, -total, len(self.vectors)))
-                    self.awaited.add(node)
-                self.vectors.append(vectors)
-                self.origins.append((node, *origins[row]))
-            self.entries += kept.size
-            if len(batch) and costs[batch].max() > self.best:
-                dearest = int(costs[batch].argmax())
-                self.best = int(costs[batch][dearest])
-                self.dearest = len(self.vectors) - len(batch) + dearest
 
     def _add(self, node: int, vectors: Vectors, value: int, origin: tuple[int, int, int]) -> None:
         """Keep a pair of vectors, its least cost and how it came, unless others are as dear."""

@@ -273,37 +273,6 @@ class Front:
         self._keys = np.append(self._keys, key)
         return True
 
-    def add_all(self, pairs: npt.NDArray[np.int64], key: int) -> npt.NDArray[np.intp]:
-        """Add those of some pairs that are within no other; drop vectors that are within them.
-
-        Args:
-            pairs: Different ones, shape (pairs, 2, 2^live).
-            key: Of the first one that is added; those of others follow.
-
-        Returns:
-            The indices of those that are added.
-        """
-        added = np.arange(len(pairs))
-        rows: _Wholes = np.ascontiguousarray(np.moveaxis(pairs, 0, 2), dtype=self._type)
-        if self._rows is not None:
-            added = np.flatnonzero(~_within(rows, self._bounds).any(axis=1))
-            rows = rows[:, :, added]
-        bounds = np.where(rows >= self._infinite, self._large, rows)
-        inside = _within(rows, bounds)
-        # Of two within each other the first stays.
-        later = np.tri(len(added), k=-1, dtype=np.bool_)
-        kept = ~(inside & (~inside.T | later)).any(axis=1)
-        added, rows, bounds = added[kept], rows[:, :, kept], bounds[:, :, kept]
-        keys = np.arange(key, key + len(added))
-        if self._rows is None:
-            self._rows, self._bounds, self._keys = rows, bounds, keys
-        elif len(added):
-            stay = ~_within(self._rows, bounds).any(axis=1)
-            self._rows = np.concatenate((self._rows[:, :, stay], rows), axis=2)
-            self._bounds = np.concatenate((self._bounds[:, :, stay], bounds), axis=2)
-            self._keys = np.concatenate((self._keys[stay], keys))
-        return added
-
     @property
     def keys(self) -> list[int]:
         """The keys of the vectors that are left."""
@@ -311,15 +280,3 @@ class Front:
 
     def __contains__(self, key: int) -> bool:
         return bool((self._keys == key).any())
-
-
-def _within(rows: _Wholes, bounds: _Wholes) -> npt.NDArray[np.bool_]:
-    """Return which of some vectors (first axis) are within which others (second axis)."""
-    total = np.zeros((rows.shape[2], bounds.shape[2]), dtype=rows.dtype)
-    for level in (0, 1):
-        gaps = rows[level, 0][:, None] - bounds[level, 0]
-        for index in range(1, rows.shape[1]):
-            np.maximum(gaps, rows[level, index][:, None] - bounds[level, index], out=gaps)
-        total += gaps
-    found: npt.NDArray[np.bool_] = total <= 0
-    return found
