@@ -40,14 +40,18 @@ largest change: shifts s for changes D that meet guards and publish the same for
 pairs (D, s), on which the cost is convex, so what is between is served as well, by averages. For
 integers it says so for each. What is not parted so holds for all changes between: shifts are then
 linear in them. Of `is_alone` machines all inputs may be parted at once: one changes at a time.
+
+Paths that read, draw and leave the same, and publish the same numbers, may have one case: then it
+is made sure once that shifts meet the guards of all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from dipapprox.kernel.budget import spend
@@ -147,41 +151,67 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):
             raise Refuted(f"node {number} has {len(ends)} paths, not {len(cases)}")
-        for (_, path), case in zip(ends, cases, strict=True):
+        together: dict[int, list[Path]] = {}
+        for own, ((_, path), case) in enumerate(zip(ends, cases, strict=True)):
             spend(10)
-            found = _Step(machine, places, quiet, place, path)
-            found.case(case, {})
+            first = own if case is None or isinstance(case, list | dict) else case
+            if first != own and (as_integer(first, "a path") not in together or not cases[first]):
+                raise BadProof("no case stands in an earlier place")
+            together.setdefault(first, []).append(path)
+        for first, alike in together.items():
+            found = _Step(machine, places, quiet, place, alike)
+            found.case(cases[first], {})
             if len(found.heads) > 1:
                 raise Refuted("a path leads to nodes that are not alike")
     return Budgets(places[0].allowances[0][0])
 
 
+def in_common(machine: Rounds, path: Path) -> object:
+    """Return what paths of one case have in common: all but guards and what has values."""
+    numbers = [value if isinstance(value, Form) else None for value in path.said]
+    kept = None if machine.round is None else frozenset(path.store.items())
+    return path.atoms, path.ended, tuple(numbers), kept
+
+
 class _Step:
-    """A path from a node, for all changes of its inputs."""
+    """Paths of one case from a node, for all changes of their inputs."""
 
     def __init__(
-        self, machine: Rounds, places: Sequence[Place], quiet: Ends, source: Place, path: Path
+        self,
+        machine: Rounds,
+        places: Sequence[Place],
+        quiet: Ends,
+        source: Place,
+        paths: Sequence[Path],
     ) -> None:
+        path = paths[0]
+        spend(10 * len(paths))
+        if len({in_common(machine, each) for each in paths}) > 1:
+            raise Refuted("paths of one case are not alike")
         self._machine = machine
         self._places = places
         self._quiet = quiet
         self._source = source
-        self._path = path
+        self._paths = paths
+        guards = dict.fromkeys([guard for each in paths for guard in each.guards])
+        self._path = replace(path, guards=tuple(guards))
         self._changes = machine.changes(path)
         self.heads = set[tuple[Cells, tuple[Guard, ...]]]()
 
     @cached_property
-    def _order(self) -> Order | None:
-        """What is known on the path; None if it is impossible."""
-        return order_of([*self._source.facts, *known_forms(self._path)])
+    def _orders(self) -> list[Order]:
+        """What is known on each path that is possible."""
+        found = [order_of([*self._source.facts, *known_forms(path)]) for path in self._paths]
+        return [order for order in found if order is not None]
 
     def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
         """Go through cases; some inputs, atoms of the path, change by known amounts."""
         path, is_start = self._path, self._source is self._places[0]
         own = {} if is_start else self._quiet.get(self._source.cells, {})
         if json is None:
-            unseen = path.ended and (not self._machine.ends or path.said in own)
-            if not unseen and self._order is not None:
+            quiet = all(each.said in own for each in self._paths)
+            unseen = path.ended and (quiet or not self._machine.ends)
+            if not unseen and self._orders:
                 raise Refuted("a path is possible, and seen")
             return
         if isinstance(json, list):
@@ -226,8 +256,9 @@ class _Step:
                 raise Refuted("the cells of the next node hold something else")
             cells = [number_form(self._path.store.get(name)) for name in held]
             facts = [(over(form, cells), strict) for form, strict in place.facts]
-            if not all(follows(form, strict, self._order) for form, strict in facts):
-                raise Refuted("a fact does not follow")
+            for order, (form, strict) in product(self._orders if facts else (), facts):
+                if not follows(form, strict, order):
+                    raise Refuted("a fact does not follow")
         if len(moves) != len(wanted):
             raise Refuted("a move for every allowance of the next node is wanted")
         for move, (allowance, shifts) in zip(moves, wanted, strict=True):

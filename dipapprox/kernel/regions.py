@@ -70,10 +70,10 @@ def order_of(known: Iterable[Guard]) -> Order | None:
     return found
 
 
-def follows(form: Form, strict: bool, order: Order | None) -> bool:
-    """Whether a form is >= 0, or > 0, where differences are as known; None where nothing is."""
-    if order is None or not form.terms:
-        return order is None or (form.constant, False) >= (ZERO, strict)
+def follows(form: Form, strict: bool, order: Order) -> bool:
+    """Whether a form is >= 0, or > 0, where differences are as known."""
+    if not form.terms:
+        return (form.constant, False) >= (ZERO, strict)
     ends = _ends_of(form)
     if ends is None or ends[0] not in order:
         return False

@@ -14,6 +14,7 @@ from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.liveness import live_at_head
+from dipapprox.proof_steps.machines import Json, form_json, values_json
 from dipapprox.proof_steps.moves import Changes, Moves, Shift
 
 
@@ -31,6 +32,22 @@ class Head:
 
 
 START = Head(is_first=True)
+
+
+def step_of(nodes: list[Json], quiet: list[Json]) -> Json:
+    """Return the step of some nodes."""
+    return {"rule": "potential", "from": [], "nodes": nodes, "quiet": quiet}
+
+
+def node_of(head: Head, allowances: list[Json], cases: list[Json]) -> Json:
+    """Return a node."""
+    return {
+        "values": values_json(head.values),
+        "held": list(head.held),
+        "facts": [[form_json(form), strict] for form, strict in head.facts],
+        "allowances": allowances,
+        "cases": cases,
+    }
 
 
 @dataclass(slots=True)
@@ -149,7 +166,7 @@ class Heads:
 
     def target(self, path: Path) -> Head | None:
         """Return where a path leads, without facts; None for an end."""
-        if path.ended or self._machine.round is None:
+        if path.ended:
             return None
         live = sorted(self._live & path.store.keys())
         held = tuple(name for name in live if isinstance(path.store[name], Form))

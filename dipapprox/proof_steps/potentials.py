@@ -23,11 +23,10 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.paths import Path, Read, Sample, number_form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.limits import Limits
-from dipapprox.proof_steps.heads import START, Head, Heads, Way
-from dipapprox.proof_steps.machines import Json, form_json, number_json, values_json
+from dipapprox.proof_steps.heads import START, Head, Heads, Way, node_of, step_of
+from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes, Moves, Shift
 from dipapprox.proof_steps.quiet import QuietRuns
-from dipapprox.proof_steps.shifts import Shifts
 
 Vector = Mapping[Shift, Fraction]
 """The least cost for every shift; what is left out is too dear."""
@@ -70,7 +69,7 @@ class PotentialSearch:
     """The search for nodes.
 
     Args:
-        machine: The machine.
+        machine: With rounds.
         budget: B.
         with_facts: Whether to keep in mind how numbers that are held compare.
         with_quiet: Whether runs that are quiet from a head on are shifted together.
@@ -111,17 +110,12 @@ class PotentialSearch:
             NoCertificate: If none is found.
             LimitReached: If a limit is reached.
         """
-        quiet: list[Json] = []
-        if self._machine.round is None:
-            nodes = [self._alone()]
-        else:
-            self._look()
-            reached = self._reached()
-            nodes = self._written(reached)
-            heads = [self._members[number].head for number in reached]
-            places = {(head.values, head.held): place for place, head in enumerate(heads) if place}
-            quiet = self.quiet.written(places)
-        return {"rule": "potential", "from": [], "nodes": nodes, "quiet": quiet}
+        self._look()
+        reached = self._reached()
+        nodes = self._written(reached)
+        heads = [self._members[number].head for number in reached]
+        places = {(head.values, head.held): place for place, head in enumerate(heads) if place}
+        return step_of(nodes, self.quiet.written(places))
 
     def _look(self) -> None:
         """Find a closed family, or raise what `step` does."""
@@ -149,14 +143,6 @@ class PotentialSearch:
                         continue
                     if self._add(way.target, found if needs else {}, (number, way, case)):
                         heappush(waiting, (-dearest, next(order), len(self._members) - 1))
-
-    def _alone(self) -> Json:
-        """The only node of a machine without rounds."""
-        cases: list[Json] = []
-        for way in self._ways[START]:
-            shifts = Shifts(self._machine, way.path, self._budget, self._limits.check)
-            cases.append(shifts.case() if way.is_possible else None)
-        return self._written_node(START, [[number_json(self._budget), []]], cases)
 
     def _needs_nothing(self, head: Head, way: Way) -> bool:
         """Whether a way is impossible, seen by nobody, or a quiet end."""
@@ -336,16 +322,7 @@ class PotentialSearch:
                 leaves.append({"to": to, "moves": moves})
             sizes = [(number, len(each)) for number, each in way.ends]
             cases.append(_nested(sizes, leaves, _are_apart(way.path)))
-        return self._written_node(head, allowances, cases)
-
-    def _written_node(self, head: Head, allowances: list[Json], cases: list[Json]) -> Json:
-        return {
-            "values": values_json(head.values),
-            "held": list(head.held),
-            "facts": [[form_json(form), strict] for form, strict in head.facts],
-            "allowances": allowances,
-            "cases": cases,
-        }
+        return node_of(head, allowances, cases)
 
 
 def _are_apart(path: Path) -> bool:

@@ -16,6 +16,7 @@ from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.potentials import PotentialSearch
 from dipapprox.proof_steps.rounds import rounds_json
+from dipapprox.proof_steps.shifts import alone_step
 
 MOST_ENTRIES = 20_000
 """Of vectors, where a proof or a walk is looked for that nobody has asked for."""
@@ -34,6 +35,8 @@ def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
         NoCertificate: If none is found.
         LimitReached: If a limit is reached.
     """
+    if machine.round is None:
+        return alone_step(machine, budget, limits.check)
     missing = NoCertificate("there is nothing to try")
     for quiet, facts in product((False, True), repeat=2):
         search = PotentialSearch(machine, budget, limits, facts, quiet)

@@ -1,8 +1,9 @@
-"""Shifts of the samples of one path, for all changes of its inputs: linear in these, or by cases.
+"""Potentials of machines without rounds: shifts of the samples of every path.
 
-A sample is shifted by a number, or by what its mean changes and a number; numbers are 0 and, with
-either sign, what some mean changes by at most. Tried from cheap to dear; where no such shifts serve
-all changes between two ends, the ends have cases of their own.
+They serve all changes of its inputs: linear in these, or by cases. Paths that differ in guards only
+share them where they can. A sample is shifted by a number, or by what its mean changes and a
+number; numbers are 0 and, with either sign, what some mean changes by at most. Tried from cheap to
+dear; where no such shifts serve all changes between two ends, the ends have cases of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.paths import Path, Sample, between
-from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.potential import in_common
+from dipapprox.kernel.regions import joined, known_forms, order_of
+from dipapprox.kernel.rounds import Follower, Rounds
+from dipapprox.proof_steps.heads import START, node_of, step_of
 from dipapprox.proof_steps.machines import Json, form_json, number_json
 
 MOST_TRIED = 100_000
@@ -23,7 +27,43 @@ MOST_TRIED = 100_000
 MOST_CASES = 5_000
 """Of one path."""
 
+MOST_SHARED = 20
+"""Other paths whose cases are tried for one."""
+
 _NOTHING = Form(Fraction(0))
+
+
+def alone_step(machine: Rounds, budget: Fraction, ask: Callable[[], None]) -> Json:
+    """Return a step that proves that a budget serves a machine without rounds.
+
+    Args:
+        machine: The machine.
+        budget: What shifts may cost.
+        ask: Called all the time; what it raises ends the search.
+
+    Raises:
+        NoCertificate: If no shifts are found.
+    """
+    cases: list[Json] = []
+    known: dict[object, list[tuple[int, Shifts]]] = {}
+    numbers: dict[Form, int] = {}
+    for number, (_, path) in enumerate(joined(Follower(machine).start(), ())):
+        alike = known.setdefault(in_common(machine, path), [])
+        guards = {numbers.setdefault(form, len(numbers)): form for form, _ in path.guards}
+        shared = next((k for k, own in alike[-MOST_SHARED:] if own.serves(guards)), None)
+        if shared is None:
+            own = Shifts(machine, path, budget, ask)
+            try:
+                cases.append(own.case())
+            except NoCertificate:
+                if order_of(known_forms(path)) is not None:
+                    raise
+                cases.append(None)
+            else:
+                alike.append((number, own))
+        else:
+            cases.append(shared)
+    return step_of([node_of(START, [[number_json(budget), []]], cases)], [])
 
 
 class Shifts:
@@ -54,8 +94,9 @@ class Shifts:
         compared = {k for form, _ in path.guards for k, _ in form.terms}
         self._compared = [k for k in self._inputs if k in compared]
         self._levels = self._all_levels()
-        self._cases = 0
         self._tried = 0
+        self._chosen: list[list[Form]] = []
+        self._kept = dict[int, bool]()
 
     def case(self) -> Json:
         """Return the case of the path.
@@ -68,6 +109,16 @@ class Shifts:
             return [self._parted(k, {o: alone[o] for o in alone if o != k}) for k in alone]
         return self._between({})
 
+    def serves(self, guards: Mapping[int, Form]) -> bool:
+        """Whether the shifts of the case meet the guards of another path, by number, too."""
+        for number, form in guards.items():
+            if number not in self._kept:
+                moved = (between(image(form, shifts), self._ranges) for shifts in self._chosen)
+                self._kept[number] = all(least >= 0 for least, _ in moved)
+            if not self._kept[number]:
+                return False
+        return True
+
     def _parted(self, number: int, others: Mapping[int, Fraction]) -> Json:
         """Return cases of an input, where some others change by known amounts."""
         values = self._machine.extremes(self._ranges[number])
@@ -76,12 +127,12 @@ class Shifts:
 
     def _between(self, fixed: Mapping[int, Fraction]) -> Json:
         """Return a case for changes of which some are fixed."""
-        self._cases += 1
-        if self._cases > MOST_CASES:
+        if len(self._chosen) >= MOST_CASES:
             raise NoCertificate("changes of the inputs have too many cases")
         self._tried = 0
         shifts: list[Form] = []
         if self._found(fixed, shifts, Fraction(0)):
+            self._chosen.append(shifts)
             moved: list[Json] = []
             for atom, shift in zip(self._path.atoms, shifts, strict=True):
                 if isinstance(atom, Sample):

@@ -39,7 +39,6 @@ OPTIONS = Options(proved=True)
 OUTSIDE = {
     "laplace_parallel": "more than 20000 paths",
     "weighted_sum": "no shifts were found",
-    "noisy_histogram": "large",
 }
 """Programs with budgets that have no proofs yet, or take seconds."""
 
@@ -483,6 +482,52 @@ def test_single_shifts_are_priced_and_directed() -> None:
         else:
             with pytest.raises(Refuted, match="cannot be shifted"):
                 shifted(still, 1, up)
+
+
+def shared(machine: dict[str, Any], case: object, *others: object) -> Budgets:
+    """Replay: what is done where the sample is above 0, and what where it is not."""
+    node = {"values": [], "held": [], "facts": [], "allowances": [[1, []]]}
+    nodes = [{**node, "cases": [case, *others]}]
+    claim = {"verdict": "DP", "budget": 1, "at least": None}
+    found = replay(machine, claim, [{"rule": "potential", "from": [], "nodes": nodes, "quiet": []}])
+    assert isinstance(found, Budgets)
+    return found
+
+
+def test_paths_that_draw_alike_may_have_one_case() -> None:
+    still = {"to": None, "moves": [[0, [0]]]}
+    assert shared(alone("Lap", False), still, 0) == Budgets(Fraction(1))
+    for others in ([1], [2], [-1], [True], ["0"]):
+        with pytest.raises(BadProof):
+            shared(alone("Lap", False), still, *others)
+    with pytest.raises(BadProof, match="no case"):
+        shared(alone("Lap", False), None, 0)
+    other = alone("Lap", False)
+    other["body"][1][3] = [["set", ["cell", "out"], ["cell", "x"]]]
+    with pytest.raises(Refuted, match="not alike"):
+        shared(other, still, 0)
+    drawn = alone("Lap", False)
+    drawn["body"][1][3].append(["draw", ["cell", "x"], "Lap", 0, [1, -1]])
+    with pytest.raises(Refuted, match="not alike"):
+        shared(drawn, still, 0)
+
+
+def test_one_case_meets_the_guards_of_all_its_paths() -> None:
+    """What serves the first path alone does not do for both."""
+    machine = alone("Lap", False)
+    machine["adjacency"]["norm"] = "increasing"
+    up = {"to": None, "moves": [[0, [[0, [[0, 1]]]]]]}
+    with pytest.raises(Refuted, match="guard"):
+        shared(machine, up, 0)
+    assert shared(machine, up, {"to": None, "moves": [[0, [0]]]}) == Budgets(Fraction(1))
+
+
+def test_many_paths_share_few_cases() -> None:
+    program = dipapprox.parse((PROGRAMS / "literature" / "noisy_histogram.dpg").read_text())
+    _, _, (step, *_) = file_of(found(program))
+    cases = step["nodes"][0]["cases"]
+    assert len(cases) == 5**5
+    assert len([case for case in cases if not isinstance(case, int)]) <= 2**5
 
 
 def test_integers_are_shifted_by_integers() -> None:
