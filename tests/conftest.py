@@ -68,9 +68,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported lives as long as the process: no search for garbage passes it again."""
+    """What is imported lives as long as the process: no search for garbage passes it again.
+
+    Nor is garbage looked for as often: most of what tests make is of no cycle.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(30_000, 20, 50)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -32,7 +32,6 @@ LAYERS = (
     "errors",
     "bundled",
     "cache",
-    "kernel",
     "limits",
     "processes",
     "exponentials",
@@ -154,6 +153,10 @@ def test_files_are_short_and_import_downwards_only() -> None:
                 target = rest.split(".")[0]
                 assert target, f"{path}:{line}: imports the package itself"
                 assert LAYERS.index(target) <= LAYERS.index(layer), f"{path}:{line}: upward import"
+
+
+def test_every_layer_is_there_once() -> None:
+    assert sorted(LAYERS) == sorted({layer_of(path) for path in FILES} - {"__init__", "__main__"})
 
 
 def test_imports_come_first() -> None:

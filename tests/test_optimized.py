@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from cli.running import run
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import to_ball
@@ -23,6 +22,7 @@ from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
 from dipapprox.numerics.nested.nest import Nest, NestRange, NodeProduct
 from dipapprox.numerics.nested.quadrature import Effort
+from tests.cli.running import run
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
+from hypothesis import settings
+
 Each = TypeVar("Each")
 
 THOROUGH = os.environ.get("DIPAPPROX_TESTS") == "thorough"
@@ -13,6 +15,11 @@ THOROUGH = os.environ.get("DIPAPPROX_TESTS") == "thorough"
 
 EXAMPLES = 200 if THOROUGH else 15
 """Of each law of Hypothesis that does not say how many it needs."""
+
+
+def examples(few: int) -> settings:
+    """Return settings of a law whose examples are dear: few, or ten times as many."""
+    return settings(max_examples=10 * few if THOROUGH else few)
 
 
 def part(table: Sequence[Each], every: int) -> Sequence[Each]:

@@ -23,6 +23,7 @@ from tests.automata import examples
 from tests.automata.exact_structures import exact_structures
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton
+from tests.thorough import part
 
 
 def quotient_of(found: Automaton) -> Quotient:
@@ -94,7 +95,7 @@ def cost_by_linear_programme(found: Automaton, run: Run, changes: Changes) -> fl
     return float(result.fun) + float(fresh)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", part(range(40), 4))
 def test_costs_of_runs_are_those_of_the_linear_programme(seed: int) -> None:
     found = random_automaton(seed, variables=1 + seed % 3, states=5)
     chance = random.Random(seed)
@@ -146,7 +147,7 @@ def test_least_budgets_are_the_known_ones(text: str, least: str) -> None:
     assert run_cost(found, run, result.changes).value == Fraction(least)
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", part(range(6), 3))
 def test_searches_agree_with_exhaustion_and_with_the_structures(block: int) -> None:
     """Finite iff no structure; on the quotient as on the whole; at least what short runs cost."""
     exact = 0

@@ -21,6 +21,7 @@ from dipapprox.automata.words import SeenSymbol, word_bound
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from tests.automata.running_extremes import random_extremes
+from tests.thorough import part
 
 
 def automaton(text: str) -> Automaton:
@@ -133,7 +134,7 @@ def run_in(
     return tuple(run), tuple(kept)
 
 
-@pytest.mark.parametrize("seed", range(0, 40, 2))
+@pytest.mark.parametrize("seed", part(range(0, 40, 2), 4))
 def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
     """The search is exact for walks; and a walk's samples make a feasible run, no cheaper."""
     _, each = random_extremes(seed)

@@ -13,12 +13,13 @@ from dipapprox.automata.families import cost_of_rounds, gain_of_round, repeated
 from dipapprox.automata.structures import holds
 from dipapprox.limits import Limits
 from tests.automata.random_automata import dearest, random_automaton
+from tests.thorough import part
 
 
 @pytest.mark.parametrize(
     ("changes", "read"), [((0, -1), 1.0), ((0, 1), 1.0), ((0, 1), 0.5), ((1, -1), 0.5)]
 )
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", part(range(3), 3))
 def test_every_automaton_has_its_budget_or_a_structure_that_costs(
     block: int, changes: tuple[int, int], read: float
 ) -> None:

@@ -26,6 +26,7 @@ from tests.automata import examples
 from tests.automata.exact_structures import exact_structures
 from tests.automata.examples import automaton
 from tests.automata.random_automata import feasible_runs, leaks, random_automaton, structures_in
+from tests.thorough import part
 
 
 def structures_of(found: Automaton) -> list[Structure]:
@@ -65,7 +66,7 @@ def test_published_verdicts(text: str, codes: list[str]) -> None:
     assert [structure.code for structure in structures_of(automaton(text))] == codes
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", part(range(6), 3))
 def test_brute_force_on_short_runs_finds_nothing_else(block: int) -> None:
     """What is on some run of at most five steps is found; what is found holds."""
     for seed in range(40 * block, 40 * block + 40):
@@ -89,7 +90,7 @@ def test_short_runs_show_every_kind() -> None:
     assert seen == {"LC", "DC", "LP", "PV"}
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", part(range(150), 5))
 def test_taints_miss_no_path(seed: int) -> None:
     """No taint: no leaking pair and no violating path. A lifted structure is one."""
     found = random_automaton(seed, variables=2, states=5)

@@ -12,6 +12,7 @@ from dipapprox.limits import Limits
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import feasible_runs, random_automaton
+from tests.thorough import part
 
 
 def quotient_of(found: Automaton) -> Quotient:
@@ -39,7 +40,7 @@ def test_sizes_are_the_known_ones(
     assert classes in (None, len(found.graph.states))
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", part(range(25), 3))
 def test_walks_are_the_feasible_runs(seed: int) -> None:
     found = random_automaton(seed)
     whole = augment(found, Limits())
@@ -80,7 +81,7 @@ def naive_classes(found: Quotient) -> list[int]:
         ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", part(range(40), 4))
 def test_the_quotient_is_the_coarsest_bisimulation(seed: int) -> None:
     found = quotient_of(random_automaton(seed, variables=2 + seed % 2, states=5, distinct=False))
     assert list(found.classes) == naive_classes(found)

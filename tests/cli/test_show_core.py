@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from cli.running import run, run_json
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof
 from dipapprox.language.elaborate import elaborate
@@ -18,6 +17,7 @@ from dipapprox.language.load import load, read_source
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.replays.core_text import machine_text
+from tests.cli.running import run, run_json
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import run
 from dipapprox.bundled import BUNDLED
 from dipapprox.cli.app import build_parser, main
 from dipapprox.cli.command import COMMANDS, commands_of
@@ -16,6 +15,7 @@ from dipapprox.cli.completion import SHELLS, script
 from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
 from dipapprox.cli.write_words import describe
+from tests.cli.running import run
 
 
 def test_examples_lists_every_program() -> None:

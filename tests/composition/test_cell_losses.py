@@ -7,7 +7,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import laplace, norm
 
@@ -28,6 +28,7 @@ from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
+from tests.thorough import examples
 
 GAUSS, LAPLACE, ONE_SIDED = GAUSSIAN, LAPLACE, EXPONENTIAL
 Y = LinearForm.symbol(0)
@@ -123,7 +124,7 @@ def test_a_guard_that_hardly_matters_changes_hardly_anything() -> None:
     assert max(one.width, two.width) < F(1, 10**5)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(3)
 @given(
     most=st.tuples(st.fractions(-1, 2, max_denominator=4), st.fractions(-1, 2, max_denominator=4)),
     scale=st.sampled_from([F(1, 2), F(1), F(2)]),

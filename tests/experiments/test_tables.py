@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli.running import run
 
 from dipapprox.experiments.tables.plan import plan, printed_rows
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import Notes, PaperTable
 from dipapprox.semantics.structure import Structure
+from tests.cli.running import run
 from tests.thorough import THOROUGH
 
 OF_ANSWERS = {

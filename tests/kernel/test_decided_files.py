@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.running import run, run_json
-from schemas import validator
 
 import dipapprox
 from dipapprox import Answer, Limits, Options, UserError
 from dipapprox.language.load import load
 from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import Outcome, Replay
+from tests.cli.running import run, run_json
+from tests.schemas import validator
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 Fields = dict[str, Any]

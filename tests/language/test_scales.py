@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -25,6 +25,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.scales import ACCURACY
 from dipapprox.privacy.verdict import Answer
+from tests.thorough import examples
 
 GAUSS = """
 input q in {0, 1}
@@ -199,7 +200,7 @@ out <- Lap(q, s / eps) + Lap(0, 2 / eps) > 1/3
 
 
 @given(moved=st.fractions(-1, 1, max_denominator=50))
-@settings(max_examples=8, deadline=None)
+@examples(5)
 def test_answers_hold_for_every_program_that_near(moved: Fraction) -> None:
     # The program with the scale 1 + moved/20 is nearer than 1/19 to that with the scale 1.
     scale = 1 + moved / 20

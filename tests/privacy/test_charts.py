@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -30,6 +30,7 @@ from dipapprox.privacy.charts import (
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+from tests.thorough import examples
 
 ROOT = Path(__file__).parent.parent.parent
 PROBABILITIES = st.fractions(0, 1, max_denominator=10**9)
@@ -207,7 +208,7 @@ def test_a_curve_plots_itself(tmp_path: Path) -> None:
 
 
 @given(orders=st.lists(st.fractions(1, 9, max_denominator=4), min_size=2, max_size=4, unique=True))
-@settings(max_examples=8, deadline=None)
+@examples(4)
 def test_renyi_divergences_between_orders_are_bounded(orders: list[Fraction]) -> None:
     # Of Gaussian noise: D_a = a / (2 sigma^2).
     program = dipapprox.parse(

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -28,6 +28,7 @@ from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.privacy.interval_programs import BODIES, CENTRED, ROWS, program
+from tests.thorough import examples
 
 NAMES = st.sampled_from(sorted(BODIES))
 STATES: dict[str, FinalStates] = {name: execute(program(name), True, Limits()) for name in BODIES}
@@ -49,7 +50,7 @@ def value(bounds: Bounds) -> np.ndarray:
     st.fractions(Fraction(1, 50), Fraction(2), max_denominator=50),
     st.fractions(0, 1, max_denominator=10),
 )
-@settings(deadline=None, max_examples=8)
+@examples(5)
 def test_probabilities_stay_in_their_tubes(
     name: str, lower: Fraction, width: Fraction, place: Fraction
 ) -> None:
@@ -66,7 +67,7 @@ def test_probabilities_stay_in_their_tubes(
     st.fractions(Fraction(1, 20), Fraction(3), max_denominator=40),
     st.fractions(Fraction(1, 4), Fraction(1), max_denominator=8),
 )
-@settings(deadline=None, max_examples=8)
+@examples(5)
 def test_first_and_second_differences_obey_the_rates(
     name: str, lower: Fraction, width: Fraction
 ) -> None:
@@ -175,7 +176,7 @@ def test_roots_from_above(square: Fraction) -> None:
     st.fractions(Fraction(1, 10), 4, max_denominator=20),
     st.fractions(0, 1, max_denominator=20),
 )
-@settings(deadline=None, max_examples=8)
+@examples(5)
 def test_scaled_probabilities_stay_below_inside_the_cell(
     at_lower: Fraction, at_upper: Fraction, place: Fraction
 ) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -30,6 +30,7 @@ from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
 from tests.claims import formula_claim
 from tests.privacy.interval_programs import BODIES, program
+from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 THEOREM = "5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(1/delta))"
@@ -135,7 +136,7 @@ def test_a_claim_that_fails_only_in_the_middle() -> None:
     st.fractions(Fraction(1, 20), Fraction(1), max_denominator=20),
     st.lists(st.fractions(0, 1, max_denominator=30), min_size=2, max_size=3),
 )
-@settings(deadline=None, max_examples=8)
+@examples(5)
 def test_intervals_agree_with_their_points(
     name: str, budget: str, delta: str, low: Fraction, width: Fraction, places: list[Fraction]
 ) -> None:

@@ -6,11 +6,12 @@ from fractions import Fraction
 from math import erf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import Answer, UserError, parse, profile, verify
 from tests.schemas import check_schema
+from tests.thorough import examples
 
 _ABOVE = """
 input q[2] in real {domain}
@@ -29,7 +30,7 @@ def _text(domain: str = "0..1", adjacency: str = "linf 1") -> str:
     return _ABOVE.format(domain=domain, adjacency=adjacency)
 
 
-@settings(max_examples=2, deadline=None)
+@examples(2)
 @given(st.sampled_from(["linf 1", "l0 1", "all"]), st.fractions(0, "1/4", max_denominator=20))
 def test_the_largest_delta_does_not_fall(adjacency: str, eps_prv: Fraction) -> None:
     program = parse(_text("-1..1", adjacency))

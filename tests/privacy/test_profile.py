@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -27,6 +27,7 @@ from dipapprox.data_classes import replace
 from dipapprox.privacy.compositions.result import ComposedCurve
 from dipapprox.privacy.profiles.curve import Envelope, Line
 from dipapprox.privacy.profiles.details import ListedDetails
+from tests.thorough import examples
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -211,7 +212,7 @@ def test_the_largest_gap_is_that_of_the_envelope(budgets: list[Fraction], attain
     assert gap <= widest * Fraction(5, 4) + Fraction(1, 10**6)
 
 
-@settings(deadline=None, max_examples=4)
+@examples(2)
 @given(st.fractions(Fraction(1, 1000), Fraction(1, 20), max_denominator=1000))
 def test_least_budget_and_verify_agree(delta: Fraction) -> None:
     found = least_eps_prv(SVT, HALF, delta).eps_prv_enclosure

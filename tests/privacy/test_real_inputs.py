@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import exp
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -26,6 +26,7 @@ from dipapprox import (
 )
 from dipapprox.pairs.boxes import together
 from tests.schemas import check_schema
+from tests.thorough import examples
 
 _SVT = """
 param N = 2
@@ -104,7 +105,7 @@ def test_one_input_has_a_closed_form() -> None:
     assert found.width < Fraction(1, 10**9)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(3)
 @given(st.lists(st.fractions(0, 1, max_denominator=7), min_size=4, max_size=4))
 def test_no_pair_exceeds_the_largest_delta(values: list[Fraction]) -> None:
     program = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"))

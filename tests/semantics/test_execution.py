@@ -6,7 +6,7 @@ import random
 from itertools import product
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached
@@ -15,6 +15,7 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
 from tests.semantics.strategies import programs
+from tests.thorough import examples
 
 
 def check_partition(
@@ -73,7 +74,7 @@ def test_merged_orders_partition_and_agree_with_the_interpreter(
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=9, deadline=None)
+@examples(6)
 @given(program=programs(integers=True), seed=st.integers(0, 2**32))
 def test_states_of_integers_partition_ties_included(
     merge: bool, program: core.Program, seed: int
@@ -82,7 +83,7 @@ def test_states_of_integers_partition_ties_included(
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=9, deadline=None)
+@examples(6)
 @given(program=programs(choices=True), seed=st.integers(0, 2**32))
 def test_states_with_choices_and_loops_have_the_right_probabilities(
     merge: bool, program: core.Program, seed: int

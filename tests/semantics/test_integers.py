@@ -86,7 +86,7 @@ def test_comparisons_with_ties(relation: str, bound: object, factor: Fraction | 
     body = branched(compare(scaled, relation, bound), integer("z", "q[1]", 0), integer("y", 0, 1))
     example = program(cells("q", 1, (-1, 0, 1)), BIT, body)
     for merge in (True, False):
-        check_partition(example, merge, 3, 10)
+        check_partition(example, merge, 3, 4)
 
 
 def test_paths_of_ties_are_taken() -> None:

@@ -75,7 +75,7 @@ def test_parallel_bounds_decide_each_other_rightly(factor: int, relations: tuple
                 ),
             ]
             example = program((), cells("out", 1, range(4)), body)
-            check_partition(example, True, 1, 40)
+            check_partition(example, True, 1, 10)
             assert len(execute(example, True, Limits()).states) == (2 if first == second else 3)
 
 

@@ -205,7 +205,7 @@ def _counted(step: str, size: int) -> core.Program:
 
 @pytest.mark.parametrize("step", _COUNTED.values(), ids=_COUNTED)
 def test_counted_responses_have_a_state_for_every_count(step: str) -> None:
-    size = 8
+    size = 6
     program = _counted(step, size)
     states = execute(program, True, Limits(states=6 * size), compared=True)
     assert len(states.states) == size + 1
@@ -236,7 +236,7 @@ def _chance(size: int, ones: int, count: int) -> Fraction:
 
 @pytest.mark.parametrize("reset", ["n <- 0", "n <- 1 - 1", "if n > 2 then n <- 0 end"])
 def test_counts_with_resets_have_a_state_for_every_count(reset: str) -> None:
-    size = 20
+    size = 12
     step = f"""
     b <- choose {{ 1 : (1 + 2 * q[i]) / 4, 0 : (3 - 2 * q[i]) / 4 }}
     if b = 1 then n <- n + 1 else {reset} end"""
@@ -256,10 +256,10 @@ _SAWS = """
 
 
 @pytest.mark.parametrize("step", [*_COUNTED.values(), _LIES, _SAWS], ids=[*_COUNTED, "lie", "saw"])
-@pytest.mark.parametrize("distance", [1, 30])
+@pytest.mark.parametrize("distance", [1, 16])
 def test_listed_inputs_have_a_state_for_every_count(step: str, distance: int) -> None:
     """Each of them, however many cells they differ in and whatever is kept in variables."""
-    size = 30
+    size = 16
     ones = (Fraction(1),) * distance
     inputs = [(Fraction(0),) * size, (Fraction(0),) * (size - distance) + ones]
     limits = Limits(states=12 * size)

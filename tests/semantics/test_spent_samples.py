@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -23,6 +23,7 @@ from dipapprox.questions.interface import decide, verify
 from dipapprox.semantics import spent_samples
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.thorough import examples
 
 HALF = Fraction(1, 2)
 
@@ -131,7 +132,7 @@ TURNS = st.lists(
 
 
 @given(TURNS, st.sampled_from(["", "if x >= 1 then c <- 0 end"]))
-@settings(max_examples=6, deadline=None)
+@examples(4)
 def test_random_turns(turn: list[str], after: str) -> None:
     start = "x <- Lap(0, 2 / eps)\ny <- Gauss(t, 1)\nr <- x\ns <- y"
     example = program("\n".join(turn), 2, start, after, most=60)

@@ -195,7 +195,7 @@ def read(text: str, **parameters: int) -> core.Program:
 @pytest.mark.parametrize("merge", [True, False])
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
 def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
-    check(read(HEAD + text, N=6 if merge else 4), merge)
+    check(read(HEAD + text, N=5 if merge else 4), merge)
 
 
 @given(st.lists(st.sampled_from([(0,), (0, 1), (1,)]), min_size=9, max_size=9))

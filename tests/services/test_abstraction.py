@@ -81,22 +81,22 @@ def test_differences_of_counters_bound_what_values_show(text: str) -> None:
         assert found.lower <= by_values.upper
 
 
-def test_ten_slots_of_many_points() -> None:
+def test_slots_of_many_points() -> None:
     """The paper's server: 2 t, by a course of calls that fills a slot first."""
-    parameters = {"t": Fraction(10), "v": Fraction(60)}
+    parameters = {"t": Fraction(5), "v": Fraction(40)}
     service = elaborate_service(
         read_source(BUNDLED / "services" / "slots.dpg", {}).program, parameters, "slots"
     )
     loss = prove_service.find_loss(service, Examiner(), Limits())
     assert loss.is_exact
-    assert loss.upper == 20
+    assert loss.upper == 10
     assert loss.pairs < 1000
     assert loss.trace is not None
-    assert len(loss.trace) == 61 + 10
+    assert len(loss.trace) == 41 + 5
     values = System(service, BY_VALUE, False, Limits())
     gain = with_best_replies(loss.trace, values, Limits())[1].gain()
     assert gain is not None
-    assert gain.exact == 20
+    assert gain.exact == 10
 
 
 LARGE = """

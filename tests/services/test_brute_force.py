@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.language.call_sequences import read_calls
@@ -27,6 +27,7 @@ from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import Runs, SeenCall
 from tests.services.examples import service_of
 from tests.services.strategies import services
+from tests.thorough import examples
 
 
 def differing(system: System) -> Iterator[tuple[Call | None, Call | None]]:
@@ -65,16 +66,10 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
         yield from gains(system, after, left - 1, True)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(3)
 @given(services())
 def test_no_three_calls_lose_more(text: str) -> None:
     compare(text, 3)
-
-
-@settings(max_examples=2, deadline=None)
-@given(services())
-def test_no_four_calls_lose_more(text: str) -> None:
-    compare(text, 4)
 
 
 def compare(text: str, longest: int) -> None:
@@ -96,7 +91,7 @@ def compare(text: str, longest: int) -> None:
             assert most == loss.upper
 
 
-@settings(max_examples=8, deadline=None)
+@examples(4)
 @given(
     services(), st.lists(st.sampled_from(["data 0", "data 1", "ask", "ask"]), max_size=3), st.data()
 )

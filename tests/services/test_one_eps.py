@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.bundled import BUNDLED
@@ -27,6 +27,7 @@ from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of
 from tests.services.strategies import services
 from tests.services.test_brute_force import gains
+from tests.thorough import examples
 
 CLOSE = Fraction(1, 10**9)
 
@@ -88,7 +89,7 @@ def test_only_services_are_asked_at_one_eps() -> None:
         question.answer(program, Options())
 
 
-@settings(max_examples=5)
+@examples(3)
 @given(services(), st.sampled_from([Fraction(1, 5), Fraction(2)]))
 def test_no_three_calls_lose_more(text: str, eps: Fraction) -> None:
     service = service_of(text)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
-from hypothesis import given, settings
+from hypothesis import given
 
 import dipapprox
 from dipapprox.language.functions.mechanism import read_mechanism
+from tests.thorough import examples
 
 _HEAD = """
 from typing import Annotated
@@ -74,7 +75,7 @@ def distributions(values: list[str]) -> list[dict[Any, Any]]:
     ]
 
 
-@settings(max_examples=8, deadline=None)
+@examples(6)
 @given(VALUES, VALUES)
 def test_both_ways_give_the_same_distribution(first: Pair, second: Pair) -> None:
     without, with_paths = (distributions([first[way], second[way]]) for way in (0, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.language.core import Program
@@ -20,6 +20,7 @@ from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
+from tests.thorough import examples
 
 DIPC = Path(__file__).parents[3] / "programs" / "dipc"
 
@@ -53,7 +54,7 @@ OUTSIDE = Options(engine=Engine.ELIMINATION)
 """Enclosures only; choices and integers have no other engine."""
 
 
-@settings(deadline=None, max_examples=5)
+@examples(4)
 @given(
     st.sampled_from(PROGRAMS),
     st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(4, 3)]),

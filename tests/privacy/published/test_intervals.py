@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -22,6 +22,7 @@ from dipapprox.privacy.intervals.minorants import Minorant
 from dipapprox.privacy.intervals.spread import SpreadEnd, highest
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.semantics.execution import execute
+from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
 HEAD = "input q[2] in {0, 1}\nadjacent linf 1\noutput y in real\noutput c in {0, 1}\nc <- 0\n"
@@ -64,7 +65,7 @@ def decide(program: Program, low: str, high: str, eps_prv: str, delta: str) -> I
     st.fractions(0, 3, max_denominator=4),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=4)
+@examples(2)
 def test_no_divergence_is_higher_than_the_bound(
     noise: str, delta: object, low: Fraction, width: Fraction, budget: Fraction, narrow: bool
 ) -> None:
@@ -147,7 +148,7 @@ def test_pure_budgets_are_settled_at_once_and_exactly(name: str, budget: str) ->
     st.fractions(Fraction(1, 10), Fraction(1), max_denominator=10),
     st.fractions(0, 1, max_denominator=30),
 )
-@settings(deadline=None, max_examples=4)
+@examples(2)
 def test_intervals_agree_with_their_points(
     name: str, eps_prv: str, delta: str, low: Fraction, width: Fraction, place: Fraction
 ) -> None:
