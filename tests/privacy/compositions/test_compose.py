@@ -121,7 +121,7 @@ def test_grids_are_counted() -> None:
 
 
 def test_curves_hold_between_their_points() -> None:
-    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 50}])
     curve = composed.curve(0, 2, 9).curve
     assert curve is not None and len(curve.points) == 9
     shift = sqrt(20) / 5
@@ -134,7 +134,7 @@ def test_curves_hold_between_their_points() -> None:
 
 
 def test_another_accountant_goes_on_from_here() -> None:
-    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 50}])
     lower, upper = composed.to_pld("0.01")
     other = pld.from_two_probability_mass_functions(lower, upper, symmetric=False)
     for budget in (0.5, 1.0, 2.0):

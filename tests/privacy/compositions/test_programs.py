@@ -107,7 +107,7 @@ def test_a_program_is_between_its_pairs() -> None:
     found, worst = bounds_of_program(
         program, F(1, 2), Adjacency.ADD_REMOVE, 10, F(1, 2**DOUBLE_BITS), Options()
     )
-    for budget in ("0", "1/20", "1/8", "1/5"):
+    for budget in ("0", "1/8"):
         true = dipapprox.profile(program, eps="1/2", eps_prv=budget).delta_enclosure
         composed = dipapprox.compose([{"program": program, "eps": "1/2"}])
         assert composed.delta(budget).delta_enclosure.meets(true)

@@ -32,16 +32,6 @@ else
     y <- r
 end
 """
-CUT = """
-for i in 1..2 do
-    r <- Lap(q[i], 1/eps)
-    if r < 0 then
-        y[i] <- 0
-    else
-        y[i] <- r
-    end
-end
-"""
 CLAMPED = """
 for i in 1..2 do
     r <- Lap(q[i], 47/50/eps)
@@ -98,7 +88,6 @@ def _least_of_the_index() -> float:
     ("text", "least"),
     [
         (COUNTS + TWO, 2 / 3),
-        (BITS + CUT, 2.0),
         (BITS + CLAMPED, 100 / 47),
         # The first is left below and the second is above, and the answer's density costs 1.
         (BITS.splitlines()[0] + SPARSE, 1 + _least_of_the_index()),

@@ -11,9 +11,10 @@ import dipapprox
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, RenyiProfile
 
 
-def divergences(text: str, *orders: str, eps: str = "1") -> RenyiProfile:
+def divergences(text: str, *orders: str, bits: int = 8192) -> RenyiProfile:
     program = dipapprox.parse("input q in {0, 1}\nadjacent linf 1\n" + text)
-    found = dipapprox.profile(program, eps=eps, renyi=orders)
+    options = dipapprox.Options(max_precision=bits)
+    found = dipapprox.profile(program, eps=1, renyi=orders, options=options)
     assert isinstance(found, RenyiProfile)
     return found
 
@@ -65,7 +66,9 @@ def test_clamping_keeps_what_is_known_on_one_side() -> None:
 
 def test_without_a_bound_of_the_tails_there_is_a_lower_one() -> None:
     found = divergences(
-        "output y in real\nr <- Gauss(q, 1)\nif r < 0 then\n    y <- 0\nelse\n    y <- r\nend", "2"
+        "output y in real\nr <- Gauss(q, 1)\nif r < 0 then\n    y <- 0\nelse\n    y <- r\nend",
+        "2",
+        bits=80,
     )
     divergence = found.orders[0].divergence
     assert divergence.lower is not None and divergence.upper is None
