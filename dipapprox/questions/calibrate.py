@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
+from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
+from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.calibration import calibrate
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.methods import Asked
+from dipapprox.questions.methods import CALIBRATE, AskedCalibration
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
 
@@ -47,12 +48,13 @@ class Calibrate(Question):
     ) -> Calibration:
         """Calibrate the program; see `Question.answer`."""
         selection = self.pairs.select(program)
-        asked = Asked(program, selection, options, progress)
-        first = not self.delta and asked.prefers_budgets and not options.proved
-        budget = asked.budget if first else None
-        found = calibrate(
-            program, self.eps_prv, self.delta, selection, options, self.width, progress, budget
-        )
+        if options.proved and program.rounding is not None:
+            raise UserError("'proved': the kernel has no rules for irrational scales")
+        claim = self.eps_prv, self.delta, self.width
+        asked = AskedCalibration(program, selection, options, progress, *claim)
+        consult(CALIBRATE, asked)
+        found = asked.found
+        assert found is not None, "the profile is always asked"
         if options.proved:
             return proving.proved_calibration(program, found, selection, options.limits)
         return found

@@ -11,21 +11,30 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.deferred import Deferred
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Progress
+from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.methods import BOTH, DECIDES, KEEPS, UPPER, Consultation, always
+from dipapprox.privacy.methods import (
+    BOTH,
+    DECIDES,
+    KEEPS,
+    UPPER,
+    Consultation,
+    always,
+    consult,
+)
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as deltas
-    from dipapprox.privacy import verifier
+    from dipapprox.privacy import subjects, verifier
     from dipapprox.privacy.decisions import decider
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.decisions.question import DecisionQuestion
@@ -33,17 +42,20 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.formula_claim import FormulaClaim
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.privacy.profiles import calibration, rounded
     from dipapprox.privacy.profiles import profile as profiles
     from dipapprox.privacy.profiles import profile_result as profile_results
     from dipapprox.privacy.profiles import question as profile_questions
-    from dipapprox.privacy.profiles import rounded
-    from dipapprox.privacy.profiles.profile_result import ProfileAnswer
-    from dipapprox.privacy.profiles.question import Question
+    from dipapprox.privacy.profiles.calibration_result import Calibration
+    from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, ProfileAnswer
+    from dipapprox.privacy.profiles.question import AtDelta, Question
+    from dipapprox.privacy.subjects import Executed
     from dipapprox.proofs import budget_verdict
     from dipapprox.questions.kinds import ClosedInterval, Written
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     deltas = Deferred("dipapprox.language.formula")
+    calibration = Deferred("dipapprox.privacy.profiles.calibration")
     decider = Deferred("dipapprox.privacy.decisions.decider")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
@@ -51,6 +63,7 @@ else:
     profile_results = Deferred("dipapprox.privacy.profiles.profile_result")
     profile_questions = Deferred("dipapprox.privacy.profiles.question")
     rounded = Deferred("dipapprox.privacy.profiles.rounded")
+    subjects = Deferred("dipapprox.privacy.subjects")
     verifier = Deferred("dipapprox.privacy.verifier")
 
 LEAST_BUDGET = "least budget"
@@ -72,6 +85,7 @@ class Asked:
     options: Options
     progress: Progress
     _budgets: list[Fraction | None] = field(default_factory=list, kw_only=True)
+    _executed: list[Executed] = field(default_factory=list, kw_only=True)
 
     @property
     def budget(self) -> Fraction | None:
@@ -219,6 +233,22 @@ class AskedProfile(Asked):
         least = isinstance(found, profile_results.LeastDelta) and not found.delta_enclosure.lower
         return least and not self.options.proved
 
+    def executed(self) -> Executed:
+        """The program's final states, or those of its parts: the same at every ε."""
+        if not self._executed:
+            parts = profile_questions.in_parts(self.question)
+            told = self.program, self.selection, self.options
+            self._executed.append(subjects.executed_for(*told, parts=parts))
+        return self._executed[0]
+
+    def at(self, eps: Fraction, question: Question) -> ProfileAnswer:
+        """Answer a question of the same kind at another ε."""
+        asked = replace(self, eps=eps, question=question, found=None)
+        consult(PROFILE, asked)
+        if asked.found is None:
+            raise BrokenInvariant("no method answered")
+        return asked.found
+
     @property
     def is_rounded(self) -> bool:
         """Whether the program has irrational scales."""
@@ -228,7 +258,9 @@ class AskedProfile(Asked):
 def _profile_pairs(asked: AskedProfile) -> None:
     told = asked.selection, asked.options, asked.progress
     budget = asked.budget if asked.is_pure and asked.prefers_budgets else None
-    asked.found = profiles.profile(asked.program, asked.eps, asked.question, *told, budget)
+    question, executed = asked.question, asked.executed()
+    known = budget, executed
+    asked.found = profiles.profile(asked.program, asked.eps, question, *told, *known)
 
 
 def _profile_rounded(asked: AskedProfile) -> None:
@@ -295,9 +327,55 @@ DECIDE: tuple[Consultation[AskedDecision], ...] = (
     Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_plain, _decide_by_budget),
 )
 
+# --- calibrate: a claim that holds at one ε, and no longer at a slightly larger one ---------------
+
+
+@dataclass(slots=True)
+class AskedCalibration(Asked):
+    """A claim that is to hold, and the ε that are known for it by now."""
+
+    eps_prv: Fraction
+    delta: Fraction
+    width: Fraction
+    found: Calibration | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """See `OpenQuestion`."""
+        return self.found is None
+
+
+def _calibrate(asked: AskedCalibration) -> None:
+    program, told = asked.program, (asked.selection, asked.options)
+    question = profile_questions.AtDelta(asked.delta)
+    profiled = AskedProfile(program, *told, silent, Fraction(1), question)
+    near = profiled.is_pure and asked.prefers_budgets and not has_real_inputs(program)
+
+    def least(eps: Fraction, question: AtDelta) -> LeastEpsPrv:
+        found = profiled.at(eps, question)
+        assert isinstance(found, profile_results.LeastEpsPrv)
+        return found
+
+    asked.found = calibration.calibrate(
+        program,
+        least,
+        asked.eps_prv,
+        asked.delta,
+        *told,
+        asked.width,
+        asked.progress,
+        near_budget=near and profiled.budget is not None,
+    )
+
+
+CALIBRATE: tuple[Consultation[AskedCalibration], ...] = (
+    Consultation("the profile at single ε", BOTH, always, _calibrate),
+)
+
 TABLE: dict[str, tuple[Consultation[Any], ...]] = {
     "verify": VERIFY,
     "profile": PROFILE,
     "decide": DECIDE,
+    "calibrate": CALIBRATE,
 }
-"""By the names of the questions; `calibrate` asks the profile at each ε."""
+"""By the names of the questions."""

@@ -12,7 +12,6 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError, shorten
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
-from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.profiles.question import (
@@ -27,7 +26,7 @@ from dipapprox.questions import kinds, numbers
 from dipapprox.questions.argument import Spelled
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs, is_formula
-from dipapprox.questions.methods import PROFILE, AskedProfile
+from dipapprox.questions.methods import AskedProfile
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
 
@@ -173,10 +172,7 @@ class Profile(Question):
                 "the kernel has no rules for curves, divergences and irrational scales",
             )
         profiled = AskedProfile(program, selection, options, progress, self.eps, asked)
-        consult(PROFILE, profiled)
-        found = profiled.found
-        if found is None:
-            raise BrokenInvariant("no method answered")
+        found = profiled.at(self.eps, asked)
         if not options.proved:
             return found
         limits = options.limits

@@ -250,7 +250,6 @@ def test_all_else_is_refused_with_its_place() -> None:
         lambda: dipapprox.profile(program, eps=1, renyi="2"),
         lambda: dipapprox.profile(program, eps=1, curve="0:1:3"),
         lambda: dipapprox.profile(program, eps=1, delta=0),
-        lambda: dipapprox.calibrate(program, eps_prv=1, delta="0.1"),
         lambda: dipapprox.pair_distributions(program, eps=1, input=(0,), adjacent=(1,)),
         lambda: dipapprox.compose([{"program": program, "eps": 1, "times": 2}]).epsilon("0.1"),
         lambda: dipapprox.prove(dipapprox.parse(text.replace("0..1", "real", 1))),

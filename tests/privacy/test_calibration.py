@@ -16,6 +16,7 @@ from dipapprox import (
     Answer,
     Claim,
     LeastDelta,
+    Limits,
     NotEnclosed,
     Options,
     PairDistributions,
@@ -183,3 +184,28 @@ def test_impossible_outputs_are_infinite_losses() -> None:
     expected = float(found.delta_enclosure.lower)
     assert pld.get_delta_for_epsilon(5.0) == pytest.approx(expected, abs=1e-9)
     assert expected == pytest.approx(0.0987063256829237, abs=1e-12)
+
+
+GAUSS = "input q in {{0, 1}}\noutput out in {{0, 1}}\nadjacent all\nout <- Gauss(q, {}/eps) > 1/2\n"
+
+
+def test_irrational_scales_are_calibrated() -> None:
+    """With √2 times the noise, √2 times the eps needs the same."""
+    one, root = (
+        dipapprox.calibrate(dipapprox.parse(GAUSS.format(scale)), eps_prv=HALF, delta="1/20")
+        for scale in ("1", "sqrt(2)")
+    )
+    assert one.certified and one.refuted and root.certified and root.refuted
+    assert root.reason is None and root.refuted.witness is not None
+    assert root.refuted.witness.delta_enclosure.lower > Fraction(1, 20)
+    assert 2 * one.certified.eps**2 <= root.refuted.eps**2
+    assert root.certified.eps**2 <= 2 * one.refuted.eps**2
+
+
+@pytest.mark.parametrize("proved", [False, True])
+def test_a_limit_before_anything_is_known_is_an_answer(proved: bool) -> None:
+    options = Options(limits=Limits(seconds=0), proved=proved)
+    found = dipapprox.calibrate(program("svt_gauss"), eps_prv=1, delta="1/100", options=options)
+    assert (found.certified, found.refuted, found.queries) == (None, None, 0)
+    assert "time limit: 0 s" in str(found.reason)
+    assert found.to_dict()["eps_enclosure"] == [None, None]

@@ -20,22 +20,17 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import BrokenInvariant, LimitReached, UserError
+from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
-from dipapprox.pairs.divergence import difference_over
-from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
-from dipapprox.privacy.profiles.details import PairDetails
-from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
-from dipapprox.privacy.subjects import executed_for
-from dipapprox.privacy.verdict import Witness
+from dipapprox.privacy.run import run_of
+from dipapprox.privacy.scope import scope_of
 
 DEFAULT_WIDTH = Fraction(1, 10**6)
 
@@ -43,10 +38,10 @@ _SMALLEST = Fraction(1, 2**20)
 _LARGEST = Fraction(2**20)
 """Epsilons outside are not tried."""
 
-_WITNESS_BITS = 80
 _MOST_QUERIES = 300
 _NUDGES = 8
 
+Ask = Callable[[Fraction, AtDelta], LeastEpsPrv]
 Query = Callable[[Fraction], Certified | Refuted | None]
 
 
@@ -73,64 +68,70 @@ class _Bracket:
 @sound_arithmetic()
 def calibrate(
     program: Program,
+    ask: Ask,
     eps_prv: Fraction,
     delta: Fraction,
     selection: PairSelection,
     options: Options,
     width: Fraction = DEFAULT_WIDTH,
     progress: Progress = silent,
-    budget: Fraction | None = None,
+    *,
+    near_budget: bool = False,
 ) -> Calibration:
     """Find a program eps at which a claim is certified, and a slightly larger one where not.
 
+    A limit ends the search with what was found by then, if only that nothing was.
+
     Args:
         program: Run at varying eps.
+        ask: Tells the least eps_prv at one eps.
         eps_prv: The claimed eps_prv, >= 0.
         delta: The claimed delta, in [0, 1].
         selection: Which pairs.
         options: How to compute.
         width: Wanted distance of the two, relative to the larger one, in (0, 1).
         progress: Told about the epsilons tried.
-        budget: A D that makes the program (D ε, 0)-private at every ε; None if none is known.
+        near_budget: Whether likely pairs next to a budget are what eps_prv is told by: pairs are
+            very many.
 
     Raises:
         UserError: If a number is out of range, or the adjacency does not suit the program.
-        LimitReached: If a limit of `options` is reached before anything is known.
     """
     Claim(Fraction(1), delta, eps_prv)  # checks both
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
-    executed = executed_for(program, selection, options)
     # Far below the width of eps: the eps_prv is about proportional to it.
-    share = min(width / 2**10, Fraction(1, 10**9))
-    if budget is not None and not has_real_inputs(program):
-        share = width / 4  # pairs are very many: likely ones next to the budget will do
-    question = AtDelta(delta, share * max(eps_prv, width))
-    claimed = eps_prv_factor(eps_prv, _WITNESS_BITS)
-    last: list[LeastEpsPrv] = []
+    share = width / 4 if near_budget else min(width / 2**10, Fraction(1, 10**9))
+    question = AtDelta(delta, share * max(eps_prv, width), eps_prv)
+    run = run_of(
+        program,
+        scope_of(program, selection),
+        pairs=0,
+        outputs=0,
+        final_states=0,
+        precision=options.precision,
+        engine=options.engine.value,
+        seconds=0.0,
+        reason=None,
+    )
 
     def query(eps: Fraction) -> Certified | Refuted | None:
-        profiler = Profiler(executed, eps, selection, options, budget=budget)
-        found = profiler.least_eps_prv(question)
-        last[:] = [found]
-        needed = found.eps_prv_enclosure
+        nonlocal run
+        found = ask(eps, question)
+        run, needed = found.run, found.eps_prv_enclosure
         if needed.upper is not None and needed.upper <= eps_prv:
             return Certified(eps, needed)
         if needed.lower is None or needed.lower > eps_prv:
-            return Refuted(eps, needed, _at(found.witness, claimed, profiler.details))
+            return Refuted(eps, needed, found.witness)
         return None
 
     search = _Search(query, eps_prv, width, progress)
     try:
         reason = search.run()
     except LimitReached as reached:
-        if search.bracket.lower is None and search.bracket.upper is None:
-            raise
         reason = reached.reason  # what was found stays true
-    if not last:
-        raise BrokenInvariant("a calibration tried no eps")
     return Calibration(
-        run=replace(last[-1].run, seconds=options.limits.elapsed(), reason=reason),
+        run=replace(run, seconds=options.limits.elapsed(), reason=reason),
         eps_prv=eps_prv,
         delta=delta,
         width=width,
@@ -138,18 +139,6 @@ def calibrate(
         refuted=search.bracket.upper,
         queries=search.queries,
     )
-
-
-def _at(witness: Witness | None, factor: Factor, details: PairDetails) -> Witness | None:
-    """Return the same pair with its delta at another eps_prv; its outputs, if all are listed."""
-    if witness is None:
-        return None
-    if witness.at_least is not None:
-        return details.witness((witness.input, witness.adjacent), factor, None, _WITNESS_BITS)
-    first = [row.probability for row in witness.rows]
-    second = [row.adjacent_probability for row in witness.rows]
-    delta = difference_over(range(len(first)), first, second, factor)
-    return replace(witness, delta_enclosure=delta)
 
 
 class _Search:

@@ -16,7 +16,8 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import difference_over
+from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions
@@ -39,6 +40,7 @@ from dipapprox.privacy.profiles.question import (
     OnCurve,
     Order,
     Question,
+    in_parts,
 )
 from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
@@ -164,6 +166,9 @@ class Profiler:
                 factors = [Factor(place, place) for place in places]
             shown = (self._witness(found.pair, each, found.outputs) for each in factors)
             witness = next(filter(None, shown), None)
+        lower, claimed = found.eps_prv.lower, question.claimed
+        if witness is not None and claimed is not None and (lower is None or lower > claimed):
+            witness = self._shown_at(witness, eps_prv_factor(claimed, _WITNESS_BITS))
         reached = width is not None and width <= wanted
         run = self._finished(found.bits, reached, asked=wanted, by=found.eps_prv.by)
         return LeastEpsPrv(run, self._eps, question.delta, found.eps_prv, witness)
@@ -277,6 +282,15 @@ class Profiler:
         except LimitReached:
             return None  # what is proved stays so without a set that shows it
 
+    def _shown_at(self, witness: Witness, factor: Factor) -> Witness | None:
+        """Return a pair with its delta at another eps_prv; its outputs, if all are listed."""
+        if witness.at_least is not None:
+            return self._witness((witness.input, witness.adjacent), factor)
+        first = [row.probability for row in witness.rows]
+        second = [row.adjacent_probability for row in witness.rows]
+        delta = difference_over(range(len(first)), first, second, factor)
+        return replace(witness, delta_enclosure=delta)
+
     def _finished(
         self,
         bits: int,
@@ -319,8 +333,19 @@ def profile(
     options: Options,
     progress: Progress = silent,
     budget: Fraction | None = None,
+    executed: Executed | None = None,
 ) -> ProfileAnswer:
     """Answer a question about the privacy profile of a program at one eps; see `Profiler`.
+
+    Args:
+        program: Closed.
+        eps: Where it runs.
+        question: What is asked.
+        selection: Which pairs.
+        options: How to compute.
+        progress: Told about budgets done.
+        budget: A D that makes the program (D ε, 0)-private; None if none is known.
+        executed: The program, if it has been executed for such questions; else None.
 
     Raises:
         UserError: If `eps` <= 0 or the program's adjacency does not suit its inputs.
@@ -330,7 +355,7 @@ def profile(
     if eps <= 0:
         raise UserError(f"eps must be > 0, got {eps}")
     profiler = Profiler(
-        executed_for(program, selection, options, parts=not isinstance(question, AtOrders)),
+        executed or executed_for(program, selection, options, parts=in_parts(question)),
         eps,
         selection,
         options,

@@ -69,10 +69,12 @@ class AtDelta:
         delta: In [0, 1].
         width: Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs for what can be
             had, a millionth (of eps_prv, if that is above 1) at least.
+        claimed: An eps_prv that is claimed: what needs more is shown there.
     """
 
     delta: Fraction
     width: Fraction | None = None
+    claimed: Fraction | None = None
 
     def __post_init__(self) -> None:
         _makeexact_rational(self, "delta", "delta")
@@ -128,6 +130,11 @@ Question = AtEpsPrv | AtDelta | OnCurve | AtOrders
 def is_pure(question: Question) -> bool:
     """Whether δ = 0 is what it is about."""
     return isinstance(question, AtOrders) or (isinstance(question, AtDelta) and not question.delta)
+
+
+def in_parts(question: Question) -> bool:
+    """Whether independent parts of a program will do to answer it."""
+    return not isinstance(question, AtOrders)
 
 
 def _check_width(question: AtEpsPrv | AtDelta | AtOrders) -> None:

@@ -57,15 +57,15 @@ def profile_rounded(
                 delta_enclosure=widened(found.delta_enclosure, by),
                 witness=widened_witness(found.witness, error, by),
             )
-        case AtDelta(delta, width):
+        case AtDelta(delta):
             answer: LeastEpsPrv | None = None
             for largest in _LARGEST:
                 by = slack(program, Growth(largest))
                 if not by < delta < 1 - by:
                     break
                 low, high = (
-                    profile(rational, eps, AtDelta(each, width), selection, options, progress)
-                    for each in (delta + by, delta - by)
+                    profile(rational, eps, asked, selection, options, progress)
+                    for asked in (replace(question, delta=delta + d) for d in (by, -by))
                 )
                 answer = _between(low, high, delta, error, by, largest)
                 least = answer.eps_prv_enclosure
