@@ -61,7 +61,6 @@ QUESTIONS = [
     ["calibrate", *SVT[:1], "--eps-prv", "1", "--delta", "0", "--width", "1/10", "--json"],
     ["decide", "svt_laplace", "--proved", "--json"],
     ["prove", "svt_laplace", "--reals", "--proved", "--json"],
-    ["prove", "svt_laplace", "--for-all", "N", "--json"],
     ["prove", "programs/automata/svt.dipa", "--json"],
     ["compose", *SVT, "--times", "3", "--delta", "1e-3", "--json"],
     ["explain", *SVT[:1], "--json"],
@@ -132,7 +131,8 @@ def certificates_(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     paths = [str(folder / f"{number}.json") for number, _ in enumerate(asked)]
     written = zip(asked, paths, strict=True)
     commands = [[*words, "--certificate", path, "--json"] for words, path in written]
-    statuses = [status for status, _ in answers(commands, {"modules": []})]
+    with redirect_stdout(io.StringIO()):
+        statuses = [main(words) for words in commands]
     assert statuses == [0, 1, 0, 0, 0]
     return paths
 

@@ -57,7 +57,7 @@ from bench.replays import (
 from bench.report import milliseconds, page, table
 from bench.services import measure_service, servers
 from bench.suite import FOUR_UNMERGED, FULL, PRECISE, QUICK, Results
-from bench.sweeping import Swept, measure_sweep
+from bench.sweeping import Swept
 from bench.timing import (
     NoAnswer,
     Outcome,
@@ -260,13 +260,6 @@ def test_the_plot_is_drawn_or_skipped(tmp_path: Path, monkeypatch: pytest.Monkey
     pytest.importorskip("matplotlib")
     assert plot.plot_growth(results, path)
     assert "<svg" in path.read_text(encoding="utf-8")
-
-
-def test_a_sweep_is_measured_beside_its_bare_cases() -> None:
-    swept = measure_sweep(PROGRAMS, 1)
-    assert swept.cases == 50
-    assert swept.bare > 0
-    assert swept.times == swept.processor / swept.bare
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.cli.app import main
+
 ROOT = Path(__file__).parent.parent
 
 _PASSED = """
@@ -85,7 +87,7 @@ def test_few_files_and_classes_are_passed(
 
 def test_a_check_passes_fewer(tmp_path: Path) -> None:
     certificate = str(tmp_path / "certificate.json")
-    walk(*VERIFY, "--certificate", certificate)
+    assert main([*VERIFY, "--certificate", certificate]) in (0, 1)
     files, classes = walk("check", certificate)
     assert files <= 115
     # Results of replays are told apart; what statements do, and what runs are.

@@ -13,7 +13,7 @@ Each = TypeVar("Each")
 THOROUGH = os.environ.get("DIPAPPROX_TESTS") == "thorough"
 """Whether everything is asked."""
 
-EXAMPLES = 200 if THOROUGH else 15
+EXAMPLES = 200 if THOROUGH else 10
 """Of each law of Hypothesis that does not say how many it needs."""
 
 

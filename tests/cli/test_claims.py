@@ -71,20 +71,6 @@ def test_statuses(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run("test", str(program), "--allow-empty") == (0, "no claims\n")
 
 
-def test_pytest_collects_programs(program: Path) -> None:
-    words = ("-p", "dipapprox.pytest_plugin", "-p", "no:cacheprovider", "-q", "noisy.dpg")
-    done = subprocess.run(
-        (sys.executable, "-m", "pytest", *words),
-        cwd=program.parent,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-    )
-    assert "2 failed, 1 passed" in done.stdout
-    assert "Witness: these outputs are too likely" in done.stdout
-    assert "FAILED noisy.dpg::DP at eps = 1, eps_prv = 1/2, delta = 0" in done.stdout
-
-
 MODULE = """
 import missing  # which no test needs: the file is read
 
@@ -109,13 +95,14 @@ OTHERS = {
 }
 
 
-def test_claims_in_docstrings_of_a_folder(tmp_path: Path) -> None:
+def test_claims_of_a_folder(tmp_path: Path) -> None:
     """By `dipapprox test` and by pytest, which collects them beside what it finds itself."""
     (tmp_path / ".hidden").mkdir()
     for name, text in {"gates.py": MODULE, **OTHERS}.items():
         (tmp_path / name).write_text(text)
     status, fields = run_json("test", str(tmp_path))
     assert (status, fields["holds"], fields["false"]) == (1, 1, 1)
+    (tmp_path / "noisy.dpg").write_text(PROGRAM)
     words = ("-p", "dipapprox.pytest_plugin", "-p", "no:cacheprovider", "-q", ".")
     done = subprocess.run(
         (sys.executable, "-m", "pytest", *words),
@@ -125,7 +112,9 @@ def test_claims_in_docstrings_of_a_folder(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         check=False,
     )
-    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "3 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "Witness: these outputs are too likely" in done.stdout
+    assert "FAILED noisy.dpg::DP at eps = 1, eps_prv = 1/2, delta = 0" in done.stdout
     assert "FAILED gates.py::above: DP for all eps at budget = 1/2" in done.stdout
 
 

@@ -72,13 +72,34 @@ def test_json_of_every_question(specs: Path) -> None:
 
 
 def test_programs_and_pipelines(specs: Path) -> None:
-    words = ("compose", "svt.dpg", "--eps", "1/2", "--times", "4", "--delta", "0.001")
+    words = (
+        "compose",
+        "svt.dpg",
+        "--eps",
+        "1/2",
+        "--times",
+        "4",
+        "--delta",
+        "0.001",
+        "--width",
+        "0.1",
+    )
     _, fields = run_json(*words)
     check_schema("compose", fields)
     assert fields["runs"][0]["params"] == {"N": "2"} and fields["runs"][0]["eps"] == "1/2"
     alone = fields["eps_prv_enclosure"]
     _, fields = run_json(
-        "compose", "svt.dpg", "coin.dpg", "--eps", "1/2,1", "--times", "4,1", "--delta", "0.001"
+        "compose",
+        "svt.dpg",
+        "coin.dpg",
+        "--eps",
+        "1/2,1",
+        "--times",
+        "4,1",
+        "--delta",
+        "0.001",
+        "--width",
+        "1",
     )
     assert [each["times"] for each in fields["runs"]] == [4, 1]
     assert Fraction(alone[0]) > 0

@@ -28,7 +28,7 @@ def test_a_private_program() -> None:
     assert fields["interval"] == ["0", "inf"]
     assert (fields["pairs"], fields["inequalities"]) == (316, 1264)
     assert fields["witness"] is fields["violated_on"] is fields["reason"] is None
-    status, text = run("decide", SVT1, "-p", "N=3")
+    status, text = run("decide", SVT1)
     assert status == 0
     assert "the claim holds for all ε > 0" in text
     assert "(ε, 0)-DP" in text

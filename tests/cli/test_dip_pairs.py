@@ -65,7 +65,6 @@ def test_the_answer_is_that_of_a_program_with_the_domain(folder: Path) -> None:
     assert dip["scope"]["inputs"].endswith("[1..2] in {-1, 0, 1/2, 1} (widened from {0, 1})")
     for command, more in (
         ("profile", ("--eps", "1/2", "--eps-prv", "1/8")),
-        ("calibrate", ("--eps-prv", "1", "--delta", "0", "--width", "1/10")),
         ("decide", ("--interval", "1/2..1", "--budget", "1/8")),
     ):
         assert run(command, *words(folder, "svt.dip"), *more)[0] in (0, 1)

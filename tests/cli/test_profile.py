@@ -87,7 +87,7 @@ def test_reports(files: Path) -> None:
     assert "least ε_prv for δ = 1/100" in run(*PROFILE, "--delta", "0.01")[1]
     assert "0.0239073584" in run(*PROFILE, "--eps-prv", "0.1")[1]
     assert "zCDP" in run(*PROFILE, "--renyi", "2")[1]
-    status, text = run(*PROFILE, "--curve", "0:0.3:60")
+    status, text = run(*PROFILE, "--curve", "0:0.3:12")
     assert (status, "between them to within" in text) == (0, True)
     status, text = run("profile", "coin.dpg", "--eps", "1", "--delta", "0")
     assert "no ε_prv is enough" in text
@@ -99,7 +99,7 @@ def test_reports(files: Path) -> None:
 
 @pytest.mark.parametrize("name", ["curve.svg", "curve.png"])
 def test_pictures(files: Path, name: str) -> None:
-    assert run(*PROFILE, "--curve", "0:0.3:20", "--plot", name)[0] == 0
+    assert run(*PROFILE, "--curve", "0:0.3:4", "--plot", name)[0] == 0
     content = (files / name).read_bytes()
     assert content.startswith(b"\x89PNG" if name.endswith("png") else b"<svg")
     assert len(content) > 3_000

@@ -120,7 +120,6 @@ def test_programs_with_finite_domains_need_a_word(capsys: pytest.CaptureFixture[
         ((SVT,), 0),
         ((SVT, "--budget", "1/2"), 1),
         ((LEAKY,), 1),
-        ((MIN_MAX,), 0),
         ((RANGE, "--stops", "visible"), 0),
         ((RANGE,), 0),
     ],

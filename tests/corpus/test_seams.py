@@ -91,7 +91,7 @@ print([kind.value for kind in BROKEN if kind in kinds])
 )
 def test_a_wrong_constant_is_noticed(module: str, name: str, fault: str) -> None:
     """In a process of its own: functions that were sampled before would hide it."""
-    script = PLANTED.format(module=module, name=name, fault=fault, every=25)
+    script = PLANTED.format(module=module, name=name, fault=fault, every=50)
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -100,7 +100,7 @@ def test_a_wrong_constant_is_noticed(module: str, name: str, fault: str) -> None
 
 def test_no_fault_is_noticed_where_there_is_none() -> None:
     script = PLANTED.format(
-        module="dipapprox.pairs.growth", name="exponential", fault="before(*words)", every=25
+        module="dipapprox.pairs.growth", name="exponential", fault="before(*words)", every=100
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True

@@ -37,8 +37,8 @@ timeout = 30
 task = "verify"
 programs = ["svt.dpg"]
 parameters = { N = [1, 2] }
-eps = { from = 0.1, to = 1, count = 3 }
-delta = [0, 0.01, 0.02]
+eps = { from = 0.1, to = 1, count = 2 }
+delta = [0, 0.02]
 [[grid]]
 task = "profile"
 programs = ["svt.dpg"]
@@ -55,7 +55,7 @@ task = "decide"
 programs = ["lap.dpg"]
 budget = [1, "99/100"]
 """
-CASES = 23
+CASES = 13
 LAPLACE = "\n".join(line.replace("Gauss", "Lap") for line in PROGRAM.splitlines())
 
 
@@ -121,7 +121,7 @@ def test_killed_sweeps_go_on_where_they_were(
     spec: Path, tmp_path: Path, undisturbed: Sequence[str]
 ) -> None:
     out = tmp_path / "out.jsonl"
-    for enough in (0, 8):
+    for enough in (0, 4):
         process = start(spec, out, "--jobs", "2")
         while process.poll() is None and len(lines_of(out)) <= enough:
             time.sleep(0.002)
@@ -144,7 +144,7 @@ def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Sequ
         text=True,
         capture_output=True,
         timeout=100,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000)),
     )
     assert limited.returncode == 2
     assert "cannot write" in limited.stderr
@@ -230,7 +230,7 @@ def test_summaries_and_pictures(finished: Path, spec: Path, tmp_path: Path) -> N
     pictures = tmp_path / "pictures"
     status, shown = run("sweep", "--summary", str(finished), "--plot", str(pictures))
     assert status == 0
-    assert "verify svt.dpg: 18 cases" in shown
+    assert "verify svt.dpg: 8 cases" in shown
     assert "calibrate svt.dpg: 1 case: 1 answered" in shown
     names = sorted(path.name for path in pictures.iterdir())
     stems = ("profile-svt-eps_prv-by-delta", "verify-svt-time-N")
