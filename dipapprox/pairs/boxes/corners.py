@@ -46,8 +46,10 @@ from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
+from dipapprox.pairs.boxes.polygons import tidy
 from dipapprox.pairs.boxes.search import SetSearch
 from dipapprox.pairs.boxes.some_pairs import Exact
+from dipapprox.pairs.boxes.thresholds import Thresholds
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 
@@ -117,6 +119,7 @@ class CornerSearch(SetSearch):
         claimed: Fraction | None = None,
     ) -> None:
         super().__init__(exact, factor, limits)
+        self._pairs = pairs
         self._unit, self._thresholds = pairs.unit, pairs.thresholds
         self._e = self._factor.taken
         self._claimed = -1.0 if claimed is None else below(claimed)
@@ -167,6 +170,9 @@ class CornerSearch(SetSearch):
             tuple((Fraction(x) * self._unit, Fraction(y) * self._unit) for x, y in each[place])
             for each in sets.corners
         )
+        if self._pairs.images:
+            points = (self._pairs.points([corner]) for corner in polygons[0])
+            polygons = tuple(tidy(own) for own in zip(*points, strict=True))
         return PairSet(
             polygons, first, second, None if budget is None else Fraction(budget) * self._unit
         )
@@ -189,9 +195,10 @@ class CornerSearch(SetSearch):
                 rest[few] = False
                 if rest.any():
                     self._keep(kind, sets.taken(rest))
-                for part in _halved(sets.taken(few)) if len(few) else ():
+                if len(few):
                     moved = True
-                    self._look(kind, part.corners, part.upper)
+                    halves = _joined([*_halved(sets.taken(few))])
+                    self._look(kind, halves.corners, halves.upper)
         return moved
 
     def _keep(self, kind: Kind, sets: _Sets) -> None:
@@ -204,17 +211,24 @@ class CornerSearch(SetSearch):
         """Bound sets, and keep them where their maximum is not settled."""
         first, second, budget, extreme, sizes = kind
         self._sets += len(before)
-        rows, chosen = np.arange(len(before)), np.indices(sizes).reshape(len(sizes), prod(sizes))
+        chosen = np.indices(sizes).reshape(len(sizes), prod(sizes))
         places = np.zeros((2, len(sizes), len(before), chosen.shape[1]))
         for axis, (each, own) in enumerate(zip(corners, chosen, strict=True)):
             places[:, axis] = each[:, own].transpose(2, 0, 1)
+        over = np.abs(places[0] - places[1]).sum(axis=0) - (np.inf if budget is None else budget)
         u, v = self._thresholds[first], self._thresholds[second]
+        off = u.error + self._e * v.error + (u.outputs + 16) * 2.0**-51 * (1 + self._e)
+
+        rough = np.minimum(before, self._roughly(u, v, places) + u.wider * v.wider * off)
+        open_ = (over <= 0).any(axis=1) & (rough > below(self._best))
+        if not open_.any():
+            return
+        corners, before = tuple(each[open_] for each in corners), rough[open_]
+        places, over, rows = places[:, :, open_], over[open_], np.arange(len(before))
         h = u.masses(places[0]) - self._e * v.masses(places[1])
-        off = u.error + self._e * v.error + (len(h) + 16) * 2.0**-51 * (1 + self._e)
         delta = np.maximum(h, 0.0).sum(axis=0)
         curvatures = u.curvature(places[0]), v.curvature(places[1])
         bends = np.stack([curvatures[0].half(), self._e * curvatures[1].half()])
-        over = np.abs(places[0] - places[1]).sum(axis=0) - (np.inf if budget is None else budget)
 
         middle = (places.min(axis=-1) + places.max(axis=-1)) / 2
         central = _squares(bends, places - middle[..., None])
@@ -235,7 +249,7 @@ class CornerSearch(SetSearch):
         most = aside.max(axis=1)
         upper = np.minimum((paid + central).max(axis=1), np.maximum(most, peak)) + slack
         upper = np.minimum(upper, np.maximum(alone, 0.0).sum(axis=0) * (1 + 2.0**-40))
-        hopeless = ~(over <= 0).any(axis=1) | (dominated & (self._extremes and not extreme))
+        hopeless = dominated & (self._extremes and not extreme)
         upper = np.minimum(np.where(hopeless, -1.0, upper), before)
 
         # Where the best corner has no squares and pays nothing, and others less than it, for sure.
@@ -245,6 +259,13 @@ class CornerSearch(SetSearch):
         settled &= upper > below(self._best)
         done = self._settle(kind, places[:, :, rows, best], settled, peak + slack)
         self._keep(kind, _Sets(corners, upper, bends.transpose(2, 1, 0)).taken(~done))
+
+    def _roughly(self, u: Thresholds, v: Thresholds, places: Array) -> Array:
+        """Bound delta on sets by the extents of probabilities alone."""
+        (least, most), (others_least, others_most) = u.extent(places[0]), v.extent(places[1])
+        taken = np.maximum(most - self._e * others_least, 0.0).sum(axis=0)
+        left = np.maximum(self._e * others_most - least, 0.0).sum(axis=0) + (1 - self._e)
+        return np.asarray(np.minimum(taken, left))
 
     def _told(
         self, first: Fixed, second: Fixed, least: Array, most: Array
@@ -278,9 +299,11 @@ class CornerSearch(SetSearch):
 
     def _pair(self, kind: Kind, place: Array) -> Pair:
         """Return the pair of a corner."""
+        corner = [(Fraction(x) * self._unit, Fraction(y) * self._unit) for x, y in place.T.tolist()]
+        points = self._pairs.points(corner)
         sides = []
-        for fixed, own in zip(kind[:2], place.tolist(), strict=True):
-            values = iter([Fraction(each) * self._unit for each in own])
+        for coordinate, fixed in enumerate(kind[:2]):
+            values = iter([point[coordinate] for point in points])
             sides.append(tuple(next(values) if each is None else each for each in fixed))
         return sides[0], sides[1]
 

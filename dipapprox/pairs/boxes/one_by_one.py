@@ -7,12 +7,7 @@ into the plane, edges parallel to axes to segments. For fixed other inputs delta
 function of (F(t), F(t')), so largest at an extreme point of the image's hull: that lies in the
 image, on its boundary, and not inside a segment.
 
-**Lemma (faces).** Let the outputs depend on u through r numbers that are linear in the real inputs,
-and on u' through r' of them. Then delta takes all its values on faces of dimension r + r' of the
-product of polygons, if no budget binds.
-Proof. The pairs with given values of these numbers are a polytope, cut from the product by r + r'
-equations. A vertex of it lies inside a face of the product that the equations leave no room in: of
-dimension r + r' at most.
+Outputs that depend on one number made of all real inputs: that is the input then (`images`).
 
 **Lemma (extremes).** Let P_S be log-concave, and delta = f_S at a pair. Then delta is as large at a
 pair with the same u, and u' at an extreme point of what it may be: all u'_i but one are u_i, or at
@@ -26,7 +21,7 @@ P_S(u)) is largest where 1 - P_S(u) is least.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm, prod
@@ -39,8 +34,9 @@ from dipapprox.language.core import Value
 from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet
+from dipapprox.pairs.boxes.images import Image, image_of
 from dipapprox.pairs.boxes.lemmas import without_permutations
-from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent
+from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, clipped, extent
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
 from dipapprox.semantics.state import FinalStates
 
@@ -72,12 +68,20 @@ class OneByOne:
         extremes: Those of the lemma of extremes; none if all roots are to be looked at.
         unit: All corners are small integers in it.
         thresholds: At all values of finite inputs, for this unit.
+        images: Where one number stands for real inputs, those of all sets of pairs.
     """
 
     roots: list[PairSet]
     extremes: list[PairSet]
     unit: Fraction
     thresholds: dict[Fixed, Thresholds]
+    images: tuple[Image, ...] = ()
+
+    def points(self, corner: Sequence[Point]) -> Sequence[Point]:
+        """Return where real inputs are, at a corner of a set."""
+        if not self.images:
+            return corner
+        return next(own for each in self.images if (own := each.pair(corner[0])) is not None)
 
     def triangles(self) -> dict[Kind, tuple[Array, ...]]:
         """Return products of triangles, segments and points that hold all pairs, by kind.
@@ -111,17 +115,45 @@ def one_by_one(
         if own is None:
             return None
         found[values] = own
+    if len(places) > 1 and all(each.number is not None for each in found.values()):
+        known = _of_numbers(roots, found, unit)
+        if known is not None:
+            return known
     axes = range(len(places))
     alone = [axis for axis in axes if all(each.is_alone(axis) for each in found.values())]
     whole = len(alone) == len(places) and not any(each.is_bound for each in roots)
     extremes = [] if whole else _extremes(roots)
-    few = _on_small_faces(
-        _on_edges(roots, alone),
-        lambda each: found[each.first].rank + found[each.second].rank,
-    )
+    few = _on_edges(roots, alone)
     if groups:
         few, extremes = without_permutations(few, groups), without_permutations(extremes, groups)
     return OneByOne(few, extremes, unit, found)
+
+
+def _of_numbers(
+    roots: Sequence[PairSet], thresholds: Mapping[Fixed, Thresholds], old: Fraction
+) -> OneByOne | None:
+    """Return pairs of a program whose outputs depend on one number; None if they are too many.
+
+    Args:
+        roots: Sets that hold all pairs.
+        thresholds: For real inputs.
+        old: Their unit.
+    """
+    images, sets = [], []
+    for root in roots:
+        first, second = (thresholds[side].number or () for side in (root.first, root.second))
+        image = image_of(root, first, second)
+        if image is None:
+            return None
+        if image.polygon:
+            images.append(image)
+            sets.append(PairSet((image.polygon,), root.first, root.second, None))
+    unit = _unit_of(sets)
+    if unit is None:
+        return None
+    found = {fixed: each.of_number(old, unit) for fixed, each in thresholds.items()}
+    alone = [0] if all(each.is_alone(0) for each in found.values()) else []
+    return OneByOne(_on_edges(sets, alone), [], unit, found, tuple(images))
 
 
 def _arranged(
@@ -184,31 +216,6 @@ def _on_edges(roots: Sequence[PairSet], axes: Sequence[int]) -> list[PairSet]:
         ]
         found += [PairSet(own, root.first, root.second, root.budget) for own in product(*options)]
     return found
-
-
-def _on_small_faces(roots: Sequence[PairSet], dimension: Callable[[PairSet], int]) -> list[PairSet]:
-    """Return faces of sets on which delta takes all its values; see the module.
-
-    Args:
-        roots: Sets.
-        dimension: Of the faces of a set that are enough.
-    """
-    found: dict[PairSet, None] = {}
-    for root in roots:
-        most, full = dimension(root), sum(min(len(p), 3) - 1 for p in root.polygons)
-        if root.is_bound or full <= most:
-            found[root] = None
-            continue
-        for own in product(*map(_faces, root.polygons)):
-            if sum(min(len(p), 3) - 1 for p in own) == most:
-                found[PairSet(own, root.first, root.second, root.budget)] = None
-    return list(found)
-
-
-def _faces(polygon: Polygon) -> list[Polygon]:
-    """Return a polygon, its edges and its corners."""
-    edges = [(polygon[k - 1], polygon[k]) for k in range(len(polygon))] if len(polygon) > 2 else []
-    return [polygon, *edges, *((corner,) for corner in polygon if len(polygon) > 1)]
 
 
 def _extremes(roots: Sequence[PairSet]) -> list[PairSet]:

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.instantiate import Instantiator, Outline
 from dipapprox.language.core import Input
 from dipapprox.language.domains import AllReals
@@ -60,11 +60,15 @@ _MASS = 2.0**-46
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cuts:
-    """The cuts of a sample: slope · u + offset, in ascending order."""
+    """The cuts of a sample: slope · u + offset, in ascending order.
+
+    Where outputs depend on one number, `share` of it is what moves the cuts.
+    """
 
     family: RealFamily
     slope: Array
     offsets: Array
+    share: Fraction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,20 +102,27 @@ class Thresholds:
         owners: Which output each tuple of cells belongs to: an array with an axis for each sample.
         outputs: How many there are.
         reach: The largest size of each real input.
-        rank: Of the slopes of all cuts.
+        number: As for the attribute.
 
     Attributes:
-        rank: Outputs depend on so many numbers made of real inputs.
+        outputs: How many there are.
+        number: What outputs depend on, if it is one number made of real inputs: their factors.
         error: At most Σ over outputs of how far probabilities are off.
+        wider: How much more bounds of them are off: see `extent`.
     """
 
     def __init__(
-        self, cuts: Sequence[_Cuts], owners: NDArray[np.intp], outputs: int, reach: Array, rank: int
+        self,
+        cuts: Sequence[_Cuts],
+        owners: NDArray[np.intp],
+        outputs: int,
+        reach: Array,
+        number: tuple[Fraction, ...] | None,
     ) -> None:
-        self._cuts = cuts
-        self.rank = rank
+        self._cuts, self._reach = cuts, reach
+        self.number = number
         self._owners = owners
-        self._outputs = outputs
+        self.outputs = outputs
         # Slopes and offsets are rounded once; then come as many products and sums as inputs.
         unit = (len(reach) + 3) * 2.0**-52
         error = (len(cuts) + owners.size) * 2.0**-50
@@ -119,6 +130,23 @@ class Thresholds:
             size = float(np.abs(each.slope) @ reach) + np.abs(each.offsets)
             error += 2 * float((float(each.family.steep) * size * unit + _MASS).sum())
         self.error = error * (1 + 2.0**-20)
+        self.wider = 2.0 * owners.size * (outputs + 1)
+
+    def of_number(self, old: Fraction, unit: Fraction) -> Thresholds:
+        """Return the same outputs as functions of `number`, as if it was the only real input.
+
+        Args:
+            old: The unit in which real inputs are measured.
+            unit: That of the number.
+        """
+        factors = self.number or ()
+        cuts = [
+            replace(each, slope=np.array([float(each.share * unit)]), share=Fraction(1))
+            for each in self._cuts
+        ]
+        size = np.array([float(abs(a) * old / unit) for a in factors]) @ self._reach
+        reach = np.array([float(size) * (1 + _SLACK)])
+        return Thresholds(cuts, self._owners, self.outputs, reach, None)
 
     @cached_property
     def concave(self) -> NDArray[np.bool_]:
@@ -140,7 +168,7 @@ class Thresholds:
         return np.array(found, dtype=np.bool_)
 
     def _sets(self) -> Iterator[NDArray[np.bool_]]:
-        count = 2**self._outputs if self._outputs <= _MOST_OUTPUTS else 0
+        count = 2**self.outputs if self.outputs <= _MOST_OUTPUTS else 0
         return ((number >> self._owners & 1).astype(np.bool_) for number in range(count))
 
     def is_alone(self, axis: int) -> bool:
@@ -156,10 +184,43 @@ class Thresholds:
             ends = [np.zeros(()), *(own for own in below if own is not None), np.ones(())]
             own = [after - before for before, after in pairwise(ends)]
             cells = [whole * part for whole in cells for part in own]
-        found = np.zeros((self._outputs, *inputs.shape[1:]))
+        found = np.zeros((self.outputs, *inputs.shape[1:]))
         for owner, cell in zip(self._owners.ravel().tolist(), cells, strict=True):
             found[owner] += cell
         return found
+
+    def extent(self, inputs: Array) -> tuple[Array, Array]:
+        """Return about bounds of the probabilities of outputs on polytopes.
+
+        F rises, so a cut says where F lies; the mass of a cell is from 0 to 1. Bounds of all other
+        factors are at most 1 then, but need not add up to 1: in all they are off by `wider` times
+        `error` at most, as sums over all cells, and once more for each output where the others are
+        what is left of 1.
+
+        Args:
+            inputs: Inputs, polytopes, corners.
+        """
+        none, all_of_it = np.zeros(inputs.shape[1]), np.ones(inputs.shape[1])
+        cells = [(all_of_it, all_of_it)]
+        for each in self._cuts:
+            moved = _along(inputs, each.slope)
+            low, high = (
+                [each.family.below(end + offset) for offset in each.offsets]
+                for end in (moved.min(axis=1), moved.max(axis=1))
+            )
+            lows = [none, *(own for own in low if own is not None), all_of_it]
+            highs = [none, *(own for own in high if own is not None), all_of_it]
+            parts = [
+                (np.maximum(lows[k + 1] - highs[k], 0.0), np.minimum(highs[k + 1] - lows[k], 1.0))
+                for k in range(len(lows) - 1)
+            ]
+            cells = [(a * c, b * d) for a, b in cells for c, d in parts]
+        least, most = np.zeros((2, self.outputs, inputs.shape[1]))
+        for owner, (some, more) in zip(self._owners.ravel().tolist(), cells, strict=True):
+            least[owner] += some
+            most[owner] += more
+        most = np.minimum(most, 1 - least.sum(axis=0) + least)
+        return least, most
 
     def curvature(self, inputs: Array) -> Curvature:
         """Bound second derivatives on polytopes.
@@ -242,38 +303,34 @@ def thresholds_of(
     owners = _owners(order, sides)
     if owners is None:
         return None
-    found_cuts = []
+    found_cuts: list[_Cuts] = []
+    rows: list[list[Fraction]] = []
     for number, ordered in order.items():
         family = states.samples[number].family
         if not isinstance(family, RealFamily) or family.curved is None:
             return None
-        slope = np.array([float(ordered[0].coefficient(name) * unit) for name in names])
+        factors = [ordered[0].coefficient(name) for name in names]
+        slope = np.array([float(factor * unit) for factor in factors])
         offsets = np.array([float(cut.constant) for cut in ordered])
         if family.below(offsets) is None:
             return None
-        found_cuts.append(_Cuts(family, slope, offsets))
+        rows.append(factors)
+        found_cuts.append(_Cuts(family, slope, offsets, _share(rows, factors)))
     reach = np.array([_reach(states, place) / float(unit) for place in places])
     sizes = [float(np.abs(each.slope) @ reach + np.abs(each.offsets).max()) for each in found_cuts]
     if max(sizes, default=0.0) > _LARGEST:
         return None
-    rank = _rank([[cuts[0].coefficient(name) for name in names] for cuts in order.values()])
-    return Thresholds(found_cuts, owners, len(states.outputs), reach, rank)
+    leading = next((row for row in rows if any(row)), [Fraction(0)] * len(names))
+    alike = all(row == [_share(rows, row) * each for each in leading] for row in rows)
+    whole = tuple(leading) if alike else None
+    return Thresholds(found_cuts, owners, len(states.outputs), reach, whole)
 
 
-def _rank(rows: list[list[Fraction]]) -> int:
-    """Return the rank of a matrix."""
-    rank = 0
-    for column in range(len(rows[0]) if rows else 0):
-        pivot = next((row for row in rows[rank:] if row[column]), None)
-        if pivot is None:
-            continue
-        rows.remove(pivot)
-        rows.insert(rank, pivot)
-        rank += 1
-        for k in range(rank, len(rows)):
-            factor = rows[k][column] / pivot[column]
-            rows[k] = [a - factor * b for a, b in zip(rows[k], pivot, strict=True)]
-    return rank
+def _share(rows: Sequence[Sequence[Fraction]], row: Sequence[Fraction]) -> Fraction:
+    """Return which multiple of the first row that is not 0 another one is, if it is one."""
+    pairs = (pair for each in rows if any(each) for pair in zip(row, each, strict=True) if pair[1])
+    first = next(pairs, None)
+    return Fraction(0) if first is None else first[0] / first[1]
 
 
 def _reach(states: FinalStates, place: int) -> float:

@@ -133,6 +133,8 @@ class RealPairs(Together):
             self._shorten(states, self._models)
             if not self._free:
                 self._corners = one_by_one(states, eps, self._roots, self._groups)
+                if self._corners is not None and self._corners.images:
+                    self._groups = []
 
     def _shorten(self, states: FinalStates, models: OutputModels) -> None:
         """Leave out pairs that others stand for, and say why that may be done."""

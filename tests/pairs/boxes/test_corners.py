@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from fractions import Fraction
+from fractions import Fraction as F
 from itertools import product
 from math import exp
 from typing import Any
@@ -17,9 +19,12 @@ from dipapprox import Answer, LimitReached, parse, profile, verify
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.limits import Limits
+from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CornerSearch
+from dipapprox.pairs.boxes.images import image_of
 from dipapprox.pairs.boxes.thresholds import thresholds_of
 from dipapprox.semantics.execution import execute
+from tests.thorough import part
 
 Array = NDArray[np.float64]
 
@@ -113,6 +118,64 @@ def test_the_largest_delta_is_found(
     assert found.width < Fraction(3, 10**6)
     assert truth <= float(found.upper) + 1e-9
     assert truth >= float(found.lower) - 1e-3
+
+
+def all_pairs_of(inputs: str, rule: str) -> list[PairSet]:
+    text = f"{inputs}\noutput o in {{0, 1}}\nadjacent {rule}\no <- 0\n"
+    return pairs_of(elaborate(read(text), {}, "x"))
+
+
+_WEIGHTS = [(1, 0), (0, 1), (1, 0), (0, 1), (1, -1), (1, 1), (2, -1), (1, 2)]
+
+
+def _random(seed: int) -> tuple[list[Part], int, str, str, str]:
+    """One or two parts that compare sums of two inputs, and what is asked of them."""
+    chosen = random.Random(seed)
+    parts: list[Part] = []
+    for _ in range(chosen.choice((1, 2, 2))):
+        family, weights = (
+            chosen.choice(["Lap", "Lap", "Gauss", "Logistic"]),
+            chosen.choice(_WEIGHTS),
+        )
+        parts.append((family, weights, chosen.choice((1, 2, 3, 5)), F(chosen.randint(-2, 6), 2)))
+    high = chosen.choice((1, 2, 3))
+    radius = min(F(chosen.choice(("1/2", "1", "3/2", "2"))), F(high))
+    # Budgets that are shared out are tested with one part: two of them may keep a width.
+    rule = f"{'l1' if len(parts) == 1 else 'linf'} {radius}"
+    eps_prv = chosen.choice(("0", "1/20", "1/5", "1/2", "19/20", "2"))
+    return parts, high, rule, chosen.choice(("1/2", "1", "7/5", "19/10", "3")), eps_prv
+
+
+@pytest.mark.parametrize("seed", part(range(200), 40))
+def test_random_parts_of_two_inputs(seed: int) -> None:
+    parts, high, rule, eps, eps_prv = _random(seed)
+    found = profile(parse(_text(parts, high, rule)), eps=eps, eps_prv=eps_prv).delta_enclosure
+    truth = _largest(parts, high, rule, float(F(eps)), float(F(eps_prv)))
+    assert found.width <= F(1, 10**6)
+    assert float(found.lower) - 2e-2 <= truth <= float(found.upper) + 1e-9
+
+
+def test_a_number_made_of_inputs_stands_for_them() -> None:
+    """Each set holds the pair that is told of a place, and all images of its own pairs."""
+    chosen = random.Random(3)
+    for pairs in all_pairs_of("input q[3] in real 0..2", "l1 3/2"):
+        first, second = (F(1), F(-2), F(1, 3)), (F(2), F(1), F(0))
+        image = image_of(pairs, first, second)
+        assert image is not None
+        for _ in range(60):
+            xs = [F(chosen.randint(0, 8), 4) for _ in range(3)]
+            ys = [min(max(x + F(chosen.randint(-2, 2), 4), F(0)), F(2)) for x in xs]
+            place = tuple(
+                sum((a * x for a, x in zip(each, own, strict=True)), F(0))
+                for each, own in ((first, xs), (second, ys))
+            )
+            points = image.pair((place[0], place[1]))
+            assert points is not None
+            assert sum(abs(x - y) for x, y in points) <= F(3, 2)
+            assert sum((a * x for a, (x, _) in zip(first, points, strict=True)), F(0)) == place[0]
+            assert sum((a * y for a, (_, y) in zip(second, points, strict=True)), F(0)) == place[1]
+            assert all(0 <= end <= 2 for point in points for end in point)
+        assert image.pair((F(100), F(0))) is None
 
 
 def test_a_claim_about_two_independent_parts_is_decided() -> None:
