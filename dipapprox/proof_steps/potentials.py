@@ -34,6 +34,9 @@ Vector = Mapping[Shift, Fraction]
 MOST_ENTRIES = 2_000_000
 """Of all vectors."""
 
+MOST_PATIENCE = 1_000
+"""Vectors; from then on entries that grow round after round are given up."""
+
 
 @dataclass(slots=True)
 class Member:
@@ -141,7 +144,8 @@ class PotentialSearch:
                     self.least = max([self.least, dearest, *(found[shift] for shift in wanted)])
                     if way.target is None:
                         continue
-                    if self._add(way.target, found if needs else {}, (number, way, case)):
+                    kept = self._lasting(way.target, found, number) if needs else {}
+                    if self._add(way.target, kept, (number, way, case)):
                         heappush(waiting, (-dearest, next(order), len(self._members) - 1))
 
     def _needs_nothing(self, head: Head, way: Way) -> bool:
@@ -207,6 +211,15 @@ class PotentialSearch:
             found.append(before[1:])
             before = self._members[before[0]].before
         return found[::-1]
+
+    def _lasting(self, head: Head, vector: Vector, number: int) -> Vector:
+        """Return a vector; where many were seen, without what grew since its head was there."""
+        last: int | None = number if len(self._members) > MOST_PATIENCE else None
+        while last is not None and self._members[last].head != head:
+            before = self._members[last].before
+            last = None if before is None else before[0]
+        old = {} if last is None else self._members[last].vector
+        return {s: cost for s, cost in vector.items() if cost <= old.get(s, cost)} or vector
 
     def _add(self, head: Head, vector: Vector, before: tuple[int, Way, Changes]) -> bool:
         """Add a vector, unless it is within one that is there; drop those within it."""

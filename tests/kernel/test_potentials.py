@@ -530,6 +530,14 @@ def test_many_paths_share_few_cases() -> None:
     assert len([case for case in cases if not isinstance(case, int)]) <= 2**5
 
 
+def test_costs_that_grow_round_after_round_are_given_up() -> None:
+    """A budget that is far above the least one: a shift that costs 2^-70 a round is not needed."""
+    path = Path(__file__).parent.parent / "corpus" / "programs" / "automata" / "budgets-5.dipa"
+    proof = dipapprox.prove(path, budget=2, stops="visible", options=OPTIONS)
+    assert proof.answer is Answer.DP
+    assert proof.replayed is not None
+
+
 def test_integers_are_shifted_by_integers() -> None:
     assert shifted(alone("DLap", True), 2, 1, -1) == Budgets(Fraction(2))
     with pytest.raises(Refuted, match="fraction"):
