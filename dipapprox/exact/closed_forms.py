@@ -2,9 +2,7 @@
 
 In: connected events (`events.event.Connected`) whose scales s stand for s / ε'. Out: ratios of
 exponential polynomials in ε'. Continuous events go to `laplace.engine`, choices to
-`choices`. Linear systems of discrete Laplace samples are summed sample by sample (`elimination`):
-weights Y^{rate |z - mean|}, which are then normalised: the probabilities of one sample are
-(1 - q) / (1 + q) · q^|z - mean|, q = Y^rate.
+`choices`, linear systems of discrete Laplace samples to `integers.elimination`.
 """
 
 from __future__ import annotations
@@ -14,49 +12,13 @@ from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
-from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
+from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
 from dipapprox.exact.choices.circuits import chosen_probability
-from dipapprox.exact.integers.elimination import integer_system, system_weight
-from dipapprox.exact.integers.lattice_ratios import SumTooLong
+from dipapprox.exact.integers.elimination import discrete_probability
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import is_discrete
-
-
-def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRatio | NotEnclosed:
-    """Return the exact probability of an event of discrete Laplace samples.
-
-    Args:
-        event: Guards may be any linear forms; means must be integers.
-        limits: `pieces` bounds the pieces of the system.
-
-    Returns:
-        A function of ε': the probability if every scale s is replaced by s / ε', for any ε' > 0.
-        All factors of its denominator are positive for ε' > 0, and it has no powers of ε'. Or why
-        there is none.
-
-    Raises:
-        LimitReached: If the time or the memory of `limits` runs out.
-
-    References:
-        DiPC paper, Lemma 17.
-    """
-    system = integer_system(spelled_out(event))
-    if isinstance(system, NotEnclosed):
-        return system
-    try:
-        weight = system_weight(system, limits)
-        if isinstance(weight, NotEnclosed):
-            return weight
-        # (1 - q) / (1 + q) = (1 - q)² / (1 - q²)
-        powers: dict[int, int] = {}
-        for rate in system.rates:
-            powers[rate] = powers.get(rate, 0) + 2
-            powers[2 * rate] = powers.get(2 * rate, 0) - 1
-        return weight.times_powers(powers).as_exponentials(system.unit)
-    except SumTooLong:
-        return NotEnclosed("integration-budget: the closed form has too many terms")
 
 
 def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:

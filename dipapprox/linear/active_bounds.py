@@ -6,7 +6,7 @@ a variable's lower bounds and h the least of its upper ones is given by
     l' <= l,   h <= h',   l <= h      for all other lower bounds l' and upper bounds h',
 
 which do not mention the variable. The parts fill the projection of the polyhedron, and overlap in
-null sets only. The bounds of integers tie (`exact.integers.elimination`); with bounds that are
+null sets only. The bounds of integers tie (`exact.variables`); with bounds that are
 differences there are fewer parts where l and h are about one variable
 (`numerics.elimination.differences`).
 """

@@ -43,8 +43,8 @@ class Inequality:
     bound: int
 
 
-def integer_inequality(guard: LinearForm) -> Inequality:
-    """form <= 0, in integers."""
+def in_integers(guard: LinearForm) -> tuple[tuple[tuple[int, int], ...], Fraction]:
+    """Read form <= 0 as Σ a_i z_i <= bound: its terms as in `Inequality`, and the bound."""
     if not guard.terms:
         raise BrokenInvariant("a guard mentions no sample")
     unit = content(a for _, a in guard.terms)
@@ -53,7 +53,13 @@ def integer_inequality(guard: LinearForm) -> Inequality:
         if not isinstance(sample, int):
             raise BrokenInvariant("a guard of an event mentions an input")
         terms.append((sample, int(a / unit)))
-    return Inequality(tuple(terms), floor(-guard.constant / unit))
+    return tuple(terms), -guard.constant / unit
+
+
+def integer_inequality(guard: LinearForm) -> Inequality:
+    """form <= 0, for integers."""
+    terms, bound = in_integers(guard)
+    return Inequality(terms, floor(bound))
 
 
 _known: Cache[tuple[Inequality, ...], bool | None] = Cache(_REMEMBERED)

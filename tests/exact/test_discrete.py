@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Star
-from dipapprox.exact.closed_forms import discrete_probability
-from dipapprox.exact.integers.elimination import IntegerSystem, integer_system
+from dipapprox.exact.integers.elimination import discrete_probability
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.integer_points import integer_inequality
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.kinds import is_discrete
 from exact.integer_events import (
@@ -114,10 +114,10 @@ def test_an_event_and_its_reflection_are_equally_likely(event: Event) -> None:
 def test_a_guard_and_its_complement_add_up(event: Event) -> None:
     """Over the integers the complement of Σ a z <= b is Σ -a z <= -b - 1."""
     *others, last = event.guards
-    system = integer_system(Event(event.samples, (last,)))
-    assert isinstance(system, IntegerSystem)
-    ((row, bound),) = system.bounds
-    opposite = LinearForm.of({i: Fraction(-a) for i, a in enumerate(row)}, Fraction(bound + 1))
+    inequality = integer_inequality(last)
+    opposite = LinearForm.of(
+        {i: Fraction(-a) for i, a in inequality.terms}, Fraction(inequality.bound + 1)
+    )
     parts = []
     for guards in ([*others, last], [*others, opposite], others):
         if guards:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from itertools import product
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.exact.integers.tight_bounds import Bounds, Row, tightened
+from dipapprox.exact.integers.elimination import Integers
+from dipapprox.exact.variables import Bounds, Row
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import DISCRETE_LAPLACE
+from dipapprox.limits import Limits
+
+LAW = Distribution(DISCRETE_LAPLACE, Fraction(0), Fraction(1))
+tightened = Integers((LAW,) * 3, Fraction(1), Limits()).tightened
 
 ROWS = st.tuples(*[st.integers(-2, 2)] * 3)
 DIFFERENCES = st.sampled_from([(1, -1, 0), (-1, 1, 0), (0, 1, -1), (0, -1, 1), (1, 0, -1)])
@@ -15,7 +24,9 @@ UNITS = st.sampled_from([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1)
 BOUNDS = st.integers(-4, 4)
 
 
-def solutions(system: list[tuple[Row, int]] | Bounds, radius: int = 5) -> set[tuple[int, ...]]:
+def solutions(
+    system: Sequence[tuple[Row, Fraction | int]] | Bounds, radius: int = 5
+) -> set[tuple[int, ...]]:
     box = product(range(-radius, radius + 1), repeat=3)
     return {
         z

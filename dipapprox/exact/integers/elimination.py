@@ -1,17 +1,13 @@
 """Weights of any integer systems: sums over one sample between its bounds, piece by piece.
 
-A piece is a system of inequalities between the samples that are left, with a function of them. To
-sum x out of it,
+What is summed out of a system, and how, is in `variables`. To sum x out of a piece,
 
     x < mean | x >= mean     split, so that the weight of x is one exponential
     a x <= …, |a| > 1        replace the others by v = A v' + r for every residue r: then a divides
                              their coefficients, and with the bound rounded down it is x <= …
-    lower bounds L_i <= x, upper bounds U_j >= x, affine with integer coefficients:
 
-        Σ f = Σ_ij [L_i is the greatest, U_j the least, L_i <= U_j] (G(U_j) - G(L_i - 1))
-
-with an antidifference G of f. Ties go to the first bound, so the pieces are disjoint. Variables
-with bounds by few others come first: forests are summed leaf by leaf.
+so that all ends are affine with integer coefficients: Σ f = G(U) - G(L - 1) with an antidifference
+G. VariableElimination with bounds by few others come first: forests are summed leaf by leaf.
 A bound that is missing contributes nothing: let R be a piece in which x has no lower bound. Moving
 x to -∞, and the summed samples with it by the linear parts of the bounds that were put for them,
 meets the homogeneous inequalities of the whole system, the splits at the means included; along
@@ -23,122 +19,191 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Event
-from dipapprox.exact.integers.lattice_ratios import ZERO, LatticeRatio
+from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.exact.integers.lattice_ratios import ZERO, LatticeRatio, SumTooLong, lattice_sum
 from dipapprox.exact.integers.sums import (
     Function,
-    IntegerForm,
-    added,
+    Monomial,
     antidifference,
-    exponential,
-    multiplied,
-    negated,
     one,
     substituted,
+    times_exponential,
 )
-from dipapprox.exact.integers.tight_bounds import Bounds, tightened
+from dipapprox.exact.variables import (
+    AffineEnd,
+    Bounds,
+    Piece,
+    Residues,
+    Row,
+    TooMuch,
+    VariableElimination,
+    rows_of,
+)
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
+from dipapprox.linear.differences import potentials
 from dipapprox.linear.form import content
-from dipapprox.linear.integer_points import integer_inequality
-
-Residues = tuple[tuple[int, int], ...]
-"""(A, r) for every sample: z = A z' + r, and functions and inequalities are about the z'."""
-
-Pieces = dict[tuple[Bounds, Residues], Function]
-"""Functions by where they hold: pieces with equal systems are added up."""
 
 
-class _TooManyPieces(Exception):
-    """The budget for pieces is used up."""
+def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRatio | NotEnclosed:
+    """Return the exact probability of an event of discrete Laplace samples.
 
+    With Y = e^{-unit * ε} weights are Π Y^{rate |z - mean|}, and then normalised: those of one
+    sample add up to (1 + q) / (1 - q), q = Y^rate.
 
-@dataclass(frozen=True, slots=True)
-class IntegerSystem:
-    """Independent discrete Laplace samples z_i with Pr[z_i] ∝ Y^{rates[i] * |z_i - means[i]|}.
-
-    Attributes:
-        unit: Y = e^{-unit * ε}, unit > 0: the largest number of which all 1 / scale are multiples.
-        rates: 1 / scale in units, positive.
-        means: One for each sample.
-        bounds: (a, b): Σ a_i z_i <= b, none of them 0 <= b.
-    """
-
-    unit: Fraction
-    rates: tuple[int, ...]
-    means: tuple[int, ...]
-    bounds: Bounds
-
-
-def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
-    """Read an event of discrete Laplace samples as a system over the integers."""
-    for family in [law.family for law in event.samples]:
-        if not family.is_exponential:
-            return NotEnclosed(f"outside-fragment: {family.title} noise has no closed form")
-        if not family.is_discrete:
-            return NotEnclosed("outside-fragment: not all samples are integers")
-    means = []
-    for law in event.samples:
-        if law.mean.denominator != 1:
-            return NotEnclosed(f"the mean {law.mean} of a discrete Laplace sample is no integer")
-        means.append(law.mean.numerator)
-    rates = [1 / law.scale for law in event.samples]
-    unit = content(rates)
-    multiples = tuple(int(rate / unit) for rate in rates)
-    bounds = []
-    for guard in event.guards:
-        inequality = integer_inequality(guard)
-        row = dict(inequality.terms)
-        dense = tuple([row.get(i, 0) for i in range(len(rates))])
-        bounds.append((dense, inequality.bound))
-    return IntegerSystem(unit, multiples, tuple(means), tuple(bounds))
-
-
-def system_weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEnclosed:
-    """Sum Π Y^{rates[i] |z_i - means[i]|} over all solutions.
+    Args:
+        event: Guards may be any linear forms; means must be integers.
+        limits: `pieces` bounds the pieces of the system.
 
     Returns:
-        The sum, or that it needs more than `limits.pieces` pieces.
+        A function of ε': the probability if every scale s is replaced by s / ε', for any ε' > 0.
+        All factors of its denominator are positive for ε' > 0, and it has no powers of ε'. Or why
+        there is none.
 
     Raises:
-        LimitReached: If the time or the memory runs out.
-        SumTooLong: If a coefficient has too many terms.
+        LimitReached: If the time or the memory of `limits` runs out.
+
+    References:
+        DiPC paper, Lemma 17.
     """
-    size = len(system.rates)
-    bounds = tightened(system.bounds)
-    if bounds is None:
-        return ZERO
-    pieces: Pieces = {(bounds, ((1, 0),) * size): one(size)}
-    left = set(range(size))
+    event = spelled_out(event)
+    for law in event.samples:
+        if not law.family.is_exponential:
+            return NotEnclosed(f"outside-fragment: {law.family.title} noise has no closed form")
+        if not law.family.is_discrete:
+            return NotEnclosed("outside-fragment: not all samples are integers")
+        if law.mean.denominator != 1:
+            return NotEnclosed(f"the mean {law.mean} of a discrete Laplace sample is no integer")
+    unit = content([1 / law.scale for law in event.samples])
+    work = Integers(event.samples, unit, limits)
     try:
-        while left:
-            variable = min(left, key=lambda v: (_difficulty(v, pieces), v))
-            left.discard(variable)
-            pieces = _eliminated(variable, pieces, system, limits)
-    except _TooManyPieces:
-        return NotEnclosed(f"integration-budget: more than {limits.pieces} pieces of one sum")
-    total = added(pieces.values())
-    nothing = (0,) * size
-    if total.keys() - {(nothing, nothing)}:
-        raise BrokenInvariant("a summed variable is left")
-    return total.get((nothing, nothing), ZERO)
+        total = work.total(rows_of(event), one(work.size))
+        if total.keys() - one(work.size).keys():
+            raise BrokenInvariant("a summed variable is left")
+        # (1 - q) / (1 + q) = (1 - q)² / (1 - q²)
+        powers: dict[int, int] = {}
+        for rate in work.rates:
+            powers[rate] = powers.get(rate, 0) + 2
+            powers[2 * rate] = powers.get(2 * rate, 0) - 1
+        return sum(total.values(), ZERO).times_powers(powers).as_exponentials(unit)
+    except TooMuch as much:
+        return NotEnclosed(f"integration-budget: more than {much} of one sum")
+    except SumTooLong:
+        return NotEnclosed("integration-budget: the closed form has too many terms")
 
 
-def _difficulty(variable: int, pieces: Pieces) -> tuple[int, int]:
-    """Residue classes, then bounds by others, that summing a variable out now takes."""
-    classes = made = 0
-    for bounds, _ in pieces:
-        involved = [row for row, _ in bounds if row[variable]]
-        classes += _classes(variable, involved)[2] - 1
-        made += sum([row.count(0) < len(row) - 1 for row in involved])
-    return classes, made
+class Integers(VariableElimination[Monomial, LatticeRatio]):
+    """Independent discrete Laplace samples with Pr[z_i] ∝ Y^{rates[i] * |z_i - mean_i|}."""
+
+    are_integers = True
+
+    def __init__(self, laws: Sequence[Distribution], unit: Fraction, limits: Limits) -> None:
+        super().__init__(len(laws), limits)
+        self._laws = laws
+        self.rates = [int(1 / law.scale / unit) for law in laws]
+
+    def irredundant(self, tightest: Mapping[Row, Fraction | int]) -> Bounds | None:
+        """In systems of differences drop whatever is implied, by shortest paths.
+
+        It is then known exactly whether there is a solution.
+        """
+        for row, bound in tightest.items() if len(tightest) > 1 else ():
+            opposite = tightest.get(tuple([-a for a in row]))
+            if opposite is not None and bound + opposite < 0:
+                return None
+        bounds = tuple(sorted(tightest.items()))
+        edges = [_edge(row, int(bound)) for row, bound in bounds]
+        known_edges = [edge for edge in edges if edge is not None]
+        if len(known_edges) < len(edges):
+            return bounds
+        kept = _irredundant(known_edges)
+        return None if kept is None else tuple([bounds[k] for k in kept])
+
+    def difficulty(self, variable: int, systems: Iterable[Bounds]) -> tuple[int, int]:
+        """Residue classes, then bounds by others, that summing a variable out now takes."""
+        classes = made = 0
+        for bounds in systems:
+            involved = [row for row, _ in bounds if row[variable]]
+            classes += _classes(variable, involved)[2] - 1
+            made += sum([row.count(0) < len(row) - 1 for row in involved])
+        return classes, made
+
+    def sides(
+        self, variable: int, piece: Piece, weight: Function
+    ) -> Iterator[tuple[Piece, Function]]:
+        """Multiply by Y^{rate |z - mean|} on each side, then split the others by residues."""
+        bounds, residues = piece
+        rate, (modulus, remainder) = self.rates[variable], residues[variable]
+        distance = (
+            self._laws[variable].mean.numerator - remainder
+        )  # z >= mean: modulus * z' >= distance
+        start = -(-distance // modulus)
+        for sign, bound in ((-1, -start), (1, start - 1)):
+            row = tuple([sign * (i == variable) for i in range(self.size)])
+            half = self.tightened((*bounds, (row, bound)))
+            if half is not None:
+                # |z - mean| is -sign * (modulus * z' - distance)
+                own = -sign * rate * modulus, sign * rate * distance
+                weighted = times_exponential(weight, variable, *own)
+                yield from self._by_residues(variable, half, residues, weighted)
+
+    def _by_residues(
+        self, variable: int, bounds: Bounds, residues: Residues, function: Function
+    ) -> Iterator[tuple[Piece, Function]]:
+        """Split the other variables by residues until all coefficients of `variable` are ± 1."""
+        modulus, split, classes = _classes(variable, [row for row, _ in bounds])
+        if not split:
+            yield (bounds, residues), function
+            return
+        if classes > self._limits.pieces:
+            raise TooMuch(f"{self._limits.pieces} pieces")
+        for remainders in product(range(modulus), repeat=len(split)):
+            self._limits.check()
+            chosen = dict(zip(split, remainders, strict=True))
+            part = self.tightened(
+                (
+                    tuple([a * modulus if i in chosen else a for i, a in enumerate(row)]),
+                    bound - sum(row[i] * r for i, r in chosen.items()),
+                )
+                for row, bound in bounds
+            )
+            if part is None:
+                continue
+            values, names = function, list(residues)
+            for i, r in chosen.items():
+                row = tuple([modulus * int(i == j) for j in range(self.size)])
+                values = substituted(values, i, row, r)
+                factor, remainder = names[i]  # z = A z' + R and z' = modulus z'' + r
+                names[i] = factor * modulus, factor * r + remainder
+            yield (part, tuple(names)), values
+
+    def primitive(self, weight: Function, variable: int) -> Function:
+        """See `sums`."""
+        return antidifference(weight, variable)
+
+    def at(
+        self, primitive: Function, variable: int, end: AffineEnd, sign: int
+    ) -> Iterator[tuple[Monomial, LatticeRatio]]:
+        """G at the upper end, or -G one below the lower end."""
+        place = int(end.constant) - (sign < 0)
+        for monomial, c in substituted(primitive, variable, end.coefficients, place).items():
+            yield monomial, c if sign > 0 else -c
+
+    def growth(self, monomial: Monomial, variable: int) -> int:
+        """0 < Y < 1."""
+        return -monomial[1][variable]
+
+    def summed(self, coefficients: Sequence[LatticeRatio]) -> LatticeRatio:
+        """Over a common denominator."""
+        return lattice_sum(coefficients) if len(coefficients) > 1 else coefficients[0]
 
 
 def _classes(variable: int, rows: Sequence[tuple[int, ...]]) -> tuple[int, tuple[int, ...], int]:
@@ -150,117 +215,42 @@ def _classes(variable: int, rows: Sequence[tuple[int, ...]]) -> tuple[int, tuple
     return modulus, split, modulus ** len(split)
 
 
-def _eliminated(variable: int, pieces: Pieces, system: IntegerSystem, limits: Limits) -> Pieces:
-    found: dict[tuple[Bounds, Residues], list[Function]] = {}
-    count = 0
-    for (bounds, residues), function in pieces.items():
-        for half, classes, weighted in _halves(variable, bounds, residues, function, system):
-            for part, names, values in _by_residues(variable, half, classes, weighted, limits):
-                for where, summed in _summed(variable, part, values):
-                    limits.check()
-                    count += 1
-                    if count > limits.pieces:
-                        raise _TooManyPieces
-                    found.setdefault((where, names), []).append(summed)
-    totals = ((where, added(functions)) for where, functions in found.items())
-    return {where: total for where, total in totals if total}
+def _edge(row: Row, bound: int) -> tuple[int, int, int] | None:
+    """Read z_v - z_u <= bound as (u, v, bound); vertex -1 stands for 0. None: no difference."""
+    head = tail = -1
+    for i, a in enumerate(row):
+        if a == 1 and head < 0:
+            head = i
+        elif a == -1 and tail < 0:
+            tail = i
+        elif a:
+            return None
+    return tail, head, bound
 
 
-def _halves(
-    variable: int, bounds: Bounds, residues: Residues, function: Function, system: IntegerSystem
-) -> Iterator[tuple[Bounds, Residues, Function]]:
-    """Split at the mean and multiply by the weight Y^{rate |z - mean|} of the sample."""
-    size = len(residues)
-    rate, (modulus, remainder) = system.rates[variable], residues[variable]
-    distance = system.means[variable] - remainder  # z >= mean is modulus * z' >= distance
-    start = -(-distance // modulus)
-    unit = tuple(int(i == variable) for i in range(size))
-    for sign, bound in ((-1, -start), (1, start - 1)):
-        row = tuple(sign * entry for entry in unit)
-        half = tightened((*bounds, (row, bound)))
-        if half is not None:
-            # |z - mean| is -sign * (modulus * z' - distance)
-            weight = exponential(size, variable, -sign * rate * modulus, sign * rate * distance)
-            yield half, residues, multiplied(function, weight)
+def _irredundant(edges: list[tuple[int, int, int]]) -> list[int] | None:
+    """Return the places of bounds that imply all others; None if there is a negative cycle.
 
-
-def _by_residues(
-    variable: int, bounds: Bounds, residues: Residues, function: Function, limits: Limits
-) -> Iterator[tuple[Bounds, Residues, Function]]:
-    """Split the other variables by residues until all coefficients of `variable` are 1 or -1."""
-    rows = [row for row, _ in bounds]
-    modulus, split, classes = _classes(variable, rows)
-    if not split:
-        yield bounds, residues, function
-        return
-    if classes > limits.pieces:
-        raise _TooManyPieces
-    for remainders in product(range(modulus), repeat=len(split)):
-        limits.check()
-        chosen = dict(zip(split, remainders, strict=True))
-        part = tightened(
-            (
-                tuple(a * modulus if i in chosen else a for i, a in enumerate(row)),
-                bound - sum(row[i] * r for i, r in chosen.items()),
-            )
-            for row, bound in bounds
-        )
-        if part is None:
+    Bounds are dropped one after the other, each implied by those that are left at its turn: where
+    cycles have weight 0, two may need each other.
+    """
+    kept = list(range(len(edges)))
+    if len(edges) < 2:
+        return kept
+    if potentials(edges, 0) is None:
+        return None
+    for k, (u, v, bound) in enumerate(edges):
+        if not _may_be_implied(edges, kept, k):
             continue
-        values, names = function, list(residues)
-        for i, r in chosen.items():
-            form = IntegerForm(tuple(modulus * int(i == j) for j in range(len(residues))), r)
-            values = substituted(values, i, form)
-            factor, remainder = names[i]  # z = A z' + R and z' = modulus z'' + r
-            names[i] = factor * modulus, factor * r + remainder
-        yield part, tuple(names), values
+        others = [edges[j] for j in kept if j != k]
+        if potentials([*others, (v, u, -bound - 1)], 0) is None:
+            kept.remove(k)
+    return kept
 
 
-def _summed(variable: int, bounds: Bounds, function: Function) -> Iterator[tuple[Bounds, Function]]:
-    """Sum one variable out; all its coefficients are 1 or -1."""
-    rest = [(row, bound) for row, bound in bounds if not row[variable]]
-    lowers, uppers = [], []
-    for row, bound in bounds:
-        if row[variable] > 0:
-            uppers.append(IntegerForm(tuple(-a for a in _cleared(row, variable)), bound))
-        elif row[variable] < 0:
-            lowers.append(IntegerForm(_cleared(row, variable), -bound))
-    sums = antidifference(function, variable)
-    if not uppers:
-        _require_decay(function, variable, 1)
-    if not lowers:
-        _require_decay(function, variable, -1)
-    less = negated(sums)
-    for j, i in product(range(len(uppers)) or (None,), range(len(lowers)) or (None,)):
-        conditions, ends = list(rest), []
-        if j is not None:
-            others = ((k, form) for k, form in enumerate(uppers) if k != j)
-            conditions += [_at_most(uppers[j], form, strictly=k < j) for k, form in others]
-            ends.append((uppers[j], sums))
-        if i is not None:
-            others = ((k, form) for k, form in enumerate(lowers) if k != i)
-            conditions += [_at_most(form, lowers[i], strictly=k < i) for k, form in others]
-            ends.append((lowers[i].plus(-1), less))
-        if i is not None and j is not None:
-            conditions.append(_at_most(lowers[i], uppers[j]))
-        where = tightened(conditions)
-        if where is not None:
-            yield where, added([substituted(each, variable, end) for end, each in ends])
-
-
-def _require_decay(function: Function, variable: int, sign: int) -> None:
-    """Refuse to sum a function to infinity that does not decay there."""
-    if not all(sign * rates[variable] > 0 for _, rates in function):
-        raise BrokenInvariant("a sum over integers does not converge")
-
-
-def _cleared(row: tuple[int, ...], variable: int) -> tuple[int, ...]:
-    return (*row[:variable], 0, *row[variable + 1 :])
-
-
-def _at_most(
-    left: IntegerForm, right: IntegerForm, *, strictly: bool = False
-) -> tuple[tuple[int, ...], int]:
-    """left <= right, or left < right, as Σ a_i z_i <= bound."""
-    row = tuple([a - b for a, b in zip(left.coefficients, right.coefficients, strict=True)])
-    return row, right.constant - left.constant - int(strictly)
+def _may_be_implied(edges: list[tuple[int, int, int]], kept: list[int], place: int) -> bool:
+    """Whether a path from u to v has another first and another last edge."""
+    u, v, _ = edges[place]
+    return any(edges[j][0] == u and j != place for j in kept) and any(
+        edges[j][1] == v and j != place for j in kept
+    )

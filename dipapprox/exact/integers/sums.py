@@ -1,18 +1,17 @@
 """Functions Σ c · Π k_i^{m_i} · Y^{Σ e_i k_i} of integer variables, and their sums.
 
-They are closed under products, under substitution of affine forms with integer coefficients, and
-under summation between affine bounds: the discrete counterpart of exponential polynomials under
-integration. Coefficients c are `LatticeRatio`s. All variables of a problem have a place in every
-monomial; a variable that does not occur has power 0 and rate 0.
+They are closed under products with exponentials, under substitution of affine forms with integer
+coefficients, and under summation between affine bounds: the discrete counterpart of exponential
+polynomials under integration. Coefficients c are `LatticeRatio`s. All variables of a problem have a
+place in every monomial; a variable that does not occur has power 0 and rate 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import comb
-from typing import NamedTuple
 
 from dipapprox.exact.integers.lattice_ratios import (
     ONE,
@@ -23,32 +22,15 @@ from dipapprox.exact.integers.lattice_ratios import (
     lattice_sum,
 )
 
-_MOST_PRODUCTS = 100_000
-"""Most products of terms of two functions."""
+_MOST_TERMS = 100_000
+"""Of a function."""
 
 Powers = tuple[int, ...]
 Monomial = tuple[Powers, tuple[int, ...]]
 """(powers m, rates e) of Π k_i^{m_i} · Y^{Σ e_i k_i}."""
 
-Function = dict[Monomial, LatticeRatio]
+Function = Mapping[Monomial, LatticeRatio]
 """Coefficients by monomial, none of them 0; treated as immutable."""
-
-
-class IntegerForm(NamedTuple):
-    """Σ coefficients[i] · k_i + constant, all integers."""
-
-    coefficients: tuple[int, ...]
-    constant: int
-
-    def plus(self, number: int) -> IntegerForm:
-        """self + number."""
-        return IntegerForm(self.coefficients, self.constant + number)
-
-
-def exponential(size: int, variable: int, rate: int, shift: int) -> Function:
-    """Y^(rate * k + shift) of one variable among `size`."""
-    rates = tuple(rate if i == variable else 0 for i in range(size))
-    return {((0,) * size, rates): ONE.shifted(shift)}
 
 
 def one(size: int) -> Function:
@@ -56,48 +38,33 @@ def one(size: int) -> Function:
     return {((0,) * size, (0,) * size): ONE}
 
 
-def added(functions: Iterable[Function]) -> Function:
-    """Add up any number of functions."""
-    terms: dict[Monomial, list[LatticeRatio]] = {}
-    for function in functions:
-        for monomial, c in function.items():
-            terms.setdefault(monomial, []).append(c)
-    return _summed(terms)
-
-
-def negated(function: Function) -> Function:
-    """-function."""
-    return {monomial: -c for monomial, c in function.items()}
-
-
-def multiplied(left: Function, right: Function) -> Function:
-    """left * right.
+def times_exponential(function: Function, variable: int, rate: int, shift: int) -> Function:
+    """function * Y^(rate * k + shift), k one of its variables.
 
     Raises:
         SumTooLong: If there are too many terms.
     """
-    if len(left) * len(right) > _MOST_PRODUCTS:
+    if len(function) > _MOST_TERMS:
         raise SumTooLong
-    terms: dict[Monomial, list[LatticeRatio]] = {}
-    for (m, e), c in left.items():
-        for (n, f), d in right.items():
-            terms.setdefault((_plus(m, n), _plus(e, f)), []).append(c * d)
-    return _summed(terms)
+    return {
+        (powers, (*rates[:variable], rates[variable] + rate, *rates[variable + 1 :])): c.shifted(
+            shift
+        )
+        for (powers, rates), c in function.items()
+    }
 
 
-def substituted(function: Function, variable: int, form: IntegerForm) -> Function:
-    """Put an affine form, in which the variable itself may occur, for a variable."""
+def substituted(function: Function, variable: int, row: Powers, number: int) -> Function:
+    """Put Σ row[i] · k_i + number, in which the variable itself may occur, for a variable."""
     terms: dict[Monomial, list[LatticeRatio]] = {}
     for (powers, rates), c in function.items():
         rate = rates[variable]
         left = _without(powers, variable)
         new_rates = _without(rates, variable)
         if rate:
-            new_rates = tuple(
-                e + rate * a for e, a in zip(new_rates, form.coefficients, strict=True)
-            )
-        moved = c.shifted(rate * form.constant)
-        for extra, factor in _power(form, powers[variable]):
+            new_rates = tuple(e + rate * a for e, a in zip(new_rates, row, strict=True))
+        moved = c.shifted(rate * number)
+        for extra, factor in _power(row, number, powers[variable]):
             terms.setdefault((_plus(left, extra), new_rates), []).append(
                 moved if factor == 1 else moved.scaled(factor)
             )
@@ -152,15 +119,13 @@ def _antidifference(power: int, rate: int) -> tuple[LatticeRatio, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _power(form: IntegerForm, power: int) -> tuple[tuple[Powers, int], ...]:
+def _power(row: Powers, number: int, power: int) -> tuple[tuple[Powers, int], ...]:
     """Expand (Σ a_i k_i + b)^power as (powers, coefficient)."""
-    size = len(form.coefficients)
+    size = len(row)
     terms: dict[Powers, int] = {(0,) * size: 1}
-    linear = [
-        (tuple(int(i == j) for j in range(size)), a) for i, a in enumerate(form.coefficients) if a
-    ]
-    if form.constant:
-        linear.append(((0,) * size, form.constant))
+    linear = [(tuple(int(i == j) for j in range(size)), a) for i, a in enumerate(row) if a]
+    if number:
+        linear.append(((0,) * size, number))
     for _ in range(power):
         longer: dict[Powers, int] = {}
         for powers, c in terms.items():
