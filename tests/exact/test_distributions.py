@@ -52,14 +52,12 @@ def found(source: ExactDistributions, input: Input) -> tuple[ExponentialRatio, .
 
 
 CASES = [
-    ("svt_laplace", 4),
     ("svt_laplace_ge", 3),
     ("svt_laplace_leaky_3", 2),
     ("svt_laplace_leaky_4", 3),
     ("svt_laplace_leaky_5", 3),
-    ("noisy_max_laplace", 4),
     ("m_range_laplace", 2),
-    ("k_min_max_laplace", 4),
+    ("k_min_max_laplace", 3),
     ("dipc/nmax2", 3),
     ("dipc/nmax3", 2),
     ("dipc/sparse", 3),

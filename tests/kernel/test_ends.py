@@ -120,8 +120,10 @@ def test_a_least_delta_is_proved_and_a_hair_inside_is_not(name: str) -> None:
         assert is_proved(program, eps_prv, place, hair, witness) is breaks
 
 
-@pytest.mark.parametrize("delta", ["0", "1/50"])
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(
+    ("name", "delta"),
+    [("Laplace", "0"), ("Gauss", "1/50"), ("integer", "1/50"), ("choices", "0")],
+)
 def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name: str, delta: str) -> None:
     program = program_of(TEXTS[name])
     found, own = least_eps_prv(program, Options(), delta), least_eps_prv(program, PROVED, delta)

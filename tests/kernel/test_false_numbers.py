@@ -211,7 +211,7 @@ def test_all_sets_are_as_likely(exactly: bool) -> None:
         private("249999/1000000")
 
 
-@pytest.mark.parametrize("eps_prv", [Fraction(1, 3), Fraction(5), Fraction(700)])
+@pytest.mark.parametrize("eps_prv", [Fraction(1, 3), Fraction(70)])
 @pytest.mark.parametrize("places", [2, 40])
 def test_growth_is_rounded_to_its_side(eps_prv: Fraction, places: int) -> None:
     low, high = (growth_bound(eps_prv, places, above=side) for side in (False, True))

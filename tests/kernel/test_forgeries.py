@@ -26,13 +26,12 @@ def test_equal_turns_mean_what_they_mean_written_out() -> None:
         assert replay(repeated(), claim, steps) == replay(vectors.machine, claim, steps)
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_a_change_is_noticed_or_makes_no_difference(part: int) -> None:
+def test_a_change_is_noticed_or_makes_no_difference() -> None:
     """One change each, spread over all that there are."""
     counts: Counter[str] = Counter()
-    for number, (name, proof) in enumerate(HONEST[part::4]):
+    for number, (name, proof) in enumerate(HONEST):
         for place, forged in enumerate(single_changes(proof)):
-            if place % 263 == number % 263:
+            if place % 463 == number % 463:
                 found = outcome(forged)
                 counts[found] += 1
                 assert found in SOUND, (name, forged)

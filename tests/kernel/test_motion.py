@@ -306,7 +306,7 @@ def test_random_machines_move_as_is_said(made: RandomMachines | RandomCourses) -
     """Directions and second differences, at the points of a grid."""
     points = [Fraction(k, 2) for k in range(-4, 5)]
     ordered = moved = apart = 0
-    for _ in range(5 if isinstance(made, RandomTurns) else 14):
+    for _ in range(3 if isinstance(made, RandomTurns) else 12):
         machine = read_machine(made.machine())
         finite = [domain for _, domain in machine.inputs[2:]]
         others = list(product(points[::4], *finite))  # type: ignore[arg-type]
@@ -335,8 +335,8 @@ def test_random_machines_move_as_is_said(made: RandomMachines | RandomCourses) -
                 for a, b, c in zip(line, line[1:], line[2:], strict=False):
                     assert abs(a - 2 * b + c) <= bound / 4 + 1e-12
                     moved += abs(a - 2 * b + c) > bound / 16
-    assert ordered > 3
-    assert moved > 3 or isinstance(made, RandomCourses)
+    assert ordered > 1
+    assert moved > 1 or isinstance(made, RandomCourses)
     assert apart < 11
 
 
@@ -643,7 +643,7 @@ def zones(seed: int, count: int) -> list[tuple[Any, Zone]]:
 
 
 def test_zones_lose_no_pair_and_are_spanned_by_their_vertices() -> None:
-    for ends, zone in zones(1, 300):
+    for ends, zone in zones(1, 100):
         inside = [
             (u, v)
             for u, v in product(GRID, GRID)
@@ -684,7 +684,7 @@ def test_parts_of_zones_are_those_of_polygons() -> None:
 
 
 def test_cuts_cover_and_ends_are_where_no_move_is_possible() -> None:
-    for number, (_, zone) in enumerate(zones(3, 200)):
+    for number, (_, zone) in enumerate(zones(3, 100)):
         if len(zone) < 2:
             continue
         inside = [pair for pair in product(GRID, GRID) if in_zone(zone, *pair)]
@@ -717,7 +717,7 @@ o <- 0
 """
 
 
-@pytest.mark.parametrize("adjacency", part(ADJACENCIES, 2))
+@pytest.mark.parametrize("adjacency", part(ADJACENCIES, 3))
 def test_sets_hold_all_adjacent_pairs(adjacency: str) -> None:
     machine = machine_of(MIXED.format(adjacency))
     sets = list(all_sets(machine, False))

@@ -124,7 +124,6 @@ def test_the_worst_pair_is_bounded_closely(norm: Json, adjacent: Any) -> None:
         break
     assert steps
     assert replay(given, said, steps)
-    told: list[float] = []
     ends = [each for each in steps if each["rule"] == "private composition"]
     assert len(ends) == 1
     with pytest.raises((NoCertificate, NotProved)):
@@ -136,7 +135,6 @@ def test_the_worst_pair_is_bounded_closely(norm: Json, adjacent: Any) -> None:
         assert replay(given, said, steps)
         with pytest.raises((NoCertificate, NotProved)):
             parts_proof(given, claim("Not_DP", HALF, true * 1.001), named)
-    assert not told
 
 
 def test_parts_may_have_a_common_input() -> None:
@@ -257,11 +255,11 @@ def test_what_is_confirmed_of_changed_proofs_is_true(place: int) -> None:
     assert outcome(proof) == "true"
     counts: Counter[str] = Counter()
     for k, changed in enumerate(single_changes(proof)):
-        if k % 122 == 7 * place:
+        if k % 244 == 7 * place:
             found = outcome(changed)
             counts[found] += 1
             assert found in {"refused", "true", "undecided"}, changed
-    assert counts["refused"] > 5
+    assert counts["refused"] > 2
 
 
 @pytest.mark.parametrize(("eps_prv", "verdict"), [("4001/10000", "DP"), ("2/5", "Not_DP")])
@@ -278,7 +276,7 @@ def test_a_million_joint_outputs_are_proved(eps_prv: str, verdict: str) -> None:
 
 def test_pairs_of_a_part_are_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not once for every pair of the machine: thousands of one are as many of the other."""
-    kinds = [random_rows(random.Random(4), 12)] * 2
+    kinds = [random_rows(random.Random(4), 8)] * 2
     given = machine(kinds, {"norm": "l0", "radius": 1})
     said = claim("DP", Fraction(1, 2), 1)
     steps = parts_proof(given, said, None)
@@ -290,7 +288,7 @@ def test_pairs_of_a_part_are_looked_through_once(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Machine, "__hash__", counted)
     assert replay(given, said, steps)
-    assert counts[0] < 12 * 11 * 10
+    assert counts[0] < 8 * 7 * 10
 
 
 def test_losses_on_a_sample_are_not_those_of_parts() -> None:

@@ -17,6 +17,7 @@ from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
 from kernel.small import written
+from tests.thorough import part
 
 Json = Any
 
@@ -166,7 +167,9 @@ def number(value: Fraction) -> Json:
 
 
 @pytest.mark.parametrize(
-    ("text", "eps_prv", "delta"), [c[1:] for c in CLOSED], ids=[c[0] for c in CLOSED]
+    ("text", "eps_prv", "delta"),
+    part([c[1:] for c in CLOSED[::-1]], 2),
+    ids=part([c[0] for c in CLOSED[::-1]], 2),
 )
 def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: float) -> None:
     program = program_of(text)
@@ -178,7 +181,9 @@ def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: fl
 
 
 @pytest.mark.parametrize(
-    ("text", "eps_prv", "delta"), [c[1:] for c in CLOSED], ids=[c[0] for c in CLOSED]
+    ("text", "eps_prv", "delta"),
+    part([c[1:] for c in CLOSED], 2),
+    ids=part([c[0] for c in CLOSED], 2),
 )
 def test_no_cuts_prove_what_is_false(text: str, eps_prv: Fraction, delta: float) -> None:
     cuts = [number(Fraction(k, 6)) for k in range(-24, 25)]

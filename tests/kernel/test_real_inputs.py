@@ -156,7 +156,7 @@ QUESTIONS = list(_questions())
 IDS = [question.name for question in QUESTIONS]
 
 
-@pytest.mark.parametrize("question", part(QUESTIONS, 2), ids=part(IDS, 2))
+@pytest.mark.parametrize("question", part(QUESTIONS, 3), ids=part(IDS, 3))
 def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question: Question) -> None:
     machine, claim, (*before, last) = question.proof
     found = replay(machine, claim, [*before, last])
@@ -190,7 +190,7 @@ def outcome(machine: Any, claim: Any, steps: Any, step: Fraction) -> str:
 
 def test_changes_of_machines_claims_and_steps_make_nothing_false_confirmed() -> None:
     source, counts = random.Random(5), Counter[str]()
-    for _ in range(70):
+    for _ in part(range(70), 2):
         question = source.choice(QUESTIONS)
         machine, claim, steps = question.proof
         tree: Any = [machine, claim, steps]
@@ -205,8 +205,8 @@ def test_changes_of_machines_claims_and_steps_make_nothing_false_confirmed() -> 
         found = outcome(machine, claim, steps, question.step)
         counts[found] += 1
         assert found in {"refused", "true"}, (question.name, tree)
-    assert counts["refused"] > 20
-    assert counts["true"] > 2
+    assert counts["refused"] > 15
+    assert counts["true"] > 1
 
 
 def test_steps_that_are_none() -> None:

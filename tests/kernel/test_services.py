@@ -103,7 +103,7 @@ def test_no_forgery_of_couplings_proves_less_than_the_least_budget(name: str) ->
     claim = {"verdict": "DP", "budget": 1000, "at least": None}
     assert replay(machine, claim, upper) == Budgets(least)
     confirmed = refused = 0
-    for forged in changed(upper, name, 20):
+    for forged in changed(upper, name, 10):
         try:
             judged = replay(machine, claim, forged)
         except NotProved:
@@ -124,7 +124,7 @@ def test_no_forgery_of_a_trace_refutes_the_least_budget(name: str) -> None:
     claim = {"verdict": "Not_DP", "budget": 0}
     assert replay(machine, claim, trace) == Budgets(None, least, at_any=False)
     confirmed = refused = 0
-    for forged in changed(trace[-1:], name, 20):
+    for forged in changed(trace[-1:], name, 10):
         try:
             judged = replay(machine, claim, [*trace[:-1], *forged])
         except NotProved:

@@ -238,7 +238,7 @@ def test_closed_forms_of_partial_sums_against_quadrature(data: st.DataObject) ->
     assert_is(decided(samples, conditions), float(found.sum()) * step, wrong=4e-3)
 
 
-@pytest.mark.parametrize("family", ["Gauss", "DLap", "DGauss"])
+@pytest.mark.parametrize("family", ["Gauss", "DGauss"])
 def test_coarse_enclosures_contain_what_fine_ones_do(family: str) -> None:
     graph = Graph()
     samples = [graph.density(law(family, mean, scale)) for mean, scale in ((0, 1), (1, 2), (-2, 1))]
@@ -257,8 +257,8 @@ def test_coarse_enclosures_contain_what_fine_ones_do(family: str) -> None:
             graph.times(graph.moved(other, Fraction(-1), Fraction(1)), samples[0]),
         )
     ]
-    fine = scalars_enclosed(graph, wanted, ONE, COARSE[4])
-    for asked in COARSE[:4]:
+    fine = scalars_enclosed(graph, wanted, ONE, COARSE[3])
+    for asked in COARSE[:3]:
         coarse = scalars_enclosed(graph, wanted, ONE, asked)
         for (low, high), (least, most) in zip(coarse, fine, strict=True):
             assert low <= most

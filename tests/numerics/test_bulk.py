@@ -90,7 +90,7 @@ def check_roads(states: FinalStates, inputs: list[Input]) -> None:
 
 
 @pytest.mark.parametrize("merge", [True, False])
-@pytest.mark.parametrize("path", part(PROGRAMS, 3), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", part(PROGRAMS, 5), ids=lambda path: path.stem)
 def test_shipped_programs(path: Path, merge: bool) -> None:
     states = execute(load(path, {}), merge, Limits())
     check_roads(states, rows_of(states, 40 if len(states.states) < 60 else 4))

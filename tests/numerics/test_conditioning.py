@@ -122,7 +122,7 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
         assert rule.error < 1
 
 
-@pytest.mark.parametrize("chosen", [(0,), (1,), (0, 1, 2)])
+@pytest.mark.parametrize("chosen", [(1,), (0, 1, 2)])
 def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
     event = ring([GAUSSIAN] * 3)
     by_rank = alone(GaussianRank(), event, 40, Limits())
@@ -145,7 +145,7 @@ def test_mixed_rings_are_what_quadrature_gives() -> None:
     assert found.meets(by_quadrature) and found.width <= Q(1, 2**30)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_gaussian_guards_are_what_their_rank_gives(seed: int) -> None:
     chance = random.Random(seed)
     scales = (Q(1), Q(3, 2), Q(1, 2))

@@ -28,6 +28,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
 from tests.numerics.alone import alone
+from tests.thorough import part
 
 REAL = [family for family in FAMILIES.values() if not family.is_discrete]
 SEEDS = 8
@@ -90,7 +91,7 @@ def by_scipy(event: Event) -> float:
     )
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", part(range(SEEDS), 2))
 def test_doubles_balls_and_nested_agree(seed: int) -> None:
     chance = random.Random(seed)
     size = 2 + seed % (LARGEST - 1)

@@ -75,7 +75,7 @@ def assert_near(found: Enclosure, reference: float, tolerance: float = 1e-15) ->
 
 
 @both
-@pytest.mark.parametrize("length", [1, 2, 4])
+@pytest.mark.parametrize("length", [1, 3])
 def test_like_samples_are_ordered_in_every_way_equally_often(family: Family, length: int) -> None:
     assert Fraction(1, math.factorial(length)) in sharp(chain(family, length))
 

@@ -130,7 +130,7 @@ def test_the_two_largest_of_equal_samples(law: Distribution, size: int) -> None:
 
 
 @pytest.mark.parametrize("law", [gauss(0), laplace(0)])
-@pytest.mark.parametrize("far", [4, 9, 14, 30, 70, 1000])
+@pytest.mark.parametrize("far", [4, 14, 1000])
 def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(
     law: Distribution, far: int
 ) -> None:

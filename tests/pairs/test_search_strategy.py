@@ -87,7 +87,7 @@ def truth(name: str, budget: Fraction) -> Enclosure:
 
 
 @pytest.mark.parametrize(
-    ("name", "budget"), part([(name, BUDGETS[k % 4 > 0]) for k, name in enumerate(NAMES)], 2)
+    ("name", "budget"), part([(name, BUDGETS[k % 4 > 0]) for k, name in enumerate(NAMES)], 4)
 )
 def test_counters_bound_the_largest_delta(name: str, budget: Fraction) -> None:
     bits = 40 if budget == BUDGETS[0] else 100
@@ -108,7 +108,7 @@ def test_counters_bound_the_largest_delta(name: str, budget: Fraction) -> None:
         assert of.delta(pair, budget).upper >= low
 
 
-@pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 2))
+@pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 4))
 def test_counters_on_arbitrary_numbers(name: str) -> None:
     program = SCRAMBLED[name]()
     states = execute(program, True, Limits())
@@ -157,7 +157,7 @@ Searching = Callable[[Opened, Search], None]
 
 
 @pytest.mark.parametrize("strategy", [by_counters, in_blocks])
-@pytest.mark.parametrize("name", part(NAMES, 2))
+@pytest.mark.parametrize("name", part(NAMES, 4))
 def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> None:
     budget = Fraction(1, 5)
     of, largest = opened(name), truth(name, budget)

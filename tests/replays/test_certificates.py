@@ -32,15 +32,9 @@ SVT = PROGRAMS / "svt_gauss.dpg"
 
 CASES = [
     ("svt_gauss", {"N": 4}, HALF, "31/25", "1/100", "all"),
-    ("svt_laplace", {"N": 3}, HALF, None, "0", "all"),
-    ("svt_mix1", {"N": 17}, HALF, "31/25", "1/100", "single"),
-    ("noisy_max_gauss", {"N": 3}, HALF, None, "1/100", "all"),
-    ("noisy_min_laplace", {"N": 5}, HALF, None, "1/100", "single"),
-    ("m_range_gauss", {"N": 2}, HALF, None, "1/100", "single"),
+    ("svt_mix1", {"N": 9}, HALF, "31/25", "1/100", "single"),
     ("m_range_laplace", {"N": 1}, HALF, None, "0", "all"),
-    ("k_min_max_laplace", {"N": 3}, HALF, None, "0", "all"),
     ("svt_laplace_leaky_4", {}, Q(1), None, "0", "all"),
-    ("svt_laplace_leaky_6", {"N": 3}, Q(1), None, "0", "all"),
     ("svt_gauss_leaky_1", {"N": 5}, Q(8), "1/2", "1/100", "all"),
 ]
 
@@ -63,34 +57,21 @@ HEAD = "input q in {0, 1}\noutput out in 0..4\nadjacent all\nout <- 0\n"
 REALS = "input q[2] in real 0..1\noutput out in 0..2\nadjacent linf 1\nout <- 0\n"
 
 TEXTS = {
-    "chosen": HEAD + "b <- choose {q : exp(eps) / (1 + exp(eps)), 1 - q : 1 / (1 + exp(eps))}\n"
-    "c <- choose {0 : 1/3, 1 : 2/3}\nout <- b + c\n",
     "weighed": HEAD.replace("q in {0, 1}", "q[3] in {0, 1, 2}").replace("0..4", "0..3")
     + "out <- Exp(1/2 * eps, q)\n",
     "looped": HEAD + "x <- 0\nwhile out = 0 do\n"
     "x <- choose {0 : 1/2, 1 : 1/3 + q/24, 2 : 1/6 - q/24}\n"
     "if x = 1 then out <- 1 end\nif x = 2 then\nout <- 2\nexit\nend\nend\nout <- out + 2\n",
-    "whole": HEAD + "a <- DLap(q, 2/eps)\nb <- DLap(1, 3/eps)\n"
-    "if a < b then out <- 1 elif a = b then out <- 2 else out <- 3 end\n"
-    "if a >= 3 then out <- 4 end\n",
     "whole and Gaussian": HEAD + "a <- DGauss(q, 2/eps)\nb <- DGauss(0, 1)\n"
     "if a - b >= 1 then out <- 1 end\n",
-    "one-sided": HEAD + "x <- LapPlus(q, 1/eps)\ny <- LapMinus(0, 2/eps)\n"
-    "if x > y + 1 then out <- 1 end\n",
     "summed": HEAD + "a <- LapPlus(q, 1/eps)\nb <- LapPlus(0, 2/eps)\nc <- LapPlus(1, 1/eps)\n"
     "if a + b >= c + 1 then out <- 1 end\n",
     "whole and summed": HEAD + "a <- DLap(q, 1/eps)\nb <- DLap(0, 2/eps)\nc <- DLap(1, 1/eps)\n"
     "if a + b >= c + 1 then out <- 1 end\n",
-    "Gaussian": HEAD + "x <- Gauss(q, 2/eps)\ny <- Gauss(0, 1)\nif x + y > 1 then out <- 1 end\n",
-    "a band": HEAD + "x <- Lap(q, 1/eps)\ny <- Lap(0, 1/eps)\n"
-    "if x < y + 1 then out <- 1; if x < y - 1 then out <- 2 end end\n",
-    "real inputs": REALS + "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\n"
-    "if r >= t then out <- 1 else\ns <- Lap(q[2], 4/eps)\nif s >= t then out <- 2 end end\n",
     "real inputs and Gaussian": REALS + "t <- Gauss(0, 2/eps)\nr <- Gauss(q[1], 4/eps)\n"
     "if r >= t then out <- 1 else\ns <- Gauss(q[2], 4/eps)\nif s >= t then out <- 2 end end\n",
     "published": HEAD.replace("adjacent", "output y in real\nadjacent")
     + "y <- 0\nt <- Lap(0, 4)\nr <- Lap(q, 2)\nif r >= t then\nout <- 1\ny <- Lap(q, 3)\nend\n",
-    "a number": "input q in 0..2\noutput y in real\nadjacent linf 1\ny <- Gauss(q, 2)\n",
 }  # fmt: skip
 
 
@@ -126,9 +107,7 @@ def _short(number: Fraction) -> Fraction:
 
 TIGHT: list[tuple[str, dict[str, int], str, str]] = [
     ("literature/prefix_sum", {"N": 3}, "1", "1"),  # sums
-    ("literature/prefix_sums", {"N": 3}, "1", "1"),
     ("literature/top_k_selection", {}, "1", "1"),  # comparisons at a distance of 1000
-    ("literature/partial_sum", {"N": 3}, "1/2", "1/2"),
     ("geometric_mechanism", {}, "1/2", "1/2"),  # integers
     ("literature/k_ary_randomised_response", {}, "1", "1"),  # choices
 ]

@@ -32,6 +32,9 @@ from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
+from tests.thorough import part
+
+_TENTH = Fraction(1, 10)
 
 _SVT = """
 input q[3] in real 0..1
@@ -77,13 +80,20 @@ def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[BoxSea
 
 @pytest.mark.parametrize(
     ("text", "eps_prv", "lemma"),
-    [
-        (_SVT.replace("Gauss", "Lap"), Fraction(1, 10), OUTPUTS),
-        (_MIXED, Fraction(1, 2), OUTPUTS),
-        (_MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"), Fraction(1, 10), SYMMETRY),
-        (_MAX.format(n=2, width=4, noise="Gauss", rule="linf 1"), Fraction(1, 10), TRANSLATIONS),
-        (_MAX.format(n=2, width=2, noise="Gauss", rule="l0 1"), Fraction(1, 10), SYMMETRY),
-    ],
+    part(
+        [
+            (_SVT.replace("Gauss", "Lap"), _TENTH, OUTPUTS),
+            (_MIXED, Fraction(1, 2), OUTPUTS),
+            (_MAX.format(n=2, width=2, noise="Gauss", rule="l0 1"), _TENTH, SYMMETRY),
+            (_MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"), _TENTH, SYMMETRY),
+            (
+                _MAX.format(n=2, width=4, noise="Gauss", rule="linf 1"),
+                Fraction(1, 10),
+                TRANSLATIONS,
+            ),
+        ],
+        2,
+    ),
 )
 def test_lemmas_are_shortcuts_only(text: str, eps_prv: Fraction, lemma: str) -> None:
     plain, words = _found(text, eps_prv, frozenset())
