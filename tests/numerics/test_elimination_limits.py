@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
@@ -17,7 +17,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
-from tests.thorough import EXAMPLES
+from tests.thorough import examples
 
 Q = Fraction
 
@@ -79,7 +79,7 @@ def long_trees(draw: st.DrawFn) -> Event:
 
 
 @given(event=long_trees())
-@settings(max_examples=EXAMPLES // 4)
+@examples(4)
 def test_doubles_keep_the_digits_of_tiny_probabilities(event: Event) -> None:
     """Widths are asked that are 2**-24 times the probability."""
     exact = enclose(event, 180, Tier.BALLS)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pair_programs import QUANTILE, read
 
@@ -32,7 +32,7 @@ from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
 from dipapprox.semantics.execution import execute
-from tests.thorough import EXAMPLES, part
+from tests.thorough import examples, part
 
 Q = Fraction
 
@@ -119,7 +119,7 @@ def _inputs(program: Program) -> Iterator[Input]:
     return product(*(cell.domain for cell in program.inputs))
 
 
-@settings(max_examples=EXAMPLES // 2)
+@examples(5)
 @given(program=_nearly_symmetric())
 def test_multisets_have_the_distributions_of_their_inputs(program: Program) -> None:
     """Also the converse: of rows whose exchange changes a distribution none are one multiset."""
@@ -148,7 +148,7 @@ def _decided(program: Program, delta: str) -> Decision:
     return decide(program, question, AllPairs(), Options())
 
 
-@settings(max_examples=EXAMPLES // 3)
+@examples(4)
 @given(program=_nearly_symmetric(), delta=st.sampled_from(["0", "1/20"]))
 def test_decisions_are_those_of_all_pairs(program: Program, delta: str) -> None:
     by_orbits = _decided(program, delta)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import decide, parse
@@ -15,7 +15,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import prove_real
-from tests.thorough import EXAMPLES
+from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -121,7 +121,7 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=EXAMPLES // 3)
+@examples(4)
 @given(programs())
 def test_random_programs(text: str) -> None:
     """Private at the upper bound on a small domain; far out on the ray not below the lower one."""

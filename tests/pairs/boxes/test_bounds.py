@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.rounding import above, below
@@ -25,7 +25,7 @@ from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
-from tests.thorough import EXAMPLES, part
+from tests.thorough import examples, part
 
 F0, _HALF, F1 = Fraction(0), Fraction(1, 2), Fraction(1)
 
@@ -94,7 +94,7 @@ def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
 
 
 @pytest.mark.parametrize("text", part(_TEXTS, 2))
-@settings(max_examples=EXAMPLES // 4)
+@examples(4)
 @given(data=st.data())
 def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
     models, source = _opened(text)
