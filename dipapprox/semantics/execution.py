@@ -401,50 +401,50 @@ def _loop(run: Execution, statement: core.While, states: list[State]) -> list[St
             refuse(run, state, fault)
         return []
     chooses = next(choices_in((statement,)), None) is not None
-    result = []
-    for state in states:
-        result += (_chain if chooses else _unroll)(run, statement, state)
-        check_states(run, len(result))
-    return _join(run, run.live.after[id(statement)], result)
+    left = (_chains if chooses else _unroll)(run, statement, states)
+    return _join(run, run.live.after[id(statement)], left)
 
 
-def _unroll(run: Execution, statement: core.While, state: State) -> list[State]:
-    """Run a loop without random choices.
+def _unroll(run: Execution, statement: core.While, states: list[State]) -> list[State]:
+    """Run a loop without random choices, round by round; states meet where rounds begin.
 
-    A state that comes back to a situation it was in stays in the loop: inputs and samples are
-    what they were, and nothing else is left to chance.
+    Where rounds are more than situations, states have come back to one that they were in, and stay
+    in the loop: inputs and samples are what they were, and nothing else is left to chance.
     """
     live = run.live.before[id(statement)]
-    left = list[State]()
-    waiting = [(state, set[Situation]())]
-    while waiting:
-        state, seen = waiting.pop()
-        here = situation(run, state, live)
-        if here in seen:
-            refuse(run, state, endless(statement))
-            continue
-        seen.add(here)
-        run.rounds += 1
+    left, seen, rounds = list[State](), set[Situation](), 0
+    while states:
+        states = _join(run, live, states)
+        seen.update(situation(run, state, live) for state in states)
+        rounds += 1
+        if rounds > len(seen):
+            for state in states:
+                refuse(run, state, endless(statement))
+            break
+        run.rounds += len(states)
         if run.rounds > run.limits.states:
             raise LimitReached(f"loop limit: more than {run.limits.states} rounds of loops")
-        held, failed = _decide(run, statement, state)
-        left += failed
-        again = _block(run, statement.body, held)
-        waiting += [(part, seen if k == 0 else set(seen)) for k, part in enumerate(again)]
-        check_states(run, len(left) + len(waiting))
+        again = list[State]()
+        for state in states:
+            held, failed = _decide(run, statement, state)
+            again += held
+            left += failed
+        states = _block(run, statement.body, again)
+        check_states(run, len(left) + len(states))
     return left
 
 
-def _chain(run: Execution, loop: core.While, state: State) -> list[State]:
+def _chains(run: Execution, loop: core.While, states: list[State]) -> list[State]:
     """Run a loop with random choices in it: all are one choice."""
-    pruned = state.cone is not None
-    if not pruned:
-        state.cone = cone_of(guards_of(state.path), run.points)
-        state.settled = state.path
     left = list[State]()
-    for settled, chain in chains.explore(run, loop, state):
+    for state in states:
+        pruned = state.cone is not None
         if not pruned:
-            settled.cone = None
-        left += chains.taken(run, loop, settled, chain)
-        check_states(run, len(left))
+            state.cone = cone_of(guards_of(state.path), run.points)
+            state.settled = state.path
+        for settled, chain in chains.explore(run, loop, state):
+            if not pruned:
+                settled.cone = None
+            left += chains.taken(run, loop, settled, chain)
+            check_states(run, len(left))
     return left

@@ -146,6 +146,16 @@ def test_loops_without_choices_are_unrolled(merge: bool) -> None:
     assert states.choices == ()
 
 
+def test_states_meet_where_rounds_begin() -> None:
+    """The last of 30 signs: 2^30 paths, two states."""
+    sign = compare(core.Element("r", 30, core.Variable("k")), "<", 0)
+    turn = choose(sign, [assign("c", 1)], [assign("c", 0)])
+    signs = [draw(f"r[{k}]", 0, k) for k in range(1, 31)]
+    body = [*signs, assign("k", 1), assign("c", 0), loop(compare("k", "<=", 30), turn, add("k", 1))]
+    states = run([*body, assign("out[1]", "c")])
+    assert sorted(Fraction(state.outputs[0]) for state in states.states) == [0, 1]
+
+
 HALF = number("1/2")
 NEGATED = core.Product(core.Constant(Fraction(-1)), core.Variable("x"))
 
