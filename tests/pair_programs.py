@@ -158,24 +158,3 @@ end
 best <- Exp(eps / 2, score)
 """
 """The candidate that about so many rows are below: the exponential mechanism."""
-
-MEDIAN = """
-param n = 4
-input  x[n] in 1..8
-output large in bool
-adjacent l0 1
-median <- 8
-for k in 1..7 do
-    below <- 0
-    for i in 1..n do
-        if x[i] <= 8 - k then
-            below <- below + 1
-        end
-    end
-    if 2 * below >= n then
-        median <- 8 - k
-    end
-end
-large <- Lap(median, 8 / eps) > 4
-"""
-"""Whether the median of some rows is large, with noise as large as a row can move it."""

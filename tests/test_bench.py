@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench import commands, plot
+from bench import commands
 from bench.automata import (
     CHECKED,
     PROVED,
@@ -33,16 +33,13 @@ from bench.comparison import (
     PREPARED,
     Comparison,
     TierComparison,
-    compare_engines,
     compare_tier,
 )
 from bench.compositions import many_runs, measure_runs
 from bench.figures import Standing, judge
-from bench.growth import Command, Growth, measure, own_peak_memory
-from bench.plain import NoPlainEvaluation
+from bench.growth import Command, Growth, measure
 from bench.plain_events import Prepared
 from bench.polyhedra import ENCLOSED, SCIPY, Polyhedra, PolyhedraComparison, compare_polyhedra
-from bench.published import published
 from bench.real_inputs import measure_real, real_cases
 from bench.real_outputs import PublishedComparison, compare_published, published_numbers
 from bench.records import write_records
@@ -54,12 +51,11 @@ from bench.replays import (
     measure_proof,
     proof_cases,
 )
-from bench.report import milliseconds, page, table
+from bench.report import milliseconds, page
 from bench.services import measure_service, servers
 from bench.suite import FOUR_UNMERGED, FULL, PRECISE, QUICK, Results
 from bench.sweeping import Swept
 from bench.timing import (
-    NoAnswer,
     Outcome,
     Patience,
     Ratio,
@@ -68,11 +64,6 @@ from bench.timing import (
     side_by_side,
 )
 from dipapprox.errors import LimitReached
-from dipapprox.events.event import Event
-from dipapprox.experiments import pictures
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN
-from dipapprox.linear.form import LinearForm
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 ONCE = Patience(runs=1, seconds=1.0, cap=60.0)
@@ -103,27 +94,6 @@ def answered(*seconds: float) -> Timing:
     return Timing(Outcome.ANSWERED, seconds)
 
 
-def test_contestants_take_turns_and_the_slow_ones_stop_early() -> None:
-    clock = Clock()
-    runs = {
-        "fast": clock.contestant("fast", iter((5.0, 1.0, 2.0))),
-        "slow": clock.contestant("slow", iter((8.0, 8.0))),
-    }
-    found = side_by_side(runs, Patience(runs=3, seconds=10.0, cap=20.0), clock)
-    assert clock.order == ["fast", "slow", "fast", "slow", "fast"]
-    assert found["fast"] == answered(5.0, 1.0, 2.0)
-    assert (found["fast"].median, found["fast"].first) == (2.0, 5.0)
-    assert found["slow"] == answered(8.0, 8.0)
-    assert ratio(found["slow"], found["fast"]) == Ratio(4.0)
-
-
-def test_slow_contestants_get_the_least_number_of_runs() -> None:
-    clock = Clock()
-    runs = {"slow": clock.contestant("slow", iter((8.0, 7.0, 9.0)))}
-    found = side_by_side(runs, Patience(runs=5, seconds=1.0, cap=20.0, least=3), clock)
-    assert found["slow"] == answered(8.0, 7.0, 9.0)
-
-
 def test_a_run_over_the_cap_ends_a_contestant_and_gives_lower_bounds() -> None:
     clock = Clock()
     runs = {
@@ -137,23 +107,6 @@ def test_a_run_over_the_cap_ends_a_contestant_and_gives_lower_bounds() -> None:
     assert bound == Ratio(20.0, at_least=True)
     assert str(bound) == "> 20"
     assert ratio(found["fast"], found["slow"]) is None
-
-
-def test_a_contestant_that_gives_up_has_no_ratio_but_a_reason() -> None:
-    def fails(cap: float) -> None:
-        raise NoAnswer("too wide")
-
-    found = side_by_side({"a": fails}, Patience(3, 1.0, 1.0), Clock())["a"]
-    assert (found.outcome, found.reason) == (Outcome.FAILED, "too wide")
-    assert len(found.seconds) == 1
-    assert ratio(found, answered(1.0)) is None
-    assert milliseconds(found) == "no answer: too wide"
-
-
-def test_tables_have_a_cell_for_every_column() -> None:
-    assert table(("a", "b"), [("x|y", "1")]) == "| a | b |\n| --- | ---: |\n| x\\|y | 1 |"
-    with pytest.raises(ValueError, match="3 cells"):
-        table(("a", "b"), [("x", "y", "z")])
 
 
 def made_up(literal: Timing) -> Results:
@@ -247,21 +200,6 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     assert "| times | 1.5 |" in text.splitlines()
 
 
-def test_the_plot_is_drawn_or_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results, path = made_up(answered(1.0)), tmp_path / "plot.svg"
-
-    def missing(name: str) -> object:
-        raise ImportError(name)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(pictures.importlib, "import_module", missing)
-        assert not plot.plot_growth(results, path)
-        assert not path.exists()
-    pytest.importorskip("matplotlib")
-    assert plot.plot_growth(results, path)
-    assert "<svg" in path.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     "batch",
     [
@@ -278,17 +216,6 @@ def test_plain_numpy_computes_the_same_probabilities(batch: Batch) -> None:
     assert len(enclosures) == len(events) > 0
     for enclosure, value in zip(enclosures, Prepared(events).evaluate().tolist(), strict=True):
         assert abs(Fraction(value) - enclosure.lower) < Fraction(1, 10**12)
-
-
-def test_plain_numpy_says_what_it_does_not_cover() -> None:
-    law = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
-    bounded = Event((law,), (LinearForm.of({0: Fraction(1)}, Fraction(-1)),))
-    with pytest.raises(NoPlainEvaluation, match="constant"):
-        Prepared([bounded])
-    edges = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 4), (3, 4), (1, 5), (5, 4)]
-    guards = (LinearForm.of({a: Fraction(1), b: Fraction(-1)}) for a, b in edges)
-    with pytest.raises(NoPlainEvaluation, match="two centres"):
-        Prepared([Event((law,) * 6, tuple(guards))])
 
 
 WORDS = ("verify", "svt_laplace.dpg", "-p", "N=2", "--eps", "1/2", "--delta", "1/100")
@@ -313,16 +240,6 @@ def test_a_row_of_each_table_is_measured_and_shown(kind: str) -> None:
     assert getattr(found, "distance", 0) < 1e-3 and getattr(found, "width", 0) < 2.0**-30
     name = (found if hasattr(found, "name") else found.case).name
     assert f"| {name} |" in page(Results(**{kind: [found]}), {}, None, [])
-
-
-def test_engines_and_growth_are_measured() -> None:
-    engines = compare_engines(Case("noisy_max_gauss", 2, merge=False), PROGRAMS, ONCE)
-    assert [t.outcome for t in engines.timings.values()] == [Outcome.ANSWERED] * 3
-    for alone in (Case("svt_gauss", 3, all_pairs=True), Case("svt_gauss", 5, bits=200), Chain(7)):
-        growth = measure(alone, PROGRAMS, ONCE)
-        assert growth.timing.outcome is Outcome.ANSWERED
-        assert 0 < growth.idle <= growth.memory <= own_peak_memory()
-    assert published(Case("svt_gauss", 5)) and published(Case("svt_gauss", 5, bits=200)) is None
 
 
 def test_a_verification_without_time_is_over_the_cap() -> None:

@@ -123,30 +123,6 @@ def test_costs_of_runs_are_those_of_the_linear_programme(seed: int) -> None:
 # --- least budgets ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "least"),
-    [
-        (examples.SVT, "5/4"),
-        (examples.NUM_SPARSE, "7/4"),
-        (examples.NUM_RANGE_2, "5/4"),
-        (examples.TWO_RANGE_2, "2"),
-        *((examples.m_range(m), "1") for m in (1, 2, 3, 4)),
-        *((examples.k_min_max(k), str(Fraction(3 * k + 2, 4 * k))) for k in (2, 4, 6, 10)),
-        (examples.k_min_max(3), "5/6"),
-        (examples.GAP_PV, "101/5"),
-        (examples.GAP_LP, "407/10"),
-    ],
-)
-def test_least_budgets_are_the_known_ones(text: str, least: str) -> None:
-    found = automaton(text)
-    merged = quotient_of(found)
-    result = budget_of(merged.graph)
-    assert result.family is not None
-    assert result.family.value == Fraction(least)
-    run = run_of(merged.whole, merged.lift(result.walk))
-    assert run_cost(found, run, result.changes).value == Fraction(least)
-
-
 @pytest.mark.parametrize("block", part(range(6), 3))
 def test_searches_agree_with_exhaustion_and_with_the_structures(block: int) -> None:
     """Finite iff no structure; on the quotient as on the whole; at least what short runs cost."""

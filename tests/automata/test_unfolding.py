@@ -6,7 +6,7 @@ import pytest
 
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.runs import orders, run_of
-from dipapprox.automata.unfolding import Quotient, augment, label, quotient
+from dipapprox.automata.unfolding import Quotient, augment, quotient
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from tests.automata import examples
@@ -52,39 +52,6 @@ def test_walks_are_the_feasible_runs(seed: int) -> None:
     assert runs == sorted(feasible_runs(found, 5))
     for run in runs:
         assert orders(found, run) is not None
-
-
-def naive_classes(found: Quotient) -> list[int]:
-    """Moore's fixpoint, whole signatures in every round."""
-    whole = found.whole
-    control = whole.automaton.states
-    classes: list[int] = []
-    signatures: list[object] = []
-    for node, state in enumerate(whole.states):
-        noise = (control[state].reads, control[state].compared, control[state].fresh)
-        signatures.append(noise if whole.leaving[node] else None)
-    while True:
-        numbers: dict[object, int] = {}
-        renewed = [numbers.setdefault(signature, len(numbers)) for signature in signatures]
-        if renewed == classes:
-            return classes
-        classes = renewed
-        signatures = [
-            (
-                classes[node],
-                frozenset(
-                    (label(whole.transition(e)), classes[whole.edges[e].target])
-                    for e in whole.leaving[node]
-                ),
-            )
-            for node in range(len(whole.states))
-        ]
-
-
-@pytest.mark.parametrize("seed", part(range(40), 4))
-def test_the_quotient_is_the_coarsest_bisimulation(seed: int) -> None:
-    found = quotient_of(random_automaton(seed, variables=2 + seed % 2, states=5, distinct=False))
-    assert list(found.classes) == naive_classes(found)
 
 
 def test_too_many_nodes_are_a_limit() -> None:

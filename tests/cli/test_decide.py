@@ -70,7 +70,7 @@ def test_least_delta_and_every_violation() -> None:
 
 
 def test_unknown_has_a_named_reason(files: Path) -> None:
-    status, fields = run_json("decide", "svt.dpg", "--budget", "100")
+    status, fields = run_json("decide", "svt.dpg", "-p", "N=1", "--budget", "100")
     check_schema("decide", fields)
     assert (status, fields["verdict"], fields["reason"]) == (3, "Unknown", "outside-fragment")
     assert "Gaussian" in fields["detail"]

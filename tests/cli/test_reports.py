@@ -17,8 +17,6 @@ from dipapprox.cli.report import report
 from dipapprox.language.core import Cell
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.description import known_to_be
-from dipapprox.privacy.masses import OutputProbability
-from dipapprox.privacy.probabilities import OutputDistribution
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import AnswerScope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
@@ -89,31 +87,6 @@ def check_golden(name: str, text: str) -> None:
     if os.environ.get("DIPAPPROX_GOLDEN") == "write":
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("verdict_dp", verdict(Answer.DP)),
-        ("verdict_not_dp", verdict(Answer.NOT_DP, None, WITNESS)),
-        ("verdict_unknown", verdict(Answer.UNKNOWN, "time limit: 5 s; …", WITNESS)),
-    ],
-)
-def test_verdict_report(name: str, shown: Verdict) -> None:
-    check_golden(name, rendered(report(shown.describe())))
-
-
-def test_distribution_report() -> None:
-    distribution = OutputDistribution(
-        run=replace(verdict(Answer.DP).run, engine="nested", precision=10),
-        eps=Fraction(1, 2),
-        input=(Fraction(0), Fraction(1)),
-        outputs=(
-            OutputProbability((Fraction(0), Fraction(1), "a"), Enclosure.exact(Fraction(1, 4)), 1),
-            OutputProbability((Fraction(1), Fraction(0), "b"), between("0.7499", "0.7501"), 2),
-        ),
-    )
-    check_golden("distribution", rendered(report(distribution.describe())))
 
 
 @pytest.mark.usefixtures("files")

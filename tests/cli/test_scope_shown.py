@@ -14,11 +14,7 @@ SCOPE = "for inputs q[1..2] in {0, 1}, adjacent linf 1"
 QUESTIONS = [
     ("verify", "--eps", "1/2", "--delta", "0.01"),
     ("verify", "--eps", "1/2", "--eps-prv", "1/100", "--delta", "0"),
-    ("verify", "--eps", "0.4..0.5", "--eps-prv", "2", "--delta", "0.1"),
     ("profile", "--eps", "1/2", "--eps-prv", "1/10"),
-    ("profile", "--eps", "1/2", "--delta", "0.01"),
-    ("profile", "--eps", "1/2", "--curve", "0:1:3"),
-    ("profile", "--eps", "1/2", "--renyi", "2"),
     ("calibrate", "--eps-prv", "1", "--delta", "0.01", "--width", "0.9"),
     ("decide", "--interval", "1/2..1/2", "--delta", "0.01"),
 ]

@@ -95,32 +95,6 @@ def test_floats_and_strangers_are_refused() -> None:
         Options(precision=0)
 
 
-STRANGERS = (None, b"1", object(), "x", "0,9", {1: 2}, (1, 2, 3, 4), [((0,), (0, 5))], float("inf"))
-ASKED: dict[str, dict[str, object]] = {
-    "verify": {"eps": 1, "delta": 0, "eps_prv": 1, "pairs": "all"},
-    "probability": {"eps": 1, "input": "0", "relative_width": "0.1"},
-    "profile": {"eps": 1, "curve": "0:1:3", "pairs": "all"},
-    "calibrate": {"eps_prv": 1, "delta": HALF, "width": "0.1", "pairs": "all"},
-    "decide": {"budget": 1, "delta": 0, "interval": "0..1", "violations": True, "width": 1},
-    "pair_distributions": {"eps": 1, "input": "0", "adjacent": "1"},
-}
-"""Arguments of functions, each good."""
-
-
-@pytest.mark.parametrize(
-    ("name", "argument"), [(f, a) for f, known in ASKED.items() for a in known]
-)
-def test_messages_name_the_argument(name: str, argument: str) -> None:
-    program = dipapprox.parse(TEXT)
-    function, known = getattr(dipapprox, name), ASKED[name]
-    function(program, **known)
-    optional = {"eps_prv", "relative_width", "curve"}
-    for stranger in STRANGERS:
-        if stranger is not None or argument not in optional:
-            with pytest.raises(UserError, match=argument):
-                function(program, **{**known, argument: stranger})
-
-
 RUNS = [{"mechanism": "laplace", "scale": 10, "times": 3}]
 
 

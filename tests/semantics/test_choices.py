@@ -15,7 +15,6 @@ from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.weights import weight_value
 from tests.semantics.examples import (
     Operand,
@@ -27,7 +26,7 @@ from tests.semantics.examples import (
     expression,
     program,
 )
-from tests.semantics.interpreter import set_probability, single_choices
+from tests.semantics.interpreter import single_choices
 
 EPS = core.Epsilon()
 ONE = ExponentialPolynomial.constant(1)
@@ -144,60 +143,6 @@ def test_randomised_response() -> None:
         is_true = condition.values == frozenset(state.outputs)
         expected = truth if is_true else ExponentialRatio(ONE, ((ONE + grown(1), 1),))
         assert law.weights[outcome] == expected
-
-
-def test_exponential_mechanisms_with_shifted_scores_have_one_law() -> None:
-    """Scores q, q + 1 against 0, 1: e^(q eps) cancels, so the input need not matter."""
-    score = core.Exponential(core.WeightProduct(core.Variable("q[1]"), EPS))
-    better = core.WeightProduct(score, power(1))
-    body = pick("out[1]", [(0, score), (1, better)], 0, proportional=True)
-    states = execute(program(cells("q", 1, (0, 1, 2)), BIT, [body]), True, Limits())
-    assert len(states.choices) == 1
-    assert all(not state.conditions for state in states.states)
-
-
-def test_outcomes_that_do_not_matter_vanish() -> None:
-    """x >= 1 unites two outcomes; a choice that is never used again leaves nothing."""
-    third = number("1/3")
-    body = [
-        pick("x", [(0, third), (1, third), (2, third)], 0),
-        coin("y", 1),
-        choose(compare("x", ">=", 1), [assign("out[1]", 1)], [assign("out[1]", 0)]),
-    ]
-    states = execute(program((), BIT, body), True, Limits())
-    found = {state.outputs[0]: single_choices(states, state) for state in states.states}
-    assert found == {Fraction(1): ((0, {1, 2}),), Fraction(0): ((0, {0}),)}
-    unmerged = execute(program((), BIT, body), False, Limits())
-    assert len(unmerged.states) == 6
-    assert len({state.decisions for state in unmerged.states}) == 6
-
-
-def test_equal_values_are_one_outcome_and_impossible_ones_none() -> None:
-    quarter = number("1/4")
-    options = [(1, quarter), (0, number("1/2")), (1, quarter), (7, number(0))]
-    states = execute(program((), BIT, [pick("out[1]", options, 0)]), True, Limits())
-    (choice,) = states.choices
-    assert choice.law == FiniteLaw((ExponentialRatio.constant(Fraction(1, 2)),) * 2)
-    sure = execute(program((), BIT, [pick("out[1]", [(1, number(1))], 0)]), True, Limits())
-    assert sure.choices == ()
-
-
-def test_choices_of_different_sites_are_independent() -> None:
-    """Two coins agree with probability 1/3 · 1/4 + 2/3 · 3/4."""
-    agree = choose(compare("x", "=", "y"), [assign("out[1]", 1)], [assign("out[1]", 0)])
-    coins = [coin("x", 0, "1/3"), coin("y", 1, "1/4")]
-    states = execute(program((), BIT, [*coins, agree]), True, Limits())
-    assert len(states.choices) == len(states.states) == 2
-    found = {state.outputs[0]: set_probability(states, state.chosen) for state in states.states}
-    assert found == {Fraction(1): Fraction(7, 12), Fraction(0): Fraction(5, 12)}
-
-
-def test_choices_and_guards_merge_together() -> None:
-    """out = [r > 0] on heads and on tails: one state for each side."""
-    sign = choose(compare("r", ">", 0), [assign("out[1]", 1)], [assign("out[1]", 0)])
-    body = [draw("r", 0, 0), coin("x", 1), choose(compare("x", "=", 1), [sign], [sign])]
-    states = execute(program((), BIT, body), True, Limits())
-    assert [(s.chosen, s.path is None) for s in states.states] == [(ALWAYS, False)] * 2
 
 
 def test_faults_of_outcomes_name_them() -> None:

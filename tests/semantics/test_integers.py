@@ -24,7 +24,6 @@ from tests.semantics.test_choices import BIT
 from tests.semantics.test_execution import check_partition
 
 HALF = Fraction(1, 2)
-SHIFTED = core.Sum(core.Variable("y"), core.Constant(HALF))
 SMALL = st.builds(Fraction, st.integers(-4, 4), st.sampled_from([1, 2, 3]))
 
 
@@ -76,17 +75,6 @@ def test_equality_of_integers_is_an_event() -> None:
     different = execute(program((), BIT, apart), True, Limits()).states
     guards = [guard for state in different for guard in guards_of(state.path)]
     assert {abs(guard.form.constant) for guard in guards} == {HALF}
-
-
-@pytest.mark.parametrize("relation", ["<", "<=", "=", "!=", ">=", ">"])
-@pytest.mark.parametrize("bound", [0, HALF, "q[1]", "y", SHIFTED], ids=str)
-@pytest.mark.parametrize("factor", [1, -2, Fraction(2, 3)])
-def test_comparisons_with_ties(relation: str, bound: object, factor: Fraction | int) -> None:
-    scaled = core.Product(core.Constant(Fraction(factor)), core.Variable("z"))
-    body = branched(compare(scaled, relation, bound), integer("z", "q[1]", 0), integer("y", 0, 1))
-    example = program(cells("q", 1, (-1, 0, 1)), BIT, body)
-    for merge in (True, False):
-        check_partition(example, merge, 3, 4)
 
 
 def test_paths_of_ties_are_taken() -> None:
