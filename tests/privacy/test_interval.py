@@ -23,7 +23,7 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals import formula_claim as formula_claim_module
-from dipapprox.privacy.intervals import nested_inputs
+from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -423,7 +423,7 @@ def test_nobody_is_private_below_0(
     text: str, eps_prv: str, delta: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where eps_prv or delta is below 0, all outputs together are a violation, even of equals."""
-    monkeypatch.setattr(nested_inputs, "_MOST_POINTS", 5)
+    monkeypatch.setattr(interval_verifier, "_FEW_POINTS", 5)
     monkeypatch.setattr(formula_claim_module, "_MOST_PIECES", 100)
     made = dipapprox.parse(text)
     dips = "(eps - 0.3141592653)^2 - 1e-30"  # somewhere, by a hair

@@ -12,7 +12,8 @@ hold v, so v + λ u and v + λ u' are inputs again, and adjacent if v + u and v 
 fixed ε_prv the largest δ at ε is at most that at ε'.
 
 A claim therefore holds on [a, b] if the program run at b is private for the least ε_prv and the
-least δ that are claimed on [a, b]; parts for which that cannot be shown are halved.
+least δ that are claimed on [a, b]; parts for which that cannot be shown are halved, as all parts
+of intervals are (`search`).
 """
 
 from __future__ import annotations
@@ -20,89 +21,107 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.errors import EarlyEnd, LimitReached
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.language.core import Listed, Program
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import Limits
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.search import between
+from dipapprox.privacy.intervals.minorants import growth_at
+from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.intervals.ties import inputs_at_ties
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import run_of
-from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
-from dipapprox.semantics.real_inputs import execute_for_declared
 from dipapprox.semantics.state import FinalStates
 
-_MOST_POINTS = 400
-
-LEMMA = "inputs at a smaller ε are smaller inputs"
+_LEMMA = "inputs at a smaller ε are smaller inputs"
 """The words in reports."""
 
 
-class NestedSearch:
-    """Parts of an interval, judged at their greatest ε.
+class _Judged(EpsilonPoint[Answer]):
+    """One ε, judged by `verify`: it may know the answer where enclosures do not tell."""
+
+    @property
+    def violated(self) -> bool:
+        return self.known is Answer.NOT_DP
+
+    @property
+    def holds(self) -> bool:
+        return self.known is Answer.DP
+
+
+class NestedClaims:
+    """A claim about all real inputs, as an `IntervalSearch` asks: parts by their greatest ε.
 
     Args:
         program: With real inputs.
         claim: What is claimed at each ε.
+        whole: The interval.
         options: How to compute.
 
     Attributes:
-        points: Verifications of one ε.
-        last: The last of them; None before.
         violation: Not_DP at one ε, if it was found.
-        remaining: Parts that are open, ascending once `run` has ended.
-        largest: An upper bound of δ on the parts that are not.
-        reason: Why parts stayed open.
     """
 
-    def __init__(self, program: Program, claim: FormulaClaim, options: Options) -> None:
-        self._program, self._claim, self._options = program, claim, options
-        self.points = 0
-        self.last: Verdict | None = None
+    def __init__(
+        self,
+        program: Program,
+        claim: FormulaClaim,
+        whole: tuple[Fraction, Fraction],
+        options: Options,
+    ) -> None:
+        self._program, self._claim, self._whole, self._options = program, claim, whole, options
+        self._known: dict[tuple[Fraction, Fraction], Fraction | None] = {}
+        self._engine = options.engine.value
         self.violation: Verdict | None = None
-        self.remaining: list[tuple[Fraction, Fraction]] = []
-        self.largest = Fraction(0)
-        self.reason: str | None = None
 
-    def run(self, lower: Fraction, upper: Fraction) -> None:
-        """Judge an interval; what is open stays in `remaining`.
+    @property
+    def name(self) -> str:
+        """The words in reports."""
+        proved = any(largest is not None for largest in self._known.values())
+        return f"{self._engine} + {_LEMMA}" if proved else self._engine
 
-        Raises:
-            LimitReached: If a limit is reached.
-        """
-        self.remaining = [(lower, upper)]
-        stuck: list[tuple[Fraction, Fraction]] = []
-        while self.remaining and self.violation is None:
-            self._options.limits.check()
-            low, high = self.remaining[-1]
-            holds = self._holds(low, high)
-            if holds or self.violation is not None:
-                self.remaining.pop()
-            elif self.points >= _MOST_POINTS:
-                self.reason = f"more than {_MOST_POINTS} parts of the interval would be needed"
-                break
-            elif holds is None and self.judge(high):
-                stuck.append(self.remaining.pop())
-            else:
-                middle = between(low, high)
-                self.remaining[-1:] = [(middle, high), (low, middle)]
-        self.remaining = sorted([*self.remaining, *stuck])
+    def __len__(self) -> int:
+        """How many pairs may have different distributions: infinitely many count as one."""
+        return 1
 
-    def _holds(self, low: Fraction, high: Fraction) -> bool | None:
-        """Whether a claim that implies those of a part holds; None: unknown."""
+    def point(self, eps: Fraction, bits: int) -> EpsilonPoint[Answer]:
+        """See `Subdivided`; where all of the interval is proved at once, nothing else is asked."""
+        eps_prv, delta = self._claim.at(eps, BITS)
+        factor, whole = growth_at(eps_prv), self._largest(*self._whole)
+        if whole is not None:
+            largest = Enclosure(Fraction(0), whole)
+            return _Judged(eps, Answer.DP, factor, delta, largest, None, True, None)
+        asked = self._program, self._claim, eps, AllPairs(), self._options
+        found = self._noted(verify_formula(*asked))
+        if found.answer is Answer.NOT_DP:
+            self.violation = found
+        obstacle = found.reason if found.answer is Answer.UNKNOWN else None
+        largest = found.delta_enclosure or UNIT
+        return _Judged(eps, found.answer, factor, delta, largest, None, True, obstacle)
+
+    def cell(self, lower: EpsilonPoint[Answer], upper: EpsilonPoint[Answer]) -> EpsilonCell[Answer]:
+        """See `Subdivided`."""
+        largest = self._largest(lower.eps, upper.eps)
+        if largest is None:
+            return EpsilonCell(lower, upper, Fraction(1), Fraction(1))
+        return EpsilonCell(lower, upper, Fraction(0), largest)
+
+    def _largest(self, low: Fraction, high: Fraction) -> Fraction | None:
+        """Bound δ on a part on which a claim holds that implies all of the part's; or None."""
+        if (low, high) not in self._known:
+            self._known[low, high] = self._proved(low, high)
+        return self._known[low, high]
+
+    def _proved(self, low: Fraction, high: Fraction) -> Fraction | None:
         try:
             eps_prv, delta = self._claim.over(low, high)
         except Undefined:
-            return False
+            return None
         # For b < 0, where e^b >= 1 + b, the largest δ is that for 0 and at most -b.
         below_0 = max(-eps_prv.value.lower, Fraction(0))
         least = delta.value.lower - below_0
@@ -111,96 +130,21 @@ class NestedSearch:
         rate = max(eps_prv.value.lower, Fraction(0))
         strong = Claim(high, min(least, Fraction(1)), rate)
         found = self._noted(verify(self._program, strong, AllPairs(), self._options))
-        if found.answer is Answer.DP:
-            if found.delta_enclosure is not None:
-                self.largest = max(self.largest, found.delta_enclosure.upper + below_0)
-            return True
-        if found.answer is Answer.NOT_DP:
-            self.judge(high)
-            return False
-        return None
-
-    def judge(self, eps: Fraction) -> bool:
-        """Judge the claim at one ε, whether it fails; return whether nothing is known of it."""
-        claim, options = self._claim, self._options
-        found = self._noted(verify_formula(self._program, claim, eps, AllPairs(), options))
-        if found.answer is Answer.NOT_DP:
-            self.violation = found
-        elif found.answer is Answer.UNKNOWN:
-            self.reason = found.reason
-        return found.answer is Answer.UNKNOWN
+        if found.answer is not Answer.DP:
+            return None
+        known = found.delta_enclosure
+        return least + below_0 if known is None else known.upper + below_0
 
     def _noted(self, found: Verdict) -> Verdict:
-        self.points += 1
-        self.last = found
+        self._engine = found.engine
         if found.interrupted:
             raise KeyboardInterrupt
         self._options.limits.check()  # what ended this one early is no reason of the next
         return found
 
 
-def verify_nested(
-    program: Program,
-    claim: FormulaClaim,
-    lower: Fraction,
-    upper: Fraction,
-    options: Options,
-) -> IntervalVerdict:
-    """Decide whether a claim holds for all real inputs and every ε in [lower, upper].
-
-    Unknown, with the reason, if the lemma does not cover the program and no end refutes the claim.
-
-    Raises:
-        UserError: If the value of a real input is needed, or the adjacency does not suit.
-    """
-    states: FinalStates | None = None
-    search = NestedSearch(program, claim, options)
-    with EarlyEnd() as end, limited(options.limits):
-        states = execute_for_declared(program, options.merge, options.limits)
-        obstacle = next(_obstacles(states, options.limits), None)
-        if obstacle is None:
-            search.run(lower, upper)
-        else:
-            for eps in (upper, lower):
-                if search.violation is None:
-                    search.judge(eps)
-            raise LimitReached(f"every ε of an interval, real inputs: {obstacle}")
-    answer, reason, delta = Answer.UNKNOWN, end.reason or search.reason, None
-    remaining = tuple(search.remaining) or ((lower, upper),)
-    if search.violation is not None:
-        answer, reason, remaining = Answer.NOT_DP, None, ()
-        delta = search.violation.delta_enclosure
-    elif states is not None and end.reason is None and not search.remaining:
-        answer, reason, remaining = Answer.DP, None, ()
-        delta = Enclosure(Fraction(0), search.largest)
-    last = search.last if search.violation is None else search.violation
-    engine = options.engine.value if last is None else last.engine
-    return IntervalVerdict(
-        run=run_of(
-            program,
-            scope_of(program, AllPairs()),
-            pairs=None,
-            outputs=0 if states is None else len(states.outputs),
-            final_states=0 if states is None else len(states.states),
-            precision=options.precision if last is None else last.precision,
-            engine=f"{engine} + {LEMMA}" if answer is Answer.DP else engine,
-            seconds=options.limits.elapsed(),
-            reason=reason,
-        ),
-        lower=lower,
-        upper=upper,
-        claim=claim,
-        answer=answer,
-        points=search.points,
-        delta_enclosure=delta,
-        violation=search.violation,
-        remaining=remaining,
-        interrupted=end.interrupted and answer is Answer.UNKNOWN,
-    )
-
-
-def _obstacles(states: FinalStates, limits: Limits) -> Iterator[str]:
-    """Yield why the lemma does not cover a program."""
+def obstacles(states: FinalStates, limits: Limits) -> Iterator[str]:
+    """Yield why the lemma does not cover a program with real inputs."""
     program = states.program
     if program.rounding is not None:
         yield "scales that are irrational"

@@ -91,13 +91,11 @@ class EpsilonCell(Generic[K]):
 
 
 class Subdivided(Protocol[K]):
-    """A claim about some pairs over an interval: what a search asks.
+    """A claim about some pairs over an interval: what a search asks."""
 
-    Attributes:
-        name: The words in reports: what has proved something.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """The words in reports: what has proved something."""
 
     def __len__(self) -> int:
         """How many pairs may have different distributions."""
@@ -228,7 +226,7 @@ class IntervalSearch(Generic[K]):
         if self.obstacle is not None:
             return f"no enclosure: {self.obstacle}"
         if self.exhausted:
-            return f"subdivision limit: undecided after {MOST_POINTS} values of eps"
+            return f"subdivision limit: undecided after {self.points} values of eps"
         point = self.critical()
         if point is not None:
             low, high = outward(point.largest)

@@ -43,7 +43,7 @@ class IntervalVerdict(RunResult):
         run: The program, and what was checked; `pairs` were each checked everywhere.
         lower: The least eps.
         upper: The greatest eps.
-        points: Epsilons at which probabilities were computed.
+        points: Epsilons at which the claim was judged.
         delta_enclosure: For DP, encloses the largest delta_{u,u'} over pairs and interval; for
             Not_DP, the violating pair's at the eps of the witness. None if nothing is known.
         violation: For Not_DP the verdict at one eps, with its witness.

@@ -9,7 +9,6 @@ eps: they know all eps at once, as `decide` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +38,7 @@ from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.real_inputs import with_values
+from dipapprox.semantics.real_inputs import execute_for_declared, with_values
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
@@ -76,40 +75,6 @@ def trial_points(lower: Fraction, upper: Fraction, pairs: int | None) -> tuple[F
     if pairs is None or pairs <= MOST_PAIRS:
         return lower, upper
     return lower, upper, between(lower, upper)
-
-
-def refute(
-    program: Program,
-    claim: FormulaClaim,
-    epsilons: Iterable[Fraction],
-    selection: PairSelection,
-    options: Options,
-) -> Verdict | None:
-    """Return the first Not_DP at some of the epsilons; None if no trial finds one in short time.
-
-    Raises:
-        KeyboardInterrupt: If the user stops a trial.
-    """
-    for eps in epsilons:
-        short = replace(options, limits=options.limits.within(_STEPS))
-        try:
-            verdict = verify_formula(program, claim, eps, selection, short)
-        except UserError:  # a budget of about 0, say: nothing that refutes the claim
-            continue
-        if verdict.interrupted:
-            raise KeyboardInterrupt
-        if verdict.answer is Answer.NOT_DP:
-            return verdict
-    return None
-
-
-def _open(
-    states: FinalStates, pairs: PairList, claim: FormulaClaim, eps: Fraction, options: Options
-) -> Subdivided[Any]:
-    """Open the pairs for a search."""
-    if states.program.real_outputs:
-        return published.PublishedOverInterval(states, pairs, claim, eps, options)
-    return SubdividedPairs(states, pairs, claim, options)
 
 
 @sound_arithmetic()
@@ -149,12 +114,12 @@ def verify_interval(
             f"write {upper}..{lower}" if lower > upper else f"write --eps {lower}",
         )
     doubtful = claim.check(lower, upper)
-    if has_real_inputs(program):
-        if isinstance(selection, AllPairs):
-            return nested_inputs.verify_nested(program, claim, lower, upper, options)
+    count, tried = None, tuple[Fraction, ...]()
+    if has_real_inputs(program) and not isinstance(selection, AllPairs):
         program = with_values(program, selection.pairs)
-    count = count_selected(program, selection)
-    tried = trial_points(lower, upper, count)
+    if not has_real_inputs(program):
+        count = count_selected(program, selection)
+        tried = trial_points(lower, upper, count)
     run = _Run(program, claim, lower, upper, selection, options, progress, doubtful, count, tried)
     with EarlyEnd() as end, limited(options.limits):
         run.open()
@@ -170,7 +135,7 @@ class _Run:
 
     Attributes:
         doubtful: Near it the claim cannot be told from none; None if there is no such ε.
-        count: How many pairs there are; None if they are too many to count.
+        count: How many pairs there are; None if they are infinitely many, or too many to count.
         tried: Single ε that were tried, or are to be.
         states: The final states.
         search: The subdivision of the interval, if there are bounds between two ε.
@@ -191,7 +156,7 @@ class _Run:
     count: int | None
     tried: tuple[Fraction, ...]
     states: FinalStates | None = None
-    listed: Sized = ()
+    listed: PairList | None = None
     search: IntervalSearch[Any] | None = None
     unbounded: LimitReached | None = None
     violation: Verdict | None = None
@@ -206,9 +171,17 @@ class _Run:
         search = self.search
         return search is None or (search.violation is None and bool(search.remaining()))
 
+    @property
+    def is_real(self) -> bool:
+        """Whether inputs are any real numbers of their ranges."""
+        return has_real_inputs(self.program)
+
     def open(self) -> None:
         """Execute the program."""
         limits, inputs = self.options.limits, inputs_of(self.selection)
+        if self.is_real:
+            self.states = execute_for_declared(self.program, self.options.merge, limits)
+            return
         self.states = execute(
             self.program, self.options.merge, limits, real_outputs=True, inputs=inputs
         )
@@ -216,9 +189,24 @@ class _Run:
         check_choices(self.states.laws, everywhere, limits)
 
     def refute(self) -> None:
-        """Look for a violation at single ε."""
-        ends = self.program, self.claim, self.tried, self.selection, self.options
-        self.violation = refute(*ends)
+        """Look for a violation at single ε: for long where no other answer is to be had.
+
+        Raises:
+            KeyboardInterrupt: If the user stops a trial.
+        """
+        for eps in self.tried:
+            options = self.options
+            if not self.is_real:
+                options = replace(options, limits=options.limits.within(_STEPS))
+            try:
+                found = verify_formula(self.program, self.claim, eps, self.selection, options)
+            except UserError:  # a budget of about 0, say: nothing that refutes the claim
+                continue
+            if found.interrupted:
+                raise KeyboardInterrupt
+            if found.answer is Answer.NOT_DP:
+                self.violation = found
+                return
 
     def subdivide(self, most: int) -> None:
         """Bound what happens between single ε, up to so many of them."""
@@ -226,17 +214,16 @@ class _Run:
             self._begin()
         if self.search is not None and len(self.search.claimed):
             self.search.run(self.progress, most)
+            if self.is_real and isinstance(self.search.claimed, nested_inputs.NestedClaims):
+                self.violation = self.search.claimed.violation
 
     def _begin(self) -> None:
         limits = self.options.limits
         if self.count is not None and self.count > MOST_PAIRS:
             where = ", ".join(str(eps) for eps in self.tried)
             raise LimitReached(f"{pair_limit(str(self.count))} (not refuted at eps = {where})")
-        assert self.states is not None
-        pairs = list_pairs(select_pairs(self.program, self.selection), limits)
-        self.listed = pairs
         try:
-            claimed = _open(self.states, pairs, self.claim, self.lower, self.options)
+            claimed = self._bounds()
         except LimitReached as unbounded:
             self.unbounded, self.tried = unbounded, (self.lower, self.upper)
             return
@@ -247,6 +234,26 @@ class _Run:
                 near = f"near {self.doubtful}"
                 raise LimitReached(f"eps_prv or delta cannot be told from a number below 0 {near}")
             self.search.nothing_to_do()
+
+    def _bounds(self) -> Subdivided[Any]:
+        """Open the pairs for a search.
+
+        Raises:
+            LimitReached: If nothing is known between two ε.
+        """
+        states, claim, options = self.states, self.claim, self.options
+        assert states is not None
+        if self.is_real:
+            obstacle = next(nested_inputs.obstacles(states, options.limits), None)
+            if obstacle is not None:
+                raise LimitReached(f"every ε of an interval, real inputs: {obstacle}")
+            whole = self.lower, self.upper
+            return nested_inputs.NestedClaims(self.program, claim, whole, options)
+        pairs = list_pairs(select_pairs(self.program, self.selection), options.limits)
+        self.listed = pairs
+        if states.program.real_outputs:
+            return published.PublishedOverInterval(states, pairs, claim, self.lower, options)
+        return SubdividedPairs(states, pairs, claim, options)
 
     @property
     def is_stuck(self) -> bool:
@@ -265,7 +272,7 @@ class _Run:
     def ask_closed_forms(self) -> None:
         """Ask who knows all ε at once; of a violation the verifier of one ε has the last word."""
         self.asked = True
-        if self.states is None or not self.options.compares_exactly:
+        if self.states is None or self.is_real or not self.options.compares_exactly:
             return
         pairs, ends = select_pairs(self.program, self.selection), (self.lower, self.upper)
         told = by_closed_forms.settle(self.states, self.claim, *ends, pairs, self.options)
@@ -313,7 +320,8 @@ class _Run:
         pairs: int | None = 0
         points, bits, engine = 0, self.options.precision, self.options.engine.value
         if search is not None:
-            pairs, points, bits = len(self.listed), search.points, search.bits or bits
+            pairs = None if self.listed is None else len(self.listed)
+            points, bits = search.points, search.bits or bits
             engine = search.claimed.name
         elif violation is not None:
             pairs, bits, engine = violation.pairs, violation.precision, violation.engine
@@ -346,12 +354,17 @@ class _Run:
         )
 
 
+def _is_quick(run: _Run) -> bool:
+    """Whether an ε takes milliseconds: of all real inputs it takes longer."""
+    return not run.is_real
+
+
 _METHODS: tuple[Consultation[_Run], ...] = (
     Consultation("single ε", REFUTES, lambda run: bool(run.tried), _Run.refute),
     Consultation("parts of the interval", DECIDES, always, lambda run: run.subdivide(_FEW_POINTS)),
     Consultation("single ε", REFUTES, lambda run: run.unbounded is not None, _Run.refute),
     Consultation("closed forms", DECIDES, lambda run: run.is_stuck, _Run.ask_closed_forms),
-    Consultation("smaller parts", DECIDES, always, lambda run: run.subdivide(MOST_POINTS)),
+    Consultation("smaller parts", DECIDES, _is_quick, lambda run: run.subdivide(MOST_POINTS)),
     Consultation("single ε", REFUTES, lambda run: run.is_critical, _Run.refute),
     Consultation("closed forms", DECIDES, lambda run: not run.asked, _Run.ask_closed_forms),
 )
