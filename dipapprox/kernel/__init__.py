@@ -20,7 +20,7 @@ the claim. To be read in this order, in which modules import those before them:
     compositions        parts, compositions
     every eps           likelier, paths, rounds, regions, quiet, potential, runs, rays
     budgets of claims   served
-    services            services, couplings, traces, chances
+    services            services, couplings, traces
     the whole           claims, replay
 
 Imports: the standard library, flint, itself.

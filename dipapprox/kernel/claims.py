@@ -72,7 +72,7 @@ def least_budget(
 ) -> Budgets:
     """One budget serves, and none below another one does.
 
-    Step: nothing; premises: a potential and a ray, or chances; or couplings and a trace.
+    Step: nothing; premises: a potential, or couplings, and a ray or a trace.
     """
     if serves.budget is None or fails.budget is not None or fails.below is None:
         raise BadProof("it is not that one budget serves, and none below another one")

@@ -11,29 +11,12 @@ series near eps = 0, but for a power of eps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from math import factorial
-from typing import Any
 
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.exponentials import Ratio, Sum, power
-from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.reading import as_number
-
-
-def lost(step: Mapping[str, Any], p: Ratio, q: Ratio) -> Budgets:
-    """Conclude that no smaller budget serves.
-
-    Step: "budget": b or null, for none at all; "eps": one, 0 and null for the limits.
-    """
-    budget, eps = (
-        None if step[name] is None else as_number(step[name], name) for name in ("budget", "eps")
-    )
-    if not loses(p, q, budget, eps):
-        raise Refuted("one run is not known to be so much likelier to show the same")
-    return Budgets(None, budget, at_any=False)
 
 
 def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> bool:

@@ -52,7 +52,6 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "violated composition": ("compositions.violated", (*_PARTS, "input", "adjacent")),
     "potential": ("potential.potential", ("nodes", "quiet")),
     "ray": ("rays.ray", ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
-    "chances": ("chances.chances", ("inputs", "seen", "budget", "eps")),
     "couplings": ("couplings.couplings", ("budget", "held", "followed", "changes", "pairs")),
     "trace": ("traces.trace", ("events", "budget", "eps")),
     "repetition": ("traces.repetition", ("events", "turns", "store", "eps")),

@@ -1,7 +1,8 @@
-"""Budgets of services that do not serve: calls and replies that one run is likelier to give.
+"""Budgets that do not serve, at one eps or at a limit of it: what one run is likelier to show.
 
-A *trace* is some calls in two adjacent runs, with what is seen of each: a set of replies. p and q
-are the probabilities, in closed form, of the two runs to reply so (`likelier`).
+A *trace* is some calls of a service in two adjacent runs, with what is seen of each: a set of
+replies; or a program without rounds, at two adjacent inputs, with what it publishes. p and q are
+the probabilities, in closed form, of the two runs to show that (`likelier`).
 
 Theorem (repetitions). After a trace let the first run be in a store x with a probability > 0 at
 some eps, and let *turns* be calls alike in both runs. Let f be the probability of x to reply as is
@@ -14,20 +15,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dipapprox.kernel.adjacency import Value
+from dipapprox.kernel.adjacency import Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.likelier import lost
+from dipapprox.kernel.likelier import loses
+from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE
 from dipapprox.kernel.proofs import positive
-from dipapprox.kernel.reading import as_integer, as_list
+from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.services import Condition, Service, Shown, read_seen
 from dipapprox.kernel.signs import ALL, Signs
+
+if TYPE_CHECKING:
+    from dipapprox.kernel.rounds import Rounds
 
 MOST_STORES = 10_000
 
@@ -37,17 +42,49 @@ Belief = Mapping[Kept, Ratio]
 """The stores that a run may be in, with the probability to have got there, as is seen."""
 
 
-def trace(service: Service, step: Mapping[str, Any]) -> Budgets:
-    """One run is e^(b eps) times as likely as the other to give some replies, at some eps.
+def trace(about: object, step: Mapping[str, Any]) -> Budgets:
+    """One run is e^(b eps) times as likely as the other to show the same, at some eps.
 
-    Theorem (`likelier`): so no smaller budget serves; none does if only one run can reply so, or if
+    Theorem (`likelier`): so no smaller budget serves; none does if only one run can show it, or if
     one is likelier to however small eps is.
 
-    Step: "events": [first call, second call, what is seen of it], "budget": b or null, "eps": one,
-    0 for the limit there, null for the one at infinity.
+    Step: "events": [first call, second call, what is seen of it], of a program [inputs, inputs,
+    what is seen]; "budget": b or null, "eps": one, 0 for the limit there, null for the one at
+    infinity.
     """
-    runs = ServiceRuns(service, Signs(ALL))
-    return lost(step, *map(total_of, runs.adjacent(step["events"])))
+    budget, eps = (
+        None if step[name] is None else as_number(step[name], name) for name in ("budget", "eps")
+    )
+    if isinstance(about, Service):
+        first, second = ServiceRuns(about, Signs(ALL)).adjacent(step["events"])
+    elif not isinstance(about, named("rounds.Rounds")):
+        raise BadProof("the rule 'trace' is about services, and programs at all eps")
+    else:
+        (event,) = as_list(step["events"], "events", 1)
+        first, second = _shown_at(about, *as_list(event, "an event", 3))
+    if not loses(total_of(first), total_of(second), budget, eps):
+        raise Refuted("one run is not known to be so much likelier to show the same")
+    return Budgets(None, budget, at_any=False)
+
+
+def _shown_at(machine: Rounds, one: object, other: object, seen: object) -> list[Belief]:
+    """Return what a program comes to that shows something in the end, at two adjacent inputs."""
+    if machine.round is not None or machine.whenever or not machine.ends:
+        raise Refused("more is seen than what cells show in the end")
+    conditions = list(map(read_seen, as_list(seen, "what is seen", len(machine.first))))
+    stores = list[dict[str, Value]]()
+    for each in (one, other):
+        listed = as_list(each, "inputs", len(machine.inputs))
+        numbers = [as_number(u, "an input") for u in listed]
+        stores.append(dict(zip(machine.inputs, numbers, strict=True)))
+        for name, u in stores[-1].items():
+            if u not in machine.inputs[name] or (machine.whole and Fraction(u).denominator > 1):
+                raise Refuted("an input that no program has")
+    if not machine.adjacency.holds(*(tuple(store.values()) for store in stores)):
+        raise Refuted("inputs that are not adjacent")
+    cells = [(name, Range(None, None)) for name in machine.first]
+    shown = Shown(cells, (), (), Signs(ALL), silent=None)
+    return [shown.chances(machine.body, store, conditions) for store in stores]
 
 
 def repetition(service: Service, step: Mapping[str, Any]) -> Budgets:

@@ -23,7 +23,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.automata import STATE, machines_of
 from dipapprox.proof_steps.heads import Way
-from dipapprox.proof_steps.large import chances_step, large_step
+from dipapprox.proof_steps.large import large_step, trace_step
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, PotentialSearch
@@ -267,7 +267,7 @@ def _between(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Li
 
     if known.eps is not None:
         lost = None if not bounds.fails and bounds.serves is None else bounds.fails
-        return chances_step(machine, places, known.output, known.eps, lost), lost
+        return trace_step(machine, places, known.output, known.eps, lost), lost
     values = [known.output.get(name) for name in machine.first]
     numbers = {k: Fraction(v) for k, v in enumerate(values) if isinstance(v, int | Fraction)}
     return large_step(machine, 1, places, is_meant, numbers, limits)

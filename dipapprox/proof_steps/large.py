@@ -1,4 +1,4 @@
-"""Two inputs between which an output loses much: a step of the rules `ray` and `chances`.
+"""Two inputs between which an output loses much: a step of the rules `ray` and `trace`.
 
 As eps grows: in, a machine, how many turns are taken, and what is read in them. Of all runs of so
 many turns that publish the same, the one that needs the least noise at the first inputs is the
@@ -13,18 +13,18 @@ from fractions import Fraction
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import budget as bounded
-from dipapprox.kernel.chances import chances
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Path
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Inputs, Runs, is_whole
+from dipapprox.kernel.traces import trace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.least_noise import Solved, is_light, never, solved
 from dipapprox.proof_steps.machines import Json, number_json, value_json
-from dipapprox.proof_steps.rays import MOST_ALIKE, Ray, inputs_json, step_fields
+from dipapprox.proof_steps.rays import MOST_ALIKE, Ray, step_fields
 from dipapprox.proof_steps.whole_runs import (
     Shown,
     Whole,
@@ -109,7 +109,7 @@ def large_step(
     return best
 
 
-def chances_step(
+def trace_step(
     machine: Rounds,
     places: tuple[Numbers, Numbers],
     output: Mapping[str, Value],
@@ -131,16 +131,17 @@ def chances_step(
     """
     if not set(machine.first) <= output.keys():
         raise NoCertificate("random numbers are published")
+    inputs = [[number_json(own[name][0]) for name in machine.inputs] for own in places]
+    seen = [value_json(output[name]) for name in machine.first]
     step: dict[str, Json] = {
-        "rule": "chances",
+        "rule": "trace",
         "from": [],
-        "inputs": inputs_json(_ray(*places)),
-        "seen": [value_json(output[name]) for name in machine.first],
+        "events": [[*inputs, seen]],
         "budget": None if budget is None else number_json(budget),
         "eps": number_json(eps),
     }
     with bounded():
-        chances(machine, step)
+        trace(machine, step)
     return step
 
 

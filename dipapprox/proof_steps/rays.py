@@ -107,14 +107,9 @@ def step_fields(
         "from": [],
         "eps": eps,
         "paths": list(paths),
-        "inputs": inputs_json(ray),
+        "inputs": [[name, _pairs_json(own)] for name, own in ray.items()],
         "noise": _pairs_json(noise),
     }
-
-
-def inputs_json(ray: Ray) -> Json:
-    """Return the inputs of a step."""
-    return [[name, _pairs_json(own)] for name, own in ray.items()]
 
 
 def _pairs_json(pairs: Sequence[Pair]) -> Json:

@@ -155,7 +155,7 @@ def test_what_is_published_holds_something() -> None:
             "padding": None,
         },
     }
-    step = {"rule": "chances", "from": [], "inputs": [["q", [[1, -1]]]], "seen": [None]}
+    step = {"rule": "trace", "from": [], "events": [[[1], [0], [None]]]}
     with pytest.raises(NotProved, match="no value"):
         replay(
             machine, {"verdict": "Not_DP", "budget": "1/2"}, [{**step, "budget": 1, "eps": None}]

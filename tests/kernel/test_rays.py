@@ -11,9 +11,9 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Options
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.replay import replay
+from dipapprox.kernel.replay import conclude, replay
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.automata import machines_of
@@ -358,15 +358,16 @@ def test_forged_turns_leave_a_budget() -> None:
 # --- at one eps, and as it vanishes --------------------------------------------------------------
 
 
-def likelier(machine: dict[str, Any], **fields: Any) -> Budgets:
+def likelier(
+    machine: dict[str, Any], inputs: Any = ([0], [1]), seen: Any = (0,), **fields: Any
+) -> Budgets:
     """Replay: the sample is at most 0 at the input 0, and less so at 1."""
     machine["inputs"][0][1] = {"low": 0, "high": 1}
     step = {
-        "rule": "chances",
+        "rule": "trace",
         "from": [],
         "eps": 0,
-        "inputs": [["q", [[0, 1]]]],
-        "seen": [0],
+        "events": [[*inputs, [*seen]]],
         "budget": 1,
         **fields,
     }
@@ -387,7 +388,7 @@ def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
     assert likelier(alone("Lap", False), eps=3, budget="99/100").below == Fraction(99, 100)
     # The probabilities of what is at most 1/2 have a quotient that tends to 2.
     jump = with_bound(alone("LapPlus", False), "1/2")
-    assert likelier(jump, inputs=[["q", [[0, "1/4"]]]], budget=None) == Budgets(None, None, False)
+    assert likelier(jump, inputs=([0], ["1/4"]), budget=None) == Budgets(None, None, False)
     # At 1 it becomes exponentially unlikely, at 0 it does not.
     assert likelier(alone("Lap", False), eps=None) == one
     # One-sided noise does not get there.
@@ -405,9 +406,12 @@ def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
         ({"eps": None, "budget": "101/100"}, "so much likelier"),
         ({"eps": None, "budget": None}, "so much likelier"),
         ({"eps": -1}, "eps is below 0"),
-        ({"inputs": [["q", [[1, -1]]]]}, "so much likelier"),
-        ({"inputs": [["q", [[0, 2]]]]}, "leaves the bounds"),
-        ({"inputs": [["q", [[0, "1/2"]]]]}, "so much likelier"),
+        ({"inputs": ([1], [0])}, "so much likelier"),
+        ({"inputs": ([0], [2])}, "no program has"),
+        ({"inputs": ([2], [1])}, "no program has"),
+        ({"inputs": ([0], [0])}, "not adjacent"),
+        ({"inputs": ([0], [])}, "inputs"),
+        ({"inputs": ([0], ["1/2"])}, "so much likelier"),
         ({"seen": [1]}, "so much likelier"),
         ({"seen": [2]}, "so much likelier"),
         ({"seen": [None]}, "so much likelier"),
@@ -420,9 +424,25 @@ def test_forged_chances_are_refuted(fields: dict[str, Any], why: str) -> None:
         likelier(alone("Lap", False), **fields)
 
 
+def test_inputs_of_a_trace_are_integers_and_adjacent_where_those_of_the_program_are() -> None:
+    with pytest.raises(Refuted, match="no program has"):
+        likelier(alone("DLap", True), inputs=([0], ["1/2"]))
+    for norm, radius in (("linf", "1/2"), ("increasing", "1/2"), ("decreasing", 1)):
+        machine = alone("Lap", False)
+        machine["adjacency"] = {"norm": norm, "radius": radius}
+        with pytest.raises(Refuted, match="not adjacent"):
+            likelier(machine)
+
+
+def test_a_trace_is_of_a_service_or_a_program_at_all_eps() -> None:
+    step = {"eps": 0, "events": [[[0], [1], [0]]], "budget": 1}
+    with pytest.raises(BadProof, match="is about services"):
+        conclude("trace", alone("Lap", False), step, [])
+
+
 def test_what_is_impossible_is_no_quotient() -> None:
     with pytest.raises(Refuted, match="so much likelier"):
-        likelier(alone("LapPlus", False), inputs=[["q", [["1/2", "1/2"]]]])
+        likelier(alone("LapPlus", False), inputs=(["1/2"], [1]))
 
 
 def test_chances_of_numbers_are_those_on_one_side() -> None:
