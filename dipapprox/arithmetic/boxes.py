@@ -32,6 +32,11 @@ class Box:
         return self.height.is_zero()
 
     @property
+    def mirrored(self) -> Box:
+        """That of -z."""
+        return Box(-self.high, -self.low, self.height)
+
+    @property
     def nearest_to_zero(self) -> arb:
         """The real part that is the nearest to 0."""
         if self.low > 0:

@@ -108,21 +108,10 @@ class ExponentialNoise(RealFamily):
             return flint.arb(0)
         return (z if side < 0 else -z).exp() * precision.to_ball(mass)
 
-    def cdf(self, z: arb, side: int) -> arb:
-        """See the module."""
-        tail = self.pdf(z, side)
-        return tail if side < 0 else 1 - tail
-
     def survival(self, z: arb, side: int) -> arb:
         """See the module."""
         tail = self.pdf(z, side)
         return 1 - tail if side < 0 else tail
-
-    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
-        """Where both are on the right, from there."""
-        if lower_side > 0:
-            return self.survival(lower, lower_side) - self.survival(upper, upper_side)
-        return self.cdf(upper, upper_side) - self.cdf(lower, lower_side)
 
     def pdf_bound(self, box: Box, side: int) -> arb:
         """Largest at the end that is nearer to 0, or beyond it."""
@@ -131,21 +120,15 @@ class ExponentialNoise(RealFamily):
             return flint.arb(0)
         return (boxes.growth(box.high if side < 0 else -box.low) * precision.to_ball(mass)).upper()
 
-    def cdf_bound(self, box: Box, side: int) -> arb:
+    def survival_bound(self, box: Box, side: int) -> arb:
         """By the density, or 1 less it."""
         bound = self.pdf_bound(box, side)
-        return bound if side < 0 else self._complement(bound, box.high, box, side)
-
-    def survival_bound(self, box: Box, side: int) -> arb:
-        """Likewise."""
-        bound = self.pdf_bound(box, side)
-        return bound if side > 0 else self._complement(bound, -box.low, box, side)
-
-    def _complement(self, bound: arb, far: arb, box: Box, side: int) -> arb:
-        # 1 - m exp(-x) does not decrease: on the real line its modulus is largest at an end.
+        if side > 0:
+            return bound
         if box.is_real:
+            # 1 - m exp(x) does not increase: on the real line its modulus is largest at an end.
             mass = precision.to_ball(self.share(side))
-            return boxes.largest(abs(1 - (-far).exp() * mass), bound - 1)
+            return boxes.largest(abs(1 - box.low.exp() * mass), bound - 1)
         return (1 + bound).upper()
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
@@ -176,7 +159,7 @@ class ExponentialNoise(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
         """What is beyond t is as much as the density.
 
         Raises:
@@ -187,17 +170,16 @@ class ExponentialNoise(RealFamily):
         mass = float(self.steep)
         tail = mass * double_functions.exponential(-np.abs(t))
         errors = panels.relative_errors(tail, tail, center, half, _ERRORS)
-        return panels.OnPanels(tail, tail, errors, mass, self._ellipses(center, half, rule))
+        return panels.OnPanels(tail, tail, errors, mass)
 
-    def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-        x, y = panels.arcs(np.abs(center), half, rule)
+    def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
+        """See the module."""
         with np.errstate(over="ignore", invalid="ignore"):
-            tail = float(self.steep) * double_functions.growth(-x)
+            tail = float(self.steep) * double_functions.growth(-edges)
             near, far = tail[:, :-1], tail[:, 1:] * (1 - double_functions.EXCESS)
             real = np.maximum(1 - far, near - 1)
-            squares = real * real + near * panels.both_halves(y * y)
-            body = np.sqrt(squares.max(axis=1)) * rounding.UP
-        return panels.mirrored(center, tail[:, 0], body, tail[:, 0])
+            body = np.sqrt(real * real + near * (heights * heights)) * rounding.UP
+        return near, body, near
 
     def below(self, z: Array) -> Array:
         """l e^z, or 1 - r e^-z."""

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.data_classes import dataclass
-from dipapprox.laws.libraries import np
+from dipapprox.laws.libraries import np, panels, rounding
 
 if TYPE_CHECKING:
     from flint import arb
@@ -163,17 +163,22 @@ class RealFamily(Family):
     def pdf(self, z: arb, side: int) -> arb:
         """Enclose the density's branch."""
 
-    @abstractmethod
     def cdf(self, z: arb, side: int) -> arb:
-        """Enclose the distribution function's branch."""
+        """Enclose the distribution function's branch: what the mirror image has above -z."""
+        return self.mirror.survival(-z, -side)
 
     @abstractmethod
     def survival(self, z: arb, side: int) -> arb:
         """Enclose 1 - cdf without cancellation far to the right."""
 
-    @abstractmethod
     def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
-        """Enclose cdf(upper) - cdf(lower), cancelling as little as possible."""
+        """Enclose cdf(upper) - cdf(lower), cancelling as little as possible.
+
+        Both formulas enclose the mass; the exact midpoint only says which is the narrower.
+        """
+        if (lower + upper).mid() > 0:
+            return self.survival(lower, lower_side) - self.survival(upper, upper_side)
+        return self.cdf(upper, upper_side) - self.cdf(lower, lower_side)
 
     @abstractmethod
     def pdf_bound(self, box: Box, side: int) -> arb:
@@ -182,9 +187,9 @@ class RealFamily(Family):
         This and the other bounds may be infinite where the function grows beyond use.
         """
 
-    @abstractmethod
     def cdf_bound(self, box: Box, side: int) -> arb:
-        """Bound the modulus of the distribution function's branch."""
+        """Bound the modulus of the distribution function's branch, by the mirror image."""
+        return self.mirror.survival_bound(box.mirrored, -side)
 
     @abstractmethod
     def survival_bound(self, box: Box, side: int) -> arb:
@@ -217,8 +222,29 @@ class RealFamily(Family):
     # --- doubles: see `panels` and, in `numerics.algebras`, `sampled_laws` and `kernels` -------
 
     @abstractmethod
-    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
         """Sample f and the mass beyond, on panels; see `OnPanels`."""
+
+    @abstractmethod
+    def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
+        """Bound moduli between neighbouring edges, |Im z| at most the height.
+
+        Args:
+            edges: Real parts, shape (R, n + 1, P). With a kink, distances on one side of it.
+            heights: Shape (R, n, P), or one that is broadcast to that.
+
+        Returns:
+            Bounds of f, the distribution function and the survival function, each (R, n, P). On a
+            side of a kink: of f, of what is not beyond z and of what is.
+        """
+
+    def ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
+        """Bound them on the R ellipses round each of P panels, each (R, P)."""
+        turned = (center < 0) & self.has_kink
+        edges, heights = panels.arcs(np.where(turned, -center, center), half, rule)
+        bounds = self.on_boxes(edges, panels.both_halves(heights))
+        density, below, above = (bound.max(axis=1) for bound in bounds)
+        return density, np.where(turned, above, below), np.where(turned, below, above)
 
     def below(self, z: Array) -> Array | None:
         """Return Pr[Z <= z] for an array of doubles, within 2^-46; None if nobody wrote that."""
@@ -243,11 +269,19 @@ class RealFamily(Family):
         """Return by how much f changes in proportion, to first order, at points at most `reach`
         from the middle that are moved by so much, and rounded."""
 
-    @abstractmethod
     def beyond(
         self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
     ) -> tuple[Array, Array]:
-        """Return majorants on ellipses, `real` and `local`, as a `ConvolutionKernel` has them."""
+        """Return majorants on ellipses, `real` and `local`, as a `ConvolutionKernel` has them.
+
+        Without a kink there is nothing local. The slack is more than all roundings of the edges.
+        """
+        assert not self.has_kink
+        middle, reach = differences * ratio, ((rule.wide[:, None] + 1) / 2 + slack) * ratio
+        edges = np.stack([middle - reach, middle + reach], axis=1)
+        heights = rule.high[:, None, None] * (ratio / 2 * (1 + 2.0**-40))
+        real = self.on_boxes(edges, heights)[0][:, 0] * (rounding.SAFE / scale)
+        return real, np.zeros_like(real)
 
 
 class IntegerFamily(Family):

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.arithmetic.legendre import Rule
     from dipapprox.laws.panels import Array, OnPanels
 
 _ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within 2^-53
@@ -106,28 +105,14 @@ class GaussianNoise(RealFamily):
         """exp(-z²/2) / sqrt(2 pi)."""
         return (-(z * z) / 2).exp() / (2 * flint.arb.pi()).sqrt()
 
-    def cdf(self, z: arb, side: int) -> arb:
-        """By the complementary error function."""
-        return (-z / flint.arb(2).sqrt()).erfc() / 2
-
     def survival(self, z: arb, side: int) -> arb:
-        """Likewise."""
+        """By the complementary error function."""
         return (z / flint.arb(2).sqrt()).erfc() / 2
-
-    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
-        """Both formulas enclose the mass; the exact midpoint only says which is the narrower."""
-        if (lower + upper).mid() > 0:
-            return self.survival(lower, 0) - self.survival(upper, 0)
-        return self.cdf(upper, 0) - self.cdf(lower, 0)
 
     def pdf_bound(self, box: Box, side: int) -> arb:
         """See the module; 1 / sqrt(2 pi) < 1/2."""
         nearest = box.nearest_to_zero
         return (boxes.growth((box.height * box.height - nearest * nearest) / 2) / 2).upper()
-
-    def cdf_bound(self, box: Box, side: int) -> arb:
-        """By symmetry."""
-        return self.survival_bound(boxes.Box(-box.high, -box.low, box.height), side)
 
     def survival_bound(self, box: Box, side: int) -> arb:
         """See the module; the exponents are joined before they can overflow."""
@@ -175,17 +160,17 @@ class GaussianNoise(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
         """Beyond t = 40 Mills' ratio is taken at 40: the density is then below 2^-990, and so is
         whatever the value misses."""
         density = double_functions.exponential(-0.5 * t * t) * _ROOT
         tail = density * double_functions.mills_ratio(np.abs(t))
         errors = panels.relative_errors(density, tail, center, half, _ERRORS)
-        return panels.OnPanels(density, tail, errors, _ROOT, self._ellipses(center, half, rule))
+        return panels.OnPanels(density, tail, errors, _ROOT)
 
-    def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-        x, y = panels.arcs(np.abs(center), half, rule)
-        t, right, square = np.abs(x), x > 0, x * x
+    def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
+        """See the module."""
+        t, right, square = np.abs(edges), edges > 0, edges * edges
         with np.errstate(over="ignore", invalid="ignore"):
             bell = double_functions.growth(-0.5 * square) * _ROOT_ABOVE
             tail = bell / (5 / 6 * t + 2 / 3)
@@ -193,22 +178,18 @@ class GaussianNoise(RealFamily):
             body = 1 - bell * least / (t + np.sqrt(square + 4))
             density = np.maximum(bell[:, :-1], bell[:, 1:])
             density[right[:, 1:] > right[:, :-1]] = _ROOT_ABOVE
-            q = double_functions.growth(0.5 * y * y)
-            vertical = panels.both_halves(y * (1 + (q - 1) / 3))
-            q = panels.both_halves(q)
+            q = double_functions.growth(0.5 * heights * heights)
+            vertical = heights * (1 + (q - 1) / 3)
             horizontal = np.minimum(np.maximum(t[:, :-1], t[:, 1:]) * (q - 1), vertical) * density
-            vertical *= density
-            vertical *= vertical
+            squares = (vertical * density) ** 2 + 2.0**-1000  # for what underflowed
 
             def modulus(real: Array) -> Array:
                 real = real + horizontal
-                largest = (real * real + vertical).max(axis=1)
-                bound: Array = np.sqrt(largest + 2.0**-1000) * rounding.UP  # for what underflowed
+                bound: Array = np.sqrt(real * real + squares) * rounding.UP
                 return bound
 
-            return panels.mirrored(
-                center,
-                (density * q).max(axis=1) * rounding.UP,
+            return (
+                density * q * rounding.UP,
                 modulus(np.where(right, body, tail)[:, 1:]),
                 modulus(np.where(right, tail, body)[:, :-1]),
             )
@@ -232,19 +213,6 @@ class GaussianNoise(RealFamily):
         """f(z + d) / f(z) = exp(-z d - d²/2), and z² is rounded once."""
         far = np.abs(middle) + reach
         return far * by + 2.0**-52 * far * far
-
-    def beyond(
-        self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
-    ) -> tuple[Array, Array]:
-        """Entire: there is nothing local."""
-        wide, high = rule.wide[:, None], rule.high[:, None]
-        distance = np.abs(differences) - (wide + 1) / 2 - slack
-        near = np.maximum(distance, 0.0) * (ratio * (1 - 2.0**-40))
-        height = high * (ratio / 2 * (1 + 2.0**-40))
-        with np.errstate(over="ignore"):
-            exponent = height * height * (1 + 2.0**-40) - near * near * (1 - 2.0**-40)
-            bell = double_functions.growth(exponent / 2)
-        return bell * (_ROOT_ABOVE / scale * rounding.SAFE), np.zeros_like(near)
 
 
 GAUSSIAN = GaussianNoise()

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.arithmetic.legendre import Rule
     from dipapprox.laws.panels import Array, OnPanels
 
 _BITS = 32
@@ -138,12 +137,6 @@ class Gumbel(RealFamily):
         """1 - e^-v."""
         return -(-((-z).exp())).expm1()
 
-    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
-        """Both formulas enclose the mass; the exact midpoint only says which is the narrower."""
-        if (lower + upper).mid() > 0:
-            return self.survival(lower, 0) - self.survival(upper, 0)
-        return self.cdf(upper, 0) - self.cdf(lower, 0)
-
     def pdf_bound(self, box: Box, side: int) -> arb:
         """Where v e^(-v C) is greatest."""
         least, most, cosine = _ranges(box)
@@ -201,7 +194,7 @@ class Gumbel(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
         """See the module."""
         v = double_functions.exponential(-t)
         density = double_functions.exponential(-t - v)
@@ -213,13 +206,27 @@ class Gumbel(RealFamily):
         reach = np.abs(center) + half
         relative = 1.01 * rounding.UNIT_ROUNDOFF * (9 * reach + 33) * (1 + np.minimum(v, _GREATEST))
         errors = np.stack([(relative * density).max(axis=0), (relative * tail).max(axis=0)])
-        ellipses = self._ellipses(center, half, rule)
-        return panels.OnPanels(density, tail, errors, _PEAK, ellipses)
+        return panels.OnPanels(density, tail, errors, _PEAK)
 
-    def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-        x, y = panels.arcs(center, half, rule)
-        density, below, above = _bounds(x[:, :-1], x[:, 1:], panels.both_halves(y))
-        return density.max(axis=1), below.max(axis=1), above.max(axis=1)
+    def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
+        """All grow as C falls: it is kept away from 0. What `growth` adds covers all other
+        roundings."""
+        left, right = edges[:, :-1], edges[:, 1:]
+        cosine = panels.least_cosine(heights)
+        cosine = np.where(cosine > 2.0**-20, cosine, np.minimum(cosine, -(2.0**-20)))
+        positive = cosine > 0
+        with np.errstate(over="ignore"):
+            most = double_functions.growth(-left)
+            least = double_functions.growth(-right) * (1 - double_functions.EXCESS) - 2.0**-987
+            least = np.minimum(np.maximum(least, 0.0), _GREATEST)
+            at = np.where(positive, np.clip(1 / cosine, least, most), most)
+            density = at * double_functions.growth(-cosine * at)
+            below = double_functions.growth(-cosine * np.where(positive, least, most))
+            above = np.minimum(1 + below, most * np.maximum(1.0, below))
+            body = 1 - double_functions.growth(-most) * (1 - 2 * double_functions.EXCESS)
+            real = np.sqrt(body * body + below * (most * heights) ** 2)
+            above = np.where(positive, np.minimum(above, real), above)
+            return density * rounding.SAFE, below * rounding.SAFE, above * rounding.SAFE
 
     def at_differences(self, z: Array, differences: Array) -> Array:
         """f(z)."""
@@ -233,17 +240,6 @@ class Gumbel(RealFamily):
             found: Array = by * (1 + most) + 2.0**-48 * most + 2.0**-52 * far
         return np.where((most < 512) & (far < 128), found, np.inf)
 
-    def beyond(
-        self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
-    ) -> tuple[Array, Array]:
-        """Entire: there is nothing local."""
-        wide, high = rule.wide[:, None], rule.high[:, None]
-        middle, reach = differences * ratio, ((wide + 1) / 2 + slack) * ratio
-        height = high * (ratio / 2 * (1 + 2.0**-40))
-        density, _, _ = _bounds(middle - reach, middle + reach, height)
-        with np.errstate(over="ignore"):
-            return density * (rounding.SAFE / scale), np.zeros_like(density)
-
 
 def _ranges(box: Box) -> tuple[arb, arb, arb]:
     """a, b and C."""
@@ -252,28 +248,6 @@ def _ranges(box: Box) -> tuple[arb, arb, arb]:
     else:
         cosine = box.height.cos().lower() if box.height < flint.arb.pi() else flint.arb(-1)
     return (-box.high).exp().lower(), (-box.low).exp().upper(), cosine
-
-
-def _bounds(left: Array, right: Array, height: Array) -> tuple[Array, Array, Array]:
-    """Bounds of |f|, |Pr[Z <= z]| and |1 - Pr[Z <= z]| for x between two numbers.
-
-    All grow as C falls: it is kept away from 0. What `growth` adds covers all other roundings.
-    """
-    cosine = panels.least_cosine(height)
-    cosine = np.where(cosine > 2.0**-20, cosine, np.minimum(cosine, -(2.0**-20)))
-    positive = cosine > 0
-    with np.errstate(over="ignore"):
-        most = double_functions.growth(-left)
-        least = double_functions.growth(-right) * (1 - double_functions.EXCESS) - 2.0**-987
-        least = np.minimum(np.maximum(least, 0.0), _GREATEST)
-        at = np.where(positive, np.clip(1 / cosine, least, most), most)
-        density = at * double_functions.growth(-cosine * at)
-        below = double_functions.growth(-cosine * np.where(positive, least, most))
-        above = np.minimum(1 + below, most * np.maximum(1.0, below))
-        body = 1 - double_functions.growth(-most) * (1 - 2 * double_functions.EXCESS)
-        real = np.sqrt(body * body + below * (most * height) ** 2)
-        above = np.where(positive, np.minimum(above, real), above)
-        return density * rounding.SAFE, below * rounding.SAFE, above * rounding.SAFE
 
 
 GUMBEL = Gumbel()

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.arithmetic.legendre import Rule
     from dipapprox.laws.panels import Array, OnPanels
 
 _BITS = 32
@@ -89,19 +88,9 @@ class Logistic(RealFamily):
         root = 2 * (z / 2).cosh()
         return 1 / (root * root)
 
-    def cdf(self, z: arb, side: int) -> arb:
-        """1 / (1 + e^-z)."""
-        return 1 / (1 + (-z).exp())
-
     def survival(self, z: arb, side: int) -> arb:
         """1 / (1 + e^z)."""
         return 1 / (1 + z.exp())
-
-    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
-        """Both formulas enclose the mass; the exact midpoint only says which is the narrower."""
-        if (lower + upper).mid() > 0:
-            return self.survival(lower, 0) - self.survival(upper, 0)
-        return self.cdf(upper, 0) - self.cdf(lower, 0)
 
     def pdf_bound(self, box: Box, side: int) -> arb:
         """u / q, both bounds of q tried; |f| = 1 / (2 (cosh x + cos y))."""
@@ -116,12 +105,12 @@ class Logistic(RealFamily):
                 bounds.append(1 / below)
         return boxes.smallest(*bounds)
 
-    def cdf_bound(self, box: Box, side: int) -> arb:
-        """1 / √(1 + 2 v cos y + v²) with v = e^-x; see the module."""
+    def survival_bound(self, box: Box, side: int) -> arb:
+        """1 / √(1 + 2 v cos y + v²) with v = e^x; see the module."""
         if box.is_real:
-            return self.cdf(box.high, 0).upper()
+            return self.survival(box.low, 0).upper()
         bounds = []
-        most, least = (-box.low).exp(), (-box.high).exp()
+        most, least = box.high.exp(), box.low.exp()
         if least > 1:
             bounds.append(1 / (least - 1))
         if most < 1:
@@ -133,10 +122,6 @@ class Logistic(RealFamily):
             else:
                 bounds.append(1 / box.height.sin())  # q >= 1 - cos² y for every u
         return boxes.smallest(*bounds)
-
-    def survival_bound(self, box: Box, side: int) -> arb:
-        """By symmetry."""
-        return self.cdf_bound(boxes.Box(-box.high, -box.low, box.height), side)
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
         """s' = s - s² gives coefficients of s and f, left of 0 where s is small; f is even."""
@@ -169,30 +154,30 @@ class Logistic(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
         """With e = e^-|t|: e / (1 + e) lies beyond, and f is that divided by 1 + e."""
         e = double_functions.exponential(-np.abs(t))
         tail = e / (1 + e)
-        ellipses = self._ellipses(center, half, rule)
         density = tail / (1 + e)
         errors = panels.relative_errors(density, tail, center, half, _ERRORS)
-        return panels.OnPanels(density, tail, errors, 0.25, ellipses)
+        return panels.OnPanels(density, tail, errors, 0.25)
 
-    def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-        x, y = panels.arcs(np.abs(center), half, rule)
-        left, right = x[:, :-1], x[:, 1:]
+    def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
+        """See the module."""
+        left, right = edges[:, :-1], edges[:, 1:]
         nearest = np.where((left < 0) & (right > 0), 0.0, np.minimum(np.abs(left), np.abs(right)))
         furthest = np.maximum(np.abs(left), np.abs(right))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             most = double_functions.growth(-nearest)
             least = double_functions.growth(-furthest) * (1 - 2 * double_functions.EXCESS)
-            q = _least_q(least, most, panels.both_halves(y))
-            root = 1 / np.sqrt(q)
-            return panels.mirrored(
-                center,
-                (most / q).max(axis=1) * rounding.SAFE,
-                (np.where(right > 0, 1.0, most) * root).max(axis=1) * rounding.SAFE,
-                (np.where(left < 0, 1.0, most) * root).max(axis=1) * rounding.SAFE,
+            cosine = panels.least_cosine(heights)
+            u = np.clip(-cosine, least, most)
+            q = np.maximum(1 + u * (2 * cosine + u) - _SLACK, 0.0)
+            root = rounding.SAFE / np.sqrt(q)
+            return (
+                most / q * rounding.SAFE,
+                np.where(right > 0, 1.0, most) * root,
+                np.where(left < 0, 1.0, most) * root,
             )
 
     def below(self, z: Array) -> Array:
@@ -216,28 +201,6 @@ class Logistic(RealFamily):
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """f(z + d) / f(z) is within e^|d|."""
         return by
-
-    def beyond(
-        self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
-    ) -> tuple[Array, Array]:
-        """Analytic: there is nothing local."""
-        wide, high = rule.wide[:, None], rule.high[:, None]
-        distance = np.abs(differences) - (wide + 1) / 2 - slack
-        nearest = np.maximum(distance, 0.0) * (ratio * (1 - 2.0**-40))
-        height = high * (ratio / 2 * (1 + 2.0**-40))
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            most = double_functions.growth(-nearest)
-            q = _least_q(np.zeros_like(most), most, np.broadcast_to(height, most.shape))
-            bound = most / q * (rounding.SAFE / scale)
-        return bound, np.zeros_like(nearest)
-
-
-def _least_q(least: Array, most: Array, height: Array) -> Array:
-    """A lower bound of q for u between two bounds and |y| <= height; 0 where there is none."""
-    cosine = panels.least_cosine(height)
-    u = np.clip(-cosine, least, most)
-    found: Array = np.maximum(1 + u * (2 * cosine + u) - _SLACK, 0.0)
-    return found
 
 
 LOGISTIC = Logistic()

@@ -49,15 +49,12 @@ class OnPanels(NamedTuple):
         tail: The mass beyond t, as seen from 0, shape (n, P).
         errors: Bounds of the absolute errors of both on each panel but for 2^-989, shape (2, P).
         peak: About the largest density.
-        ellipses: Bounds of the moduli of f, the distribution function and the survival function on
-            the R ellipses round each panel, each of shape (R, P).
     """
 
     density: Array
     tail: Array
     errors: Array
     peak: float
-    ellipses: tuple[Array, Array, Array]
 
 
 def relative_errors(
@@ -106,11 +103,3 @@ def arcs(center: Array, half: Array, rule: Rule) -> tuple[Array, Array]:
 def both_halves(left: Array) -> Array:
     """Return numbers on all arcs from those on the left half."""
     return np.concatenate([left, left[:, ::-1]], axis=1)
-
-
-def mirrored(
-    center: Array, density: Array, below: Array, above: Array
-) -> tuple[Array, Array, Array]:
-    """Return bounds round c from bounds round |c|, for symmetric laws and mirror images."""
-    swapped = center < 0
-    return density, np.where(swapped, above, below), np.where(swapped, below, above)

@@ -6,13 +6,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dipapprox.laws.family import Family, Real, RealFamily, Speeds
-from dipapprox.laws.libraries import boxes
 
 if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.arithmetic.legendre import Rule
     from dipapprox.laws.panels import Array, OnPanels
 
 
@@ -20,7 +18,7 @@ class Reflected(RealFamily):
     """The family of -Z, Z of a family whose instance stands in the same module.
 
     Args:
-        base: The family of Z.
+        base: The family of Z; its density is analytic.
         name: As in `Family`.
         constant: As in `Family`.
         title: As in `Family`.
@@ -42,7 +40,8 @@ class Reflected(RealFamily):
         self.sides = tuple([-side for side in reversed(base.sides)])
         self.shifts = tuple([-side for side in reversed(base.shifts)])
         self.is_exponential, self.is_normal = base.is_exponential, base.is_normal
-        self.has_kink, self.steep, self.curved = base.has_kink, base.steep, base.curved
+        assert not base.has_kink
+        self.has_kink, self.steep, self.curved = False, base.steep, base.curved
         self.bend, self.panel, self.even_panel = base.bend, base.panel, base.even_panel
 
     @property
@@ -79,29 +78,17 @@ class Reflected(RealFamily):
         """At -z."""
         return self._base.pdf(-z, -side)
 
-    def cdf(self, z: arb, side: int) -> arb:
-        """What is above -z."""
-        return self._base.survival(-z, -side)
-
     def survival(self, z: arb, side: int) -> arb:
         """What is below -z."""
         return self._base.cdf(-z, -side)
 
-    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
-        """What is between the mirror images."""
-        return self._base.mass(-upper, -lower, -upper_side, -lower_side)
-
     def pdf_bound(self, box: Box, side: int) -> arb:
         """On the mirror image of the box."""
-        return self._base.pdf_bound(_mirrored(box), -side)
-
-    def cdf_bound(self, box: Box, side: int) -> arb:
-        """Likewise."""
-        return self._base.survival_bound(_mirrored(box), -side)
+        return self._base.pdf_bound(box.mirrored, -side)
 
     def survival_bound(self, box: Box, side: int) -> arb:
         """Likewise."""
-        return self._base.cdf_bound(_mirrored(box), -side)
+        return self._base.cdf_bound(box.mirrored, -side)
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
         """In -u."""
@@ -122,11 +109,14 @@ class Reflected(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
         """On the mirror images; negation is exact."""
-        found = self._base.on_panels(-t, -center, half, rule)
-        density, below, above = found.ellipses
-        return found._replace(ellipses=(density, above, below))
+        return self._base.on_panels(-t, -center, half)
+
+    def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
+        """Likewise, from the right."""
+        density, below, above = self._base.on_boxes(-edges[:, ::-1], heights[:, ::-1])
+        return density[:, ::-1], above[:, ::-1], below[:, ::-1]
 
     def at_differences(self, z: Array, differences: Array) -> Array:
         """At -z."""
@@ -135,13 +125,3 @@ class Reflected(RealFamily):
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """Likewise."""
         return self._base.moved(-middle, reach, by)
-
-    def beyond(
-        self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
-    ) -> tuple[Array, Array]:
-        """Likewise."""
-        return self._base.beyond(-differences, slack, ratio, scale, rule)
-
-
-def _mirrored(box: Box) -> Box:
-    return boxes.Box(-box.high, -box.low, box.height)

@@ -75,7 +75,7 @@ def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Sa
     if not reach.max() <= FARTHEST:
         raise BrokenInvariant("a panel reaches further from a mean than error bounds allow")
     t = half * rule.points[:, None] + center
-    density, tail, errors, peak, ellipses = family.on_panels(t, center, half, rule)
+    density, tail, errors, peak = family.on_panels(t, center, half)
     # An end that is nearer to 0 than its own error may be on the wrong side of it: in proportion,
     # f(0) is then at most 2^-60 larger than the density there.
     right = np.broadcast_to(center > 0, t.shape) if family.has_kink else t > 0
@@ -93,7 +93,7 @@ def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Sa
     majorants[1, 0], majorants[2, 0] = values[1, -1], values[2, 0]
     majorants[:, 0] += error
     majorants[:, 0] *= UP
-    majorants[:, 1:] = ellipses
+    majorants[:, 1:] = family.ellipses(center, half, rule)
     return Samples(values, error, majorants)
 
 
