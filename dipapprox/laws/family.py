@@ -23,6 +23,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.libraries import np, panels, rounding
 
 if TYPE_CHECKING:
@@ -276,7 +277,8 @@ class RealFamily(Family):
 
         Without a kink there is nothing local. The slack is more than all roundings of the edges.
         """
-        assert not self.has_kink
+        if self.has_kink:
+            raise BrokenInvariant("a density with a kink has majorants of its own")
         middle, reach = differences * ratio, ((rule.wide[:, None] + 1) / 2 + slack) * ratio
         edges = np.stack([middle - reach, middle + reach], axis=1)
         heights = rule.high[:, None, None] * (ratio / 2 * (1 + 2.0**-40))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import Family, Real, RealFamily, Speeds
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Reflected(RealFamily):
         self.sides = tuple([-side for side in reversed(base.sides)])
         self.shifts = tuple([-side for side in reversed(base.shifts)])
         self.is_exponential, self.is_normal = base.is_exponential, base.is_normal
-        assert not base.has_kink
+        if base.has_kink:
+            raise BrokenInvariant("a density with a kink has no mirror image here")
         self.has_kink, self.steep, self.curved = False, base.steep, base.curved
         self.bend, self.panel, self.even_panel = base.bend, base.panel, base.even_panel
 
