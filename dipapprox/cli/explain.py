@@ -1,18 +1,21 @@
-"""`dipapprox explain`: final states, guards, dependencies, and integrals before and after."""
+"""`dipapprox explain`: final states, guards, dependencies, and integrals before and after.
+
+With `--closed-form`: every output's probability as a formula in ε.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_program, load, program_of
 from dipapprox.cli.command import Status
-from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.explanation_view import (
     as_dot,
@@ -22,17 +25,163 @@ from dipapprox.cli.explanation_view import (
     unfinished_fields,
 )
 from dipapprox.cli.output import show_json, write
-from dipapprox.errors import EarlyEnd
+from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Program
 from dipapprox.language.values import parse_input
-from dipapprox.limits import limited
+from dipapprox.limits import Limits, limited
+from dipapprox.privacy.decisions import closed_form
+from dipapprox.privacy.notation import plain_factors, plain_terms, valuation, valuation_text
+from dipapprox.privacy.parameters import parameter_fields
 from dipapprox.questions import numbers
 from dipapprox.questions.computing import STRUCTURE
 from dipapprox.questions.limiting import LIMITS
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_MOST_IN_FORMULAS = 16
+"""Inputs that are shown when none is named."""
+
+
+def run_closed_forms(
+    program: Program,
+    input: Input | None,
+    layout: str,
+    *,
+    merge: bool,
+    limits: Limits,
+    json: bool,
+    console: Console,
+) -> int:
+    """Print the closed forms of one input, or of all if there are few.
+
+    Args:
+        program: The program.
+        input: The input; None for all of them.
+        layout: "text" or "latex".
+        merge: Whether final states are merged.
+        limits: Asked throughout.
+        json: Whether to print one JSON object.
+        console: Where to print.
+
+    Returns:
+        The exit status: 0, or 3 if some probability has no closed form.
+
+    Raises:
+        UserError: If there are too many inputs, or formulas cannot be laid out like that.
+    """
+    if layout not in _LAYOUTS:
+        raise UserError(f"closed forms are written as {' or '.join(_LAYOUTS)}, not as {layout}")
+    inputs = [input] if input is not None else _all_inputs(program)
+    missing: NotEnclosed | None = None
+    found = []
+    states: FinalStates | None = None
+    with EarlyEnd() as end, limited(limits):
+        states = execute(program, merge, limits)
+        source = ExactDistributions(states, None, limits)
+        for each in inputs:
+            forms = source.distribution(each)
+            if isinstance(forms, NotEnclosed):
+                missing = forms
+                break
+            found.append((each, forms))
+    reason = end.reason if missing is None else missing.reason
+    if json:
+        show_json(console, _fields(program, states, found, reason))
+    elif found and states is not None:
+        write(console, _LAYOUTS[layout](program, states, found))
+    if reason is None:
+        return 0
+    print(f"unknown: {reason}", file=sys.stderr)
+    return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
+
+
+_Forms = Sequence[tuple[Input, tuple[ExponentialRatio, ...]]]
+"""Inputs with the probabilities of all outputs."""
+
+
+def _all_inputs(program: Program) -> list[Input]:
+    inputs = list(islice(product(*(cell.domain for cell in program.inputs)), _MOST_IN_FORMULAS + 1))
+    if len(inputs) > _MOST_IN_FORMULAS:
+        raise UserError(
+            f"the program has more than {_MOST_IN_FORMULAS} inputs",
+            "choose one, for example --input 0,1",
+        )
+    return inputs
+
+
+def _text(program: Program, states: FinalStates, found: _Forms) -> str:
+    outputs = [valuation_text(program.outputs, output) for output in states.outputs]
+    width = max(map(len, outputs))
+    lines = []
+    for input, forms in found:
+        given = valuation_text(program.inputs, input)
+        lines.append(f"{program.name} for {given}" if given else program.name)
+        for output, form in zip(outputs, forms, strict=True):
+            lines.append(
+                f"    Pr[{output}]{' ' * (width - len(output))} = {closed_form.as_text(form)}"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _latex(program: Program, states: FinalStates, found: _Forms) -> str:
+    outputs = [_escaped(valuation_text(program.outputs, each)) for each in states.outputs]
+    lines = []
+    for input, forms in found:
+        given = _escaped(valuation_text(program.inputs, input))
+        lines.append(r"\begin{align*}")
+        condition = rf" \mid \text{{{given}}}" if given else ""
+        lines += [
+            rf"  \Pr[\text{{{output}}}{condition}] &= {closed_form.as_latex(form)} \\"
+            for output, form in zip(outputs, forms, strict=True)
+        ]
+        lines.append(r"\end{align*}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("_", r"\_")
+
+
+def _fields(
+    program: Program, states: FinalStates | None, found: _Forms, reason: str | None
+) -> dict[str, object]:
+    outputs = () if states is None else states.outputs
+    return {
+        "program": program.name,
+        "params": parameter_fields(program.parameters),
+        "closed_forms": [
+            {
+                "input": valuation(program.inputs, input),
+                "outputs": [
+                    {
+                        "output": valuation(program.outputs, output),
+                        "text": closed_form.as_text(form),
+                        "latex": closed_form.as_latex(form),
+                        **_terms(form),
+                    }
+                    for output, form in zip(outputs, forms, strict=True)
+                ],
+            }
+            for input, forms in found
+        ],
+        "reason": reason,
+    }
+
+
+def _terms(form: ExponentialRatio) -> dict[str, object]:
+    """The formula as data, arranged as its text is: a sum, perhaps over a product of sums."""
+    shown = closed_form.without_exponential_factors(form)
+    return {"terms": plain_terms(shown.numerator), "denominator": plain_factors(shown)}
+
+
+_LAYOUTS = {"text": _text, "latex": _latex}
+
 
 _MOST_INPUTS = 1_000
 

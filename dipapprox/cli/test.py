@@ -1,20 +1,23 @@
-"""`dipapprox test`: do the claims that stand with programs hold?"""
+"""`dipapprox test`: do the claims that stand with programs hold?
+
+What it found is one answer, in words and as JUnit XML, which services that run tests read.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
 
 from dipapprox.cli import flags
 from dipapprox.cli.alarm import watching
 from dipapprox.cli.command import Status
-from dipapprox.cli.junit import junit_xml
 from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
-from dipapprox.cli.tested import TestedClaims, shown
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.load import (
     PYTHON,
@@ -24,14 +27,128 @@ from dipapprox.language.load import (
     read_text,
 )
 from dipapprox.limits import Limits
-from dipapprox.privacy.description import seconds_text
+from dipapprox.privacy.description import Description, Table, Tone, count, seconds_text
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.result import Result
 from dipapprox.questions import numbers
 from dipapprox.questions.claims import ClaimOutcome, StatedClaim, Tested, claims_in, try_claim
 from dipapprox.source import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_SHOWN = {ClaimOutcome.FALSE: "FALSE", ClaimOutcome.UNKNOWN: "UNKNOWN", ClaimOutcome.ERROR: "ERROR"}
+_TONES = (
+    (ClaimOutcome.FALSE, Tone.FAILS),
+    (ClaimOutcome.ERROR, Tone.FAILS),
+    (ClaimOutcome.UNKNOWN, Tone.OPEN),
+)
+
+
+def shown(outcome: ClaimOutcome) -> str:
+    """Write an outcome so that what does not hold is seen."""
+    return _SHOWN.get(outcome, outcome.value)
+
+
+@dataclass(frozen=True, slots=True)
+class TestedClaims(Result):
+    """Claims with their outcomes, by the files they stand in."""
+
+    tested: Mapping[Path, Sequence[Tested]]
+
+    @property
+    def outcomes(self) -> Counter[ClaimOutcome]:
+        """How many claims have each outcome."""
+        return Counter(each.outcome for cases in self.tested.values() for each in cases)
+
+    def summary(self) -> str:
+        """Say in a line how many hold."""
+        outcomes = self.outcomes
+        spent = sum(each.seconds for cases in self.tested.values() for each in cases)
+        parts = [
+            f"{outcomes[outcome]} {word}"
+            for outcome, word in (
+                (ClaimOutcome.HOLDS, "hold" if outcomes[ClaimOutcome.HOLDS] != 1 else "holds"),
+                (ClaimOutcome.FALSE, "false"),
+                (ClaimOutcome.UNKNOWN, "unknown"),
+                (ClaimOutcome.ERROR, "with errors"),
+            )
+            if outcomes[outcome]
+        ]
+        total = count(outcomes.total(), "claim")
+        where = count(len(self.tested), "program")
+        return f"{total} in {where}: {', '.join(parts)} ({seconds_text(spent)})"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `test --json`."""
+        outcomes = self.outcomes
+        return {
+            "claims": [
+                {
+                    "program": str(path),
+                    "claim": each.claim.text,
+                    "line": each.claim.span.line,
+                    "outcome": each.outcome.value,
+                    "message": each.message or None,
+                    "seconds": round(each.seconds, 3),
+                }
+                for path, cases in self.tested.items()
+                for each in cases
+            ],
+            **{outcome.value: outcomes[outcome] for outcome in ClaimOutcome},
+        }
+
+    def describe(self) -> Description:
+        """Return what people see of it: a table for every file."""
+        tables = tuple(
+            Table(
+                str(path),
+                ("outcome", "claim", "found instead"),
+                tuple((shown(each.outcome), each.claim.text, each.message) for each in cases),
+            )
+            for path, cases in self.tested.items()
+        )
+        found = self.outcomes
+        tone = next((tone for outcome, tone in _TONES if found[outcome]), Tone.HOLDS)
+        return Description(self.summary(), "test", tone, (), tables)
+
+
+_ELEMENTS = {
+    ClaimOutcome.FALSE: "failure",
+    ClaimOutcome.UNKNOWN: "failure",
+    ClaimOutcome.ERROR: "error",
+}
+
+
+def junit_xml(tested: Mapping[Path, Sequence[Tested]]) -> str:
+    """Return a document with one suite for each program and one case for each claim."""
+    suites = "".join(_suite(path, cases) for path, cases in tested.items() if cases)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n{suites}</testsuites>\n'
+
+
+def _suite(path: Path, cases: Sequence[Tested]) -> str:
+    failures = sum(_ELEMENTS.get(each.outcome) == "failure" for each in cases)
+    errors = sum(each.outcome is ClaimOutcome.ERROR for each in cases)
+    spent = sum(each.seconds for each in cases)
+    head = (
+        f'<testsuite name={quoteattr(str(path))} tests="{len(cases)}" failures="{failures}" '
+        f'errors="{errors}" time="{spent:.3f}">\n'
+    )
+    return f"{head}{''.join(_case(path, each) for each in cases)}</testsuite>\n"
+
+
+def _case(path: Path, tested: Tested) -> str:
+    head = (
+        f"<testcase classname={quoteattr(str(path))} name={quoteattr(tested.claim.text)} "
+        f'time="{tested.seconds:.3f}"'
+    )
+    element = _ELEMENTS.get(tested.outcome)
+    if element is None:
+        return f"{head}/>\n"
+    first = tested.message.partition("\n")[0]
+    said = f'message={quoteattr(first)} type="{tested.outcome.value}"'
+    return f"{head}><{element} {said}>{escape(tested.message)}</{element}></testcase>\n"
 
 
 DESCRIPTION = "Test the claims that stand with programs, and say which do not hold."

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dipapprox.cli.sweep_report import summary_report
+from dipapprox.cli.sweep import summary_report
 from dipapprox.experiments.sweep.case import cases_of, record
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.lines import FinishedCase, RecordedAnswer, read_line
