@@ -24,7 +24,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from dipapprox.automata.pins import Pins, pin
+from dipapprox.automata.pins import Pins, pinned
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.vectors import Front, Prices, Vectors, fits
 from dipapprox.automata.weights import live_variables
@@ -98,7 +98,7 @@ def search(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
         return OptimumFound((), (), False, False, None, "the rates have no small common unit", 0)
     pins: Pins = ({},) * len(live)
     if max(mask.bit_count() for mask in live) > MOST_LIVE:
-        pins = pin(graph, live, _LEFT_FREE)
+        pins = pinned(graph, live, _LEFT_FREE)
         found = _by_cases(graph, live, pins, cap, limits)
         if found is not None:
             return found

@@ -1,88 +1,82 @@
 """A fixed shift for values that many are stored beside: a strategy, where all shifts are too many.
 
 Cost vectors have an entry for every shift of the live values. Pinning a value to one shift leaves
-one entry of each pair, and makes all others ∞: the search then finds what this strategy costs, an
-upper bound of the least budget.
+the entries with that shift, and makes all others ∞: the search then finds what this strategy costs,
+an upper bound of the least budget.
 
-What one step stores and all that keep it make a *web*: pairs of a node and a live variable, joined
-along the edges that do not assign it. A web that is compared on cycles with `insample >= x` alone
-is pinned to +1, with `insample < x` alone to -1: gone round often, the cycles leave no other
+What one step stores and all that keep it make a *web*: places, each a node and a live variable,
+joined along the edges that keep the value. A web that is compared on cycles with `insample >= x`
+alone is pinned to +1, with `insample < x` alone to -1: gone round often, the cycles leave no other
 choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from dipapprox.automata.model import members
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.data_classes import dataclass
+from dipapprox.graphs import components
+
+Variable = TypeVar("Variable", int, str)
 
 Pins = tuple[dict[int, int], ...]
 """For each node the shift, -1, 0 or 1, of each pinned variable that is live there."""
 
 
-@dataclass(slots=True)
-class _Web:
-    """Where a stored value is live, and how cycles compare it."""
-
-    places: list[tuple[int, int]]
-    compared_below: bool = False
-    compared_above: bool = False
-
-
-def pin(graph: Unfolding, live: Sequence[int], most: int) -> Pins:
+def pin(
+    live: Sequence[Sequence[Variable]],
+    kept: Iterable[tuple[tuple[int, Variable], tuple[int, Variable]]],
+    compared: Iterable[tuple[tuple[int, Variable], int]],
+    most: int,
+) -> tuple[dict[Variable, int], ...]:
     """Pin values so that at most `most` others are live at any node.
+
+    Args:
+        live: The variables that are live at each node.
+        kept: Places that hold the same value, at the two ends of an edge.
+        compared: Places whose value is compared on a cycle, each with the shift that it wants.
+        most: How many may be left.
+
+    Returns:
+        For each node the shift of each variable that is pinned there.
+    """
+    places = [(node, variable) for node, own in enumerate(live) for variable in own]
+    numbers = {place: number for number, place in enumerate(places)}
+    edges = [(numbers[one], numbers[other]) for one, other in kept]
+    signs: list[set[int]] = [set() for _ in places]
+    for place, sign in compared:
+        signs[numbers[place]].add(sign)
+    webs = [
+        ([places[number] for number in web], set().union(*(signs[number] for number in web)))
+        for web in components(len(places), edges)
+    ]
+    pins: list[dict[Variable, int]] = [{} for _ in live]
+    # Those that cycles decide first, then the ones that are live at the most nodes.
+    for web, own in sorted(webs, key=lambda each: (len(each[1]) != 1, -len(each[0]))):
+        crowded = any(len(live[node]) - len(pins[node]) > most for node, _ in web)
+        if len(own) == 1 or crowded:
+            (shift,) = own if len(own) == 1 else {0}
+            for node, variable in web:
+                pins[node][variable] = shift
+    return tuple(pins)
+
+
+def pinned(graph: Unfolding, live: Sequence[int], most: int) -> Pins:
+    """Pin values of an automaton.
 
     Args:
         graph: The quotient.
         live: The variables that are live at each node, as masks.
-        most: How many may be left.
+        most: As for `pin`.
     """
-    pins: list[dict[int, int]] = [{} for _ in graph.states]
-    undecided = []
-    for web in _webs(graph, live):
-        if web.compared_above != web.compared_below:
-            _fix(pins, web, 1 if web.compared_above else -1)
-        else:
-            undecided.append(web)
-    free = [mask.bit_count() - len(pins[node]) for node, mask in enumerate(live)]
-    for web in sorted(undecided, key=lambda web: -len(web.places)):
-        if any(free[node] > most for node, _ in web.places):
-            _fix(pins, web, 0)
-            for node, _ in web.places:
-                free[node] -= 1
-    return tuple(pins)
-
-
-def _fix(pins: Sequence[dict[int, int]], web: _Web, shift: int) -> None:
-    for node, variable in web.places:
-        pins[node][variable] = shift
-
-
-def _webs(graph: Unfolding, live: Sequence[int]) -> list[_Web]:
-    """Join the pairs of a node and a live variable along the edges that keep the value."""
-    pairs = [(node, variable) for node, mask in enumerate(live) for variable in members(mask)]
-    above = {pair: pair for pair in pairs}
-
-    def root(pair: tuple[int, int]) -> tuple[int, int]:
-        while above[pair] != pair:
-            above[pair] = above[above[pair]]
-            pair = above[pair]
-        return pair
-
+    kept, compared = [], []
     for index, edge in enumerate(graph.edges):
-        kept = live[edge.target] & ~graph.transition(index).assigned
-        for variable in members(kept):
-            above[root((edge.source, variable))] = root((edge.target, variable))
-    webs: dict[tuple[int, int], _Web] = {}
-    for pair in pairs:
-        webs.setdefault(root(pair), _Web([])).places.append(pair)
-    for index, edge in enumerate(graph.edges):
+        transition = graph.transition(index)
+        for variable in members(live[edge.target] & ~transition.assigned):
+            kept.append(((edge.source, variable), (edge.target, variable)))
         if graph.is_internal(index):
-            transition = graph.transition(index)
-            for variable in members(transition.above):
-                webs[root((edge.source, variable))].compared_above = True
-            for variable in members(transition.below):
-                webs[root((edge.source, variable))].compared_below = True
-    return list(webs.values())
+            compared += [((edge.source, x), 1) for x in members(transition.above)]
+            compared += [((edge.source, x), -1) for x in members(transition.below)]
+    return pin([list(members(mask)) for mask in live], kept, compared, most)

@@ -76,8 +76,8 @@ class DearestInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """A run of an automaton that goes round cycles, and how its inputs may change.
+class KnownRun:
+    """A run of an automaton, perhaps round cycles, and how its inputs may change.
 
     Attributes:
         steps: Which step of the run with cycles once it is, what is shown, None for a number, and
@@ -98,14 +98,14 @@ class BudgetBounds:
         fails: A budget that does not; None for none, or if `serves` is None for all of them.
         ray: Where the most is lost, if it is known.
         between: Where the most is lost, if that is not known of a ray.
-        again: What comes again where no budget serves, as far as it is known.
+        runs: Known ones that lose the most; where no budget serves, those that come again.
     """
 
     serves: Fraction | None
     fails: Fraction | None
     ray: DearestRay | None
     between: DearestInputs | None = None
-    again: Sequence[Again] = ()
+    runs: Sequence[KnownRun] = ()
 
 
 def replayed(
@@ -184,7 +184,7 @@ def _written(machine: Json, bounds: BudgetBounds, limits: Limits) -> tuple[Json,
     read, fails = read_rounds(machine), bounds.fails
     if bounds.serves is None:
         ways: list[_Search] = []
-        if read.round is not None and (fails is None or bounds.again):
+        if read.round is not None and (fails is None or bounds.runs):
             ways.append(_cycles)
         if read.round is None or fails is not None:
             ways.append(_loss)
@@ -281,7 +281,7 @@ def _ray(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
 
 def _cycles(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
     """Return a step that shows that no budget serves."""
-    ways = chain.from_iterable(_along(machine, again) for again in bounds.again)
+    ways = chain.from_iterable(_along(machine, known) for known in bounds.runs)
     known = islice(ways, MOST_RUNS)
     nothing = BudgetBounds(None, None, None)
     budgets = _BUDGETS if bounds.fails is None else ()  # else there are other proofs, too
@@ -292,18 +292,18 @@ def _cycles(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Lim
     return _dearest(tried, budget)
 
 
-def _along(machine: Rounds, again: Again) -> Iterator[tuple[list[int], Growth]]:
-    """Yield the paths of a run that comes again; the same step takes the same path each time."""
+def _along(machine: Rounds, known: KnownRun) -> Iterator[tuple[list[int], Growth]]:
+    """Yield the paths of a run; the same step takes the same path each time."""
     runs = Runs(machine)
     (name,) = machine.inputs
     waiting: list[tuple[list[int], dict[int, int]]] = [([0], {})]
     while waiting:
         numbers, chosen = waiting.pop()
-        if len(numbers) > len(again.steps):
+        if len(numbers) > len(known.steps):
             for sign in (-1, 1):
-                yield numbers, {name: [Fraction(sign * change) for change in again.changes]}
+                yield numbers, {name: [Fraction(sign * change) for change in known.changes]}
             continue
-        place, shown, state = again.steps[len(numbers) - 1]
+        place, shown, state = known.steps[len(numbers) - 1]
         turns = runs.turns(runs.along(list(numbers))[-1])
         for number, turn in enumerate(turns):
             said = [value if isinstance(value, str) else None for value in turn.said]
@@ -369,6 +369,8 @@ def _runs(
             if all(said.get(name) == value for name, value in bounds.ray.output.items()):
                 yield [number], {name: (value,) for name, value in bounds.ray.grows.items()}
         return
+    for known in bounds.runs:
+        yield from _along(machine, known)
     for facts in (True, False):
         try:
             PotentialSearch(machine, budget, limits, facts, most=MOST_ENTRIES).step()

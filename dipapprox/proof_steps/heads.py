@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
 
+from dipapprox.automata.pins import pin
 from dipapprox.data_classes import dataclass, field
+from dipapprox.graphs import strong_components
 from dipapprox.kernel.forms import Form, Stored
-from dipapprox.kernel.paths import Path, Read, Sample, number_form
+from dipapprox.kernel.paths import Held, Path, Read, Sample, number_form
 from dipapprox.kernel.regions import NOTHING, joined, known_forms, order_of
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
@@ -32,6 +34,9 @@ class Head:
 
 
 START = Head(is_first=True)
+
+_Place = tuple[int, str]
+"""A head, by number, and a cell."""
 
 
 def step_of(nodes: list[Json], quiet: list[Json]) -> Json:
@@ -102,6 +107,7 @@ class Heads:
     Attributes:
         ways: The paths from each head.
         unit: The most that a mean changes; 1 if none does.
+        components: For each head its strongly connected component: no path leads to a larger one.
     """
 
     def __init__(self, machine: Rounds, limits: Limits, with_facts: bool) -> None:
@@ -113,6 +119,47 @@ class Heads:
         self.ways: dict[Head, list[Way]] = {}
         self.unit = Fraction(0)
         self._explore()
+        self.components = self._components()
+
+    def pins(self, most: int) -> dict[Head, dict[int, int]]:
+        """Return fixed shifts, in units, of cells by place, that leave few without one.
+
+        Args:
+            most: How many cells may be left at any head.
+        """
+        numbers = {head: number for number, head in enumerate(self.ways)}
+        kept, compared = list[tuple[_Place, _Place]](), list[tuple[_Place, int]]()
+        for head, ways in self.ways.items():
+            own = numbers[head]
+            for way in ways:
+                if way.target is None:
+                    continue
+                target, atoms = numbers[way.target], way.path.atoms
+                for name in way.target.held:
+                    terms = number_form(way.path.store[name]).terms
+                    held = atoms[terms[0][0]] if len(terms) == 1 and terms[0][1] == 1 else None
+                    if isinstance(held, Held):
+                        kept.append(((own, held.cell), (target, name)))
+                if self.components[head] != self.components[way.target]:
+                    continue
+                for form, _ in way.path.guards:
+                    for number, coefficient in form.terms:
+                        held = atoms[number]
+                        if isinstance(held, Held):
+                            compared.append(((own, held.cell), 1 if coefficient > 0 else -1))
+        pins = pin([head.held for head in self.ways], kept, compared, most)
+        return {
+            head: {head.held.index(name): shift for name, shift in own.items()}
+            for head, own in zip(self.ways, pins, strict=True)
+        }
+
+    def _components(self) -> dict[Head, int]:
+        numbers = {head: number for number, head in enumerate(self.ways)}
+        after = [
+            [numbers[way.target] for way in ways if way.target is not None]
+            for ways in self.ways.values()
+        ]
+        return dict(zip(self.ways, strong_components(after), strict=True))
 
     def _explore(self) -> None:
         waiting = [START]

@@ -31,11 +31,13 @@ from dipapprox.proof_steps.quiet import QuietRuns
 Vector = Mapping[Shift, Fraction]
 """The least cost for every shift; what is left out is too dear."""
 
-MOST_ENTRIES = 2_000_000
+MOST_ENTRIES = 200_000
 """Of all vectors."""
 
 MOST_PATIENCE = 1_000
 """Vectors; from then on entries that grow round after round are given up."""
+LEFT_FREE = 4
+"""Cells at one head that are shifted by all there is where those of others are fixed."""
 
 
 @dataclass(slots=True)
@@ -101,6 +103,7 @@ class PotentialSearch:
         self.quiet = QuietRuns(machine, self._heads, limits, with_quiet)
         self._needy = self._needing()
         self.least = Fraction(0)
+        self._pins: dict[Head, dict[int, int]] = {}
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}
         self._entries, self._most = 0, most
@@ -113,21 +116,40 @@ class PotentialSearch:
             NoCertificate: If none is found.
             LimitReached: If a limit is reached.
         """
-        self._look()
+        self._find()
         reached = self._reached()
         nodes = self._written(reached)
         heads = [self._members[number].head for number in reached]
         places = {(head.values, head.held): place for place, head in enumerate(heads) if place}
         return step_of(nodes, self.quiet.written(places))
 
+    def _find(self) -> None:
+        """Find a closed family, or raise what `step` does.
+
+        Where many cells are held, fixed shifts of most of them are tried first: all shifts of all
+        of them are too many.
+        """
+        wide = any(len(head.held) > LEFT_FREE for head in self._ways)
+        for pins in (*([self._heads.pins(LEFT_FREE)] if wide else ()), {}):
+            self._pins = pins
+            try:
+                self._look()
+            except NoCertificate:
+                if not pins:
+                    raise
+            else:
+                return
+
     def _look(self) -> None:
-        """Find a closed family, or raise what `step` does."""
-        self._members.append(Member(START, {(): Fraction(0)}))
-        waiting: list[tuple[Fraction, int, int]] = [(Fraction(0), 0, 0)]
+        """Find a closed family of vectors with the pinned shifts alone."""
+        self.least, self._entries = Fraction(0), 0
+        self._members, self._front = [Member(START, {(): Fraction(0)})], {}
+        # Nothing leads back to a component that is done with: so all costs of it are known.
+        waiting: list[tuple[int, Fraction, int, int]] = [(0, Fraction(0), 0, 0)]
         order = count(1)
         while waiting:
             self._limits.check()
-            _, _, number = heappop(waiting)
+            *_, number = heappop(waiting)
             member = self._members[number]
             if number and number not in self._front[member.head]:
                 continue
@@ -146,7 +168,8 @@ class PotentialSearch:
                         continue
                     kept = self._lasting(way.target, found, number) if needs else {}
                     if self._add(way.target, kept, (number, way, case)):
-                        heappush(waiting, (-dearest, next(order), len(self._members) - 1))
+                        place = -self._heads.components[way.target]
+                        heappush(waiting, (place, -dearest, next(order), len(self._members) - 1))
 
     def _needs_nothing(self, head: Head, way: Way) -> bool:
         """Whether a way is impossible, seen by nobody, or a quiet end."""
@@ -181,8 +204,11 @@ class PotentialSearch:
     def _after(self, vector: Vector, way: Way, case: Changes) -> dict[Shift, Fraction]:
         """Return the vector at the end of a path."""
         found: dict[Shift, Fraction] = {}
+        pins = {} if way.target is None else self._pins.get(way.target, {})
         for shift, spent in vector.items():
             for after, cost, _ in self._moves(way, shift, case):
+                if pins and any(after[place] != level for place, level in pins.items()):
+                    continue
                 total = spent + cost
                 if total <= self._budget and total < found.get(after, total + 1):
                     found[after] = total

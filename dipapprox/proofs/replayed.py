@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import TypeVar
 
-from dipapprox.automata.analysis import Analysis
+from dipapprox.automata.analysis import Analysis, RunBound
 from dipapprox.automata.families import repeated
 from dipapprox.automata.model import Automaton, is_real
 from dipapprox.automata.runs import Run
@@ -93,7 +93,7 @@ def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Repla
     ray = _ray(answer) if isinstance(answer, RealProof) else None
     upper = answer.upper if private else None
     bounds = budgets.BudgetBounds(
-        upper, fails, ray, _between(answer, limits), _again(answer, limits)
+        upper, fails, ray, _between(answer, limits), _known_runs(answer, limits)
     )
     return _written(answer, bounds, limits)
 
@@ -186,9 +186,13 @@ MOST_RUNS = 4
 """Of a word with steps that come again: those that are tried."""
 
 
-def _again(answer: BudgetAnswer, limits: Limits) -> tuple[budgets.Again, ...]:
-    """Return runs of an automaton that go round what comes again."""
+def _known_runs(answer: BudgetAnswer, limits: Limits) -> tuple[budgets.KnownRun, ...]:
+    """Return runs of an automaton that lose the most, or go round what comes again."""
     match answer:
+        case AutomatonProof(
+            analysis=Analysis(automaton=automaton, lower=RunBound(candidate=dearest))
+        ) if not answer.has_none:
+            return (_steps_of(automaton, dearest.run, dearest.changes),)
         case AutomatonProof(analysis=Analysis(automaton=automaton) as known) if answer.has_none:
             runs = list[tuple[Run, Changes]]()
             lower, structure = known.lower, known.structure
@@ -201,11 +205,11 @@ def _again(answer: BudgetAnswer, limits: Limits) -> tuple[budgets.Again, ...]:
             return ()
 
 
-def _steps_of(automaton: Automaton, run: Run, changes: Changes) -> budgets.Again:
+def _steps_of(automaton: Automaton, run: Run, changes: Changes) -> budgets.KnownRun:
     places = {index: place for place, index in enumerate(dict.fromkeys(run))}
     steps = [(places[index], automaton.transitions[index]) for index in run]
     names = [None if is_real(t.output) else str(t.output) for _, t in steps]
     targets = [automaton.states[t.target].name for _, t in steps]
     reads = [c for c, (_, t) in zip(changes, steps, strict=True) if automaton.reads(t)]
     order = [place for place, _ in steps]
-    return budgets.Again(tuple(zip(order, names, targets, strict=True)), tuple(reads))
+    return budgets.KnownRun(tuple(zip(order, names, targets, strict=True)), tuple(reads))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fractions import Fraction
 from functools import cache
@@ -13,11 +14,14 @@ import pytest
 import dipapprox
 from dipapprox import Answer, AutomatonProof, Limits, Options, UserError
 from dipapprox.automata.analysis import RunBound
+from dipapprox.automata.benchmarks import range_text, sparse_vector_text
 from dipapprox.automata.families import cost_of_rounds
 from dipapprox.automata.structures import holds
 from dipapprox.automata.words import WordBound
 from dipapprox.proofs import prove_automaton
+from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.evidence import costs_of_steps
+from dipapprox.proofs.replayed import with_proof
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
@@ -47,6 +51,19 @@ def promised(proof: AutomatonProof) -> str:
         return codes
     bounds = f"between {proof.lower} and {proof.upper}"
     return f"least budget {proof.lower}" if proof.is_exact else bounds
+
+
+@pytest.mark.parametrize(("text", "least"), [(range_text(8), 1), (sparse_vector_text(20), 1)])
+def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least: int) -> None:
+    """All shifts of 16 values would be 43 million; 20 positives share all that came before."""
+    named = prove_automaton.NamedAutomaton("large", automaton(text))
+    found = prove_automaton.prove_automaton(named, None, Stops.HIDDEN, Limits())
+    proved = with_proof(found, Limits())
+    assert proved.written is not None
+    assert proved.lower == proved.upper == least
+    claim = {"verdict": "DP", "budget": least, "at least": least}
+    assert proved.written.claim == claim
+    assert len(json.dumps(proved.written.steps)) < 60_000
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
