@@ -34,7 +34,7 @@ Vector = Mapping[Shift, Fraction]
 MOST_ENTRIES = 200_000
 """Of all vectors."""
 
-MOST_PATIENCE = 1_000
+MOST_PATIENCE = 3_000
 """Vectors; from then on entries that grow round after round are given up."""
 LEFT_FREE = 4
 """Cells at one head that are shifted by all there is where those of others are fixed."""

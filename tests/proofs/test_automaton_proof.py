@@ -18,6 +18,7 @@ from dipapprox.automata.benchmarks import range_text, sparse_vector_text
 from dipapprox.automata.families import cost_of_rounds
 from dipapprox.automata.structures import holds
 from dipapprox.automata.words import WordBound
+from dipapprox.experiments.tables.plan import plan
 from dipapprox.proofs import prove_automaton
 from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.evidence import costs_of_steps
@@ -64,6 +65,12 @@ def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least
     claim = {"verdict": "DP", "budget": least, "at least": least}
     assert proved.written.claim == claim
     assert len(json.dumps(proved.written.steps)) < 60_000
+
+
+def test_many_vectors_are_no_reason_to_give_up_shifts() -> None:
+    named = prove_automaton.NamedAutomaton("gaps", automaton(plan().automata["GAP-PV"].text))
+    found = prove_automaton.prove_automaton(named, None, Stops.HIDDEN, Limits())
+    assert with_proof(found, Limits()).replayed is not None
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
