@@ -156,7 +156,7 @@ class TestVerify:
                       ["--engine", "elimination"], ["--tier", "balls"], ["--tier", "float64"],
                       ["--no-merge"], ["--precision", "60"]):  # fmt: skip
             _, fields = run_json(
-                "verify", "svt.dpg", "--eps", "1/2", "--eps-prv", "1/10", "--delta", "0.03", *words
+                "verify", "svt.dpg", "-p", "N=1", "--eps", "1/2", "--delta", "0.03", *words
             )
             assert fields["verdict"] == "DP"
             results.append(enclosure(fields["delta_enclosure"]))

@@ -207,9 +207,9 @@ def test_several_worst_pairs_are_chosen_by_what_came_before() -> None:
 
 
 def test_a_narrower_interval_meets_the_wider_one() -> None:
-    wide, narrow = cost((SAMPLED, 100), width="0.05"), cost((SAMPLED, 100), width="0.0005")
+    wide, narrow = cost((SAMPLED, 100), width="0.05"), cost((SAMPLED, 100), width="0.005")
     (low, high), (lower, upper) = ends(wide), ends(narrow)
-    assert low <= upper and lower <= high and upper - lower <= 0.0005
+    assert low <= upper and lower <= high and upper - lower <= 0.005
     assert narrow.step is not None and wide.step is not None
     assert narrow.step.unit < wide.step.unit
 

@@ -45,7 +45,8 @@ def read_rows() -> list[Row]:
     """Read all questions and answers."""
     rows = []
     for fields in read_lines(ANSWERS):
-        words, seconds = tuple(shlex.split(fields.pop("ask"))), fields.pop("s")
+        line, seconds = fields.pop("ask"), fields.pop("s")
+        words = tuple(shlex.split(line) if "'" in line else line.split())
         rows.append(Row(words, Answer.from_dict(fields), seconds))
     return rows
 

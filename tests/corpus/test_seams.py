@@ -98,16 +98,6 @@ def test_a_wrong_constant_is_noticed(module: str, name: str, fault: str) -> None
     assert Kind.APART.value in done.stdout
 
 
-def test_no_fault_is_noticed_where_there_is_none() -> None:
-    script = PLANTED.format(
-        module="dipapprox.pairs.growth", name="exponential", fault="before(*words)", every=100
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
-
-
 def test_only_adaptors_know_what_is_inside_the_package() -> None:
     """A redesign mends these files and no others."""
     inside = re.compile(r"^(?:from|import) dipapprox\.", re.MULTILINE)

@@ -170,14 +170,14 @@ def test_pure_privacy_on_an_interval(name: str) -> None:
 def test_a_critical_claim_is_unknown_where_it_is_critical() -> None:
     # x ~ Lap(q, 1/eps) and a threshold at 1: the ratio e^eps is attained for every eps.
     text = dipapprox.parse(THRESHOLD.replace("Gauss", "Lap").replace(">= 1/2", ">= 1"))
-    verdict = decide(text, "1/2", "1", "eps", "0")
+    verdict = decide(text, "9/10", "1", "eps", "0")
     assert verdict.answer in (Answer.DP, Answer.UNKNOWN)
     if verdict.answer is Answer.UNKNOWN:
         assert "critical" in (verdict.reason or "")
     assert decide(text, "1/2", "1", "eps*1.0001", "0").answer is Answer.DP
     assert decide(text, "1/2", "1", "eps*0.9999", "0").answer is Answer.NOT_DP
     # Critical at the upper end only: the rest is decided.
-    one_end = decide(text, "1/2", "1", "2 - eps", "0")
+    one_end = decide(text, "7/10", "1", "2 - eps", "0")
     assert one_end.answer in (Answer.DP, Answer.UNKNOWN)
     for low, high in one_end.remaining:
         assert low > Fraction(9, 10)

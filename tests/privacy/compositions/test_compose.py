@@ -121,7 +121,7 @@ def test_grids_are_counted() -> None:
 
 
 def test_curves_hold_between_their_points() -> None:
-    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 50}])
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
     curve = composed.curve(0, 2, 9).curve
     assert curve is not None and len(curve.points) == 9
     shift = sqrt(20) / 5
@@ -134,7 +134,7 @@ def test_curves_hold_between_their_points() -> None:
 
 
 def test_another_accountant_goes_on_from_here() -> None:
-    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 50}])
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
     lower, upper = composed.to_pld("0.01")
     other = pld.from_two_probability_mass_functions(lower, upper, symmetric=False)
     for budget in (0.5, 1.0, 2.0):
@@ -203,7 +203,7 @@ def test_the_kernel_confirms_claims_and_ends() -> None:
     """Ends are moved outward by no more than the width of what was found."""
     runs = [{"mechanism": "gaussian", "sigma": 4, "subsample": "1/10", "times": 50}]
     plain, proved = (dipapprox.compose(runs, options=Options(proved=own)) for own in (False, True))
-    found, least = (each.epsilon("1e-5", "1/100").eps_prv_enclosure for each in (plain, proved))
+    found, least = (each.epsilon("1e-5", "1/20").eps_prv_enclosure for each in (plain, proved))
     assert found is not None
     assert least is not None
     assert found.lower is not None and found.upper is not None
