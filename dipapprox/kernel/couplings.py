@@ -57,7 +57,7 @@ from dipapprox.kernel.signs import ALL, Signs
 
 ZERO = Fraction(0)
 
-_Store = tuple[Value, ...]
+Store = tuple[Value, ...]
 
 Shifts = tuple[Fraction, ...]
 """Of what is held."""
@@ -65,11 +65,14 @@ Shifts = tuple[Fraction, ...]
 Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 """Values of arguments that are symbols, in both runs."""
 
-Way = tuple[Arguments | None, list[tuple[Fraction, ...]]]
-"""Arguments of a call, and the ends of those that are symbols; None is no call."""
+Way = tuple[int, Arguments | None, list[tuple[Fraction, ...]]]
+"""A call, its arguments, and the ends of those that are symbols; None is no call."""
 
 Place = tuple[Fraction, Shifts, Ends]
 """What may be lost, and where."""
+
+Case = tuple[tuple[Store, Way], tuple[Store, Way], list[Place]]
+"""The stores of two runs, what is called in them, and the places at which that is looked at."""
 
 
 def couplings(service: Service, step: Mapping[str, Any]) -> Budgets:
@@ -83,20 +86,23 @@ def couplings(service: Service, step: Mapping[str, Any]) -> Budgets:
     call in which runs differ] for all stores, of the other cells; "pairs": [first store, second
     one, [[shifts, V], …], the groups of every call].
     """
-    found = _Couplings(service, Signs(ALL), step)
-    found.changes()
-    for (_, _, _, calls), key in zip(step["pairs"], found.pairs, strict=True):
-        found.pair(key, calls)
+    found = Couplings(service, Signs(ALL), step)
+    for store, groups in found.stores.items():
+        for way in found.asked:
+            found.paths(store, way)
+        found.require(found.changes(store), groups)
+    for (_, _, _, groups), key in zip(step["pairs"], found.pairs, strict=True):
+        found.require(found.calls(key), groups)
     return Budgets(found.budget)
 
 
-class _Couplings:
+class Couplings:
     """Such a step: the stores, the numbers V, and how calls are followed."""
 
     def __init__(self, service: Service, signs: Signs, step: Mapping[str, Any]) -> None:
         self._service = service
         self._signs = signs
-        self._known: dict[tuple[_Store, int, Arguments | None], list[tuple[Path, _Store]]] = {}
+        self._known: dict[object, list[tuple[Path, Store]]] = {}
         self.budget = as_number(step["budget"], "a budget")
         if self.budget < 0:
             raise Refuted("a budget below 0")
@@ -107,24 +113,24 @@ class _Couplings:
             raise Refuted("what is held is no integer at first, or no cell")
         self._open = tuple(cells)
         self._calls = Calls(service, self._held, signs)
-        self._asked: list[tuple[int, Arguments, list[tuple[Fraction, ...]]]] = []
+        self.asked: list[Way] = []
         self._exact = set[int]()
         ways = as_list(step["followed"], "calls", len(service.calls))
         for number, (call, json) in enumerate(zip(service.calls, ways, strict=True)):
             domains = [domain for _, domain in call.arguments]
             way = as_word(json, "how calls are followed", ("given", "symbols", "exact"))
             if way == "symbols":
-                self._asked.append((number, (None,) * len(domains), _ends(domains)))
+                self.asked.append((number, (None,) * len(domains), _ends(domains)))
             else:
-                self._asked += [(number, given, [()]) for given in product(*domains)]
+                self.asked += [(number, given, [()]) for given in product(*domains)]
             if way == "exact":
                 self._exact.add(number)
         listed = [as_list(each, "changes", 2) for each in as_list(step["changes"], "changes")]
-        self._stores = {self._store(store): groups for store, groups in listed}
-        if len(self._stores) < len(listed) or tuple(cells.values()) not in self._stores:
+        self.stores = {self._store(store): groups for store, groups in listed}
+        if len(self.stores) < len(listed) or tuple(cells.values()) not in self.stores:
             raise BadProof("a store twice, or the initial one is not listed")
         self._same = (ZERO,) * len(self._held)
-        self.pairs: dict[tuple[_Store, _Store], dict[Shifts, Fraction]] = {}
+        self.pairs: dict[tuple[Store, Store], dict[Shifts, Fraction]] = {}
         for each in as_list(step["pairs"], "pairs"):
             one, other, points, _ = as_list(each, "a pair", 4)
             key = self._store(one), self._store(other)
@@ -132,7 +138,7 @@ class _Couplings:
                 raise BadProof("a pair twice")
             self.pairs[key] = self._points(key[0] == key[1], points)
 
-    def _store(self, json: object) -> _Store:
+    def _store(self, json: object) -> Store:
         return tuple(map(read_value, as_list(json, "a store", len(self._open))))
 
     def _points(self, is_one: bool, json: object) -> dict[Shifts, Fraction]:
@@ -150,10 +156,9 @@ class _Couplings:
             raise BadProof("a pair without points")
         return found
 
-    def _paths(
-        self, store: _Store, number: int, given: Arguments | None
-    ) -> list[tuple[Path, _Store]]:
-        """The paths of a call from a store, or of none, each with the store that it leads to."""
+    def paths(self, store: Store, way: Way) -> list[tuple[Path, Store]]:
+        """Return the paths of a call, or of none, each with the store that it leads to."""
+        number, given, _ = way
         key = store, number, given
         if key not in self._known:
             call, follow = self._service.calls[number], self._calls.paths
@@ -164,52 +169,47 @@ class _Couplings:
             self._known[key] = [(path, self._after(path)) for path in paths]
         return self._known[key]
 
-    def _after(self, path: Path) -> _Store:
+    def _after(self, path: Path) -> Store:
         spend(100)
         samples = [atom for atom in path.atoms if isinstance(atom, Sample)]
         means = [s.mean for s in samples if isinstance(FAMILIES[s.family], IntegerFamily)]
         for value in (*(path.store[name] for name in self._held), *means):
             _require_whole(path, value)
         found = tuple([v for n in self._open if not isinstance(v := path.store[n], Form)])
-        if found not in self._stores:
+        if found not in self.stores:
             raise Refuted("a call leads to a store that is not listed")
         return found
 
     # --- what is matched ---------------------------------------------------------------------
 
-    def changes(self) -> None:
-        """Go through the calls in which runs differ, from every store."""
-        data: list[Way] = [(given, ends) for number, given, ends in self._asked if number == 0]
-        stay: Way = None, [()]
-        ways = [(one, other) for one in data for other in data if one != other or one[1] != [()]]
+    def changes(self, store: Store) -> list[Case]:
+        """Return the calls in which runs differ, from a store."""
+        data = [way for way in self.asked if way[0] == 0]
+        stay: Way = 0, None, [()]
+        ways = [(one, other) for one in data for other in data if one != other or one[2] != [()]]
         if self._service.inserts:
             ways = [way for each in data for way in ((each, stay), (stay, each))]
-        for store, listed in self._stores.items():
-            for number, given, _ in self._asked:
-                self._paths(store, number, given)
-            for way, groups in zip(ways, as_list(listed, "changes", len(ways)), strict=True):
-                (one, here), (other, there) = way
-                places = [(self.budget, self._same, ends) for ends in product(here, there)]
-                sides = self._paths(store, 0, one), self._paths(store, 0, other)
-                self._coupled(*sides, places, groups)
+        found = list[Case]()
+        for one, other in ways:
+            places = [(self.budget, self._same, ends) for ends in product(one[2], other[2])]
+            found.append(((store, one), (store, other), places))
+        return found
 
-    def pair(self, key: tuple[_Store, _Store], calls: object) -> None:
-        """Go through the calls from a pair."""
-        (first, second), points = key, self.pairs[key]
-        listed = as_list(calls, "calls", len(self._asked))
-        for (number, given, ends), groups in zip(self._asked, listed, strict=True):
-            places = [(left, point, (e, e)) for point, left in points.items() for e in ends]
-            sides = self._paths(first, number, given), self._paths(second, number, given)
-            self._coupled(*sides, places, groups)
+    def calls(self, key: tuple[Store, Store]) -> list[Case]:
+        """Return the calls from a pair."""
+        (first, second), points, found = key, self.pairs[key], list[Case]()
+        for way in self.asked:
+            places = [(left, point, (e, e)) for point, left in points.items() for e in way[2]]
+            found.append(((first, way), (second, way), places))
+        return found
 
-    def _coupled(
-        self,
-        ours: Sequence[tuple[Path, _Store]],
-        theirs: Sequence[tuple[Path, _Store]],
-        places: Sequence[Place],
-        json: object,
-    ) -> None:
-        """Check groups [paths, paths, c]; null: each path with the same one."""
+    def require(self, cases: Sequence[Case], json: object) -> None:
+        """Check the groups of cases: [paths, paths, c]; null: each path with the same one."""
+        for case, groups in zip(cases, as_list(json, "calls", len(cases)), strict=True):
+            self._require(case, groups)
+
+    def _require(self, case: Case, json: object) -> None:
+        ours, theirs, places = self.paths(*case[0]), self.paths(*case[1]), case[2]
         groups = [[[k], [k], 0] for k in range(len(ours))] if json is None else json
         taken: list[int] = []
         matched: list[int] = []
@@ -226,10 +226,10 @@ class _Couplings:
                 slack = Ratio(Sum.exponential(gain)) * q + p.scaled(Fraction(-1))
                 if not self._signs.tell(slack.numerator, positive=False):
                     raise Refuted("choices of the first run are likelier than a group says")
-            for (one, here), (other, there) in product(
+            for (mine, left), (another, after) in product(
                 [ours[k] for k in first], [theirs[k] for k in second]
             ):
-                self._require_loss((one, other), gain, places, (here, there))
+                self._require_loss((mine, another), gain, places, (left, after))
         if sorted(taken) != list(range(len(ours))) or len(set(matched)) < len(matched):
             raise Refuted("a path of the first run in no group, or one in two groups")
 
@@ -238,7 +238,7 @@ class _Couplings:
         paths: tuple[Path, Path],
         gain: Fraction,
         places: Sequence[Place],
-        after: tuple[_Store, _Store],
+        after: tuple[Store, Store],
     ) -> None:
         """Make sure that paths are alike, and V >= gain + cost + V', at every place."""
         one, other = paths

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
+from typing import Any
 
 from dipapprox.errors import NoCertificate
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.kernel import services as kernel
-from dipapprox.kernel.adjacency import Value as Kept
+from dipapprox.kernel.couplings import Case, Couplings, Store
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Path, Sample
-from dipapprox.kernel.services import Arguments, Calls
 from dipapprox.kernel.signs import ALL, Signs
 from dipapprox.language.core import Value
-from dipapprox.language.services import Change, Service
+from dipapprox.language.services import Service
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.services.couplings import matched
 from dipapprox.services.loss import Loss
 from dipapprox.services.ratios import gain_of
-
-_Store = tuple[Kept, ...]
 
 
 class UnmatchedCall(Exception):
@@ -58,85 +55,61 @@ class CouplingWriter:
         initial = loss.states_of[0]
         names = [cell.name for cell in service.states]
         self._held = [name for name, v in zip(names, initial, strict=True) if v is None]
-        self._follow = Calls(machine, self._held, Signs(ALL))
         if not all(cell.is_additive for cell in service.states if cell.name in self._held):
             raise NoCertificate("cells that are compared are known by their differences only")
-        self._symbols = [0] if loss.any_data else []
-        self._known: dict[tuple[_Store, int, Arguments], list[Path]] = {}
-        self._stores = [self._store(state) for state in loss.graph.parents]
-        self._asked: list[tuple[int, Arguments]] = []
-        for number, call in enumerate(self._machine.calls):
-            domains = [domain for _, domain in call.arguments]
-            if number in self._symbols:
-                self._asked.append((number, (None,) * len(domains)))
-            else:
-                self._asked += [(number, given) for given in product(*domains)]
 
     def step(self, budget: Fraction) -> dict[str, Json]:
         """Return the step."""
         loss = self._loss
-        points: dict[tuple[_Store, _Store], list[Json]] = {}
+        points: dict[tuple[Store, Store], list[Json]] = {}
         for (first, second, apart), value in zip(loss.graph.nodes, loss.values, strict=True):
             key = (self._store(loss.states_of[first]), self._store(loss.states_of[second]))
             shifts: Json = [number_json(-each) for each in apart]
             points.setdefault(key, []).append([shifts, number_json(value)])
-        pairs: list[Json] = []
-        for (one, other), listed in points.items():
-            groups: list[Json] = [
-                self._groups(number, self._paths(one, number, g), self._paths(other, number, g))
-                for number, g in self._asked
-            ]
-            pairs.append([_written(one), _written(other), listed, groups])
-        calls = range(len(self._machine.calls))
-        return {
+        stores = [self._store(state) for state in loss.graph.parents]
+        changes: list[list[Json]] = [[_written(store), None] for store in stores]
+        pairs: list[list[Json]] = [
+            [_written(one), _written(other), listed, None]
+            for (one, other), listed in points.items()
+        ]
+        step: dict[str, Any] = {
             "rule": "couplings",
             "from": [],
             "budget": number_json(budget),
             "held": [*self._held],
             "followed": [
-                "exact" if k in self._exact else "symbols" if k in self._symbols else "given"
-                for k in calls
+                "exact" if k in self._exact else "symbols" if not k and loss.any_data else "given"
+                for k in range(len(self._machine.calls))
             ],
-            "changes": [[_written(store), self._changes(store)] for store in self._stores],
+            "changes": changes,
             "pairs": pairs,
         }
+        found = Couplings(self._machine, Signs(ALL), step)
+        for written, store in zip(changes, stores, strict=True):
+            written[-1] = [self._groups(found, case) for case in found.changes(store)]
+        for written, key in zip(pairs, points, strict=True):
+            written[-1] = [self._groups(found, case) for case in found.calls(key)]
+        return step
 
-    def _store(self, state: Sequence[Value | None]) -> _Store:
+    def _store(self, state: Sequence[Value | None]) -> Store:
         return tuple([read_value(value_json(value)) for value in state if value is not None])
 
-    def _changes(self, store: _Store) -> list[Json]:
-        data = [given for number, given in self._asked if number == 0]
-        stay = [self._follow.nothing_done(store)]
-        found: list[Json] = []
-        if self._service.change is Change.INSERT:
-            for given in data:
-                paths = self._paths(store, 0, given)
-                found += [self._groups(0, paths, stay), self._groups(0, stay, paths)]
-            return found
-        return [
-            self._groups(0, self._paths(store, 0, one), self._paths(store, 0, other))
-            for one, other in product(data, data)
-            if one != other or self._symbols
-        ]
+    def _paths(self, found: Couplings, case: Case) -> list[list[Path]]:
+        self._limits.check()
+        try:
+            return [[path for path, _ in found.paths(*side)] for side in case[:2]]
+        except NotProved as obstacle:
+            number = case[0][1][0]
+            if number in self._exact:
+                raise NoCertificate(f"the kernel does not follow a call: {obstacle}") from None
+            raise UnmatchedCall(number) from None
 
-    def _paths(self, store: _Store, number: int, given: Arguments) -> list[Path]:
-        key = store, number, given
-        if key not in self._known:
-            call = self._machine.calls[number]
-            follow = self._follow.exactly if number in self._exact else self._follow.paths
-            try:
-                self._known[key] = follow(call, store, given)
-            except NotProved as obstacle:
-                if number in self._exact:
-                    raise NoCertificate(f"the kernel does not follow a call: {obstacle}") from None
-                raise UnmatchedCall(number) from None
-        return self._known[key]
-
-    def _groups(self, number: int, ours: Sequence[Path], theirs: Sequence[Path]) -> Json:
+    def _groups(self, step: Couplings, case: Case) -> Json:
         """Match paths that show the same, as outcomes are matched."""
+        ours, theirs = self._paths(step, case)
         first, second = _classes(ours), _classes(theirs)
         if first.keys() - second.keys():
-            raise UnmatchedCall(number)
+            raise UnmatchedCall(case[0][1][0])
         found: list[Json] = []
         for label, left in first.items():
             ways = list(left.items()), list(second[label].items())
@@ -160,7 +133,7 @@ class CouplingWriter:
         return number_json(found)
 
 
-def _written(store: _Store) -> Json:
+def _written(store: Store) -> Json:
     return [value_json(value_of(value)) for value in store]
 
 
@@ -202,6 +175,6 @@ def _polynomial(function: Sum) -> ExponentialPolynomial:
     return ExponentialPolynomial.of({(n, Fraction(q)): Fraction(c) for (q, n), c in function.terms})
 
 
-def value_of(value: Kept) -> Value:
+def value_of(value: str | int | Fraction) -> Value:
     """Return a value of the kernel as the language has it."""
     return value if isinstance(value, str) else Fraction(value)
