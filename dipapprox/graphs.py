@@ -8,14 +8,16 @@ independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from dipapprox.data_classes import dataclass
 
 Edge = tuple[int, int]
+
+T = TypeVar("T")
 
 _EXACT_UP_TO = 12  # vertices of a graph that is not a tree; beyond it the root is a good guess
 _ROOTS_TRIED = 32  # of those, in order of falling degree, when it is a guess
@@ -116,6 +118,71 @@ def strong_components(successors: Sequence[Sequence[int]]) -> tuple[int, ...]:
                         component[stack.pop()] = components
                     components += 1
     return tuple(component)
+
+
+def shortest_way(
+    starts: Iterable[int],
+    leaving: Callable[[int], Iterable[tuple[T, int]]],
+    is_goal: Callable[[int], bool],
+) -> tuple[int, list[T], int] | None:
+    """Return a shortest way from one of some vertices to a goal; None if there is none.
+
+    Args:
+        starts: Where it may begin; one that is a goal is a way of no edges.
+        leaving: The edges that leave a vertex, each with its head.
+        is_goal: Asked once for each vertex that is reached.
+
+    Returns:
+        Where it begins, its edges, and where it ends.
+    """
+    before: dict[int, tuple[int, T] | None] = dict.fromkeys(starts)
+    waiting = list(before)
+    goal = next(filter(is_goal, waiting), None)
+    for vertex in waiting:  # which grows
+        if goal is not None:
+            break
+        for edge, head in leaving(vertex):
+            if head not in before:
+                before[head] = vertex, edge
+                waiting.append(head)
+                if is_goal(head):
+                    goal = head
+                    break
+    if goal is None:
+        return None
+    way, start = list[T](), goal
+    while (step := before[start]) is not None:
+        start, edge = step
+        way.append(edge)
+    return start, way[::-1], goal
+
+
+def masks_ahead(
+    size: int, edges: Sequence[tuple[int, int]], made: Sequence[int], kept: Sequence[int]
+) -> list[int]:
+    """Return for each vertex the bits that some edge ahead makes, and no edge until then drops.
+
+    Args:
+        size: How many vertices there are.
+        edges: Tails and heads.
+        made: The bits that each edge makes.
+        kept: Those that it does not drop.
+    """
+    found = [0] * size
+    into: list[list[int]] = [[] for _ in range(size)]
+    for number, (tail, head) in enumerate(edges):
+        found[tail] |= made[number]
+        into[head].append(number)
+    waiting = {vertex for vertex, mask in enumerate(found) if mask}
+    while waiting:
+        vertex = waiting.pop()
+        for number in into[vertex]:
+            tail = edges[number][0]
+            more = found[tail] | found[vertex] & kept[number]
+            if more != found[tail]:
+                found[tail] = more
+                waiting.add(tail)
+    return found
 
 
 def leaves_first(neighbours: Sequence[Collection[int]]) -> list[tuple[int, int | None]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dipapprox.automata.model import Automaton
 from dipapprox.automata.runs import Run, run_of, shortest_walk
 from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Quotient, Unfolding
@@ -22,7 +21,6 @@ LONGEST = 3000
 """Steps of a run that is tried."""
 
 _ROUNDS = (0, 2, 4, 8)
-_MOST_TURNS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,6 @@ def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterato
         if best is None or found.cost.value > best.cost.value:
             best = found
             yield best
-    if best is not None:
-        yield from _turned(automaton, best, limits)
 
 
 def _walks(graph: Unfolding, weight: PathWeight, limits: Limits) -> Iterator[tuple[int, ...]]:
@@ -126,18 +122,3 @@ def first_changes(graph: Unfolding, walk: tuple[int, ...]) -> Changes:
         else:
             changes.append(least if transition.below else most)
     return tuple(changes)
-
-
-def _turned(automaton: Automaton, best: Candidate, limits: Limits) -> Iterator[Candidate]:
-    """Turn single changes round, the dearest positions first, and keep what costs more."""
-    rates = [automaton.rate(automaton.transitions[index]) for index in best.run]
-    inputs = [p for p, t in enumerate(best.run) if automaton.reads(automaton.transitions[t])]
-    inputs.sort(key=lambda place: -rates[place])
-    for place in inputs[:_MOST_TURNS]:
-        limits.check()
-        turned = list(best.changes)
-        turned[place] = sum(automaton.changes) - turned[place]
-        cost = run_cost(automaton, best.run, tuple(turned))
-        if cost.value > best.cost.value:
-            best = Candidate(best.run, tuple(turned), cost)
-            yield best

@@ -45,6 +45,7 @@ from dipapprox.automata.model import (
 from dipapprox.automata.orders import ValueOrder
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.graphs import masks_ahead
 
 _MOST_COMPARED = 6
 """Variables whose orders are looked at for joint steps: 2^6 of them."""
@@ -184,29 +185,16 @@ def _joint(automaton: Automaton, indices: list[int], orders: Sequence[ValueOrder
 
 def _live(count: int, joints: Sequence[_Joint]) -> list[int]:
     """Return, for each state, what some path compares before it stores it outright."""
-    live = [0] * count
-    changed = True
-    while changed:
-        changed = False
-        for joint in reversed(joints):
-            needed = live[joint.source] | joint.used | live[joint.target] & ~joint.assigned
-            changed |= needed != live[joint.source]
-            live[joint.source] = needed
-    return live
+    ends = [(joint.source, joint.target) for joint in joints]
+    used, kept = [joint.used for joint in joints], [~joint.assigned for joint in joints]
+    return masks_ahead(count, ends, used, kept)
 
 
 def _running_on(count: int, joints: Sequence[_Joint]) -> list[int]:
     """Return, for each state, what is a running one on some path before a new period begins."""
-    found = [0] * count
-    changed = True
-    while changed:
-        changed = False
-        for joint in reversed(joints):
-            later = found[joint.target] & ~(joint.assigned | joint.used)
-            now = found[joint.source] | joint.running | later
-            changed |= now != found[joint.source]
-            found[joint.source] = now
-    return found
+    ends = [(joint.source, joint.target) for joint in joints]
+    kept = [~(joint.assigned | joint.used) for joint in joints]
+    return masks_ahead(count, ends, [joint.running for joint in joints], kept)
 
 
 # --- cells ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from dipapprox.automata.model import Automaton, Transition, is_real
 from dipapprox.automata.runs import Run, Segment
-from dipapprox.automata.unfolding import Unfolding
+from dipapprox.automata.unfolding import Unfolding, followed, label
 
 Looks = Sequence[tuple[Hashable, ...]]
 """What each transition shows, in its order."""
@@ -59,7 +59,7 @@ def is_determined(
         Whether other runs that show the same may be nowhere after all of it: exactly so without
         repetition; with it, for any numbers of copies at once.
     """
-    walk = _walk_of(whole, run)
+    walk = followed(whole, [label(whole.automaton.transitions[index]) for index in run])
     others: frozenset[_Other] = frozenset()
     position = 0
     for segment in repeated:
@@ -82,7 +82,7 @@ def determined_extension(whole: Unfolding, looks: Looks, run: Run) -> Run | None
 
     A longer run never costs less, so its bound is at least as good.
     """
-    walk = _walk_of(whole, run)
+    walk = followed(whole, [label(whole.automaton.transitions[index]) for index in run])
     others = _along(whole, looks, walk, frozenset())
     node = whole.edges[walk[-1]].target if walk else 0
     known = {(node, others)}
@@ -96,20 +96,6 @@ def determined_extension(whole: Unfolding, looks: Looks, run: Run) -> Run | None
                 known.add(reached)
                 waiting.append((*reached, (*longer, whole.edges[edge].transition)))
     return None
-
-
-def _walk_of(whole: Unfolding, run: Run) -> tuple[int, ...]:
-    walk = []
-    node = 0
-    for index in run:
-        for edge in whole.leaving[node]:
-            if whole.edges[edge].transition == index:
-                walk.append(edge)
-                node = whole.edges[edge].target
-                break
-        else:
-            raise ValueError("the run is not feasible")
-    return tuple(walk)
 
 
 def _along(

@@ -25,6 +25,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from dipapprox.automata.pins import Pins, pinned
+from dipapprox.automata.runs import shortest_walk
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.vectors import Front, Prices, Vectors, fits
 from dipapprox.automata.weights import live_variables
@@ -146,18 +147,9 @@ def _by_cases(
 
 def _follow_each_other(graph: Unfolding, edges: Sequence[int]) -> bool:
     """Whether some walk takes two of some edges, or one of them twice."""
-    for begin in edges:
-        reached = {graph.edges[begin].target}
-        waiting = list(reached)
-        while waiting:
-            for edge in graph.leaving[waiting.pop()]:
-                if edge in edges:
-                    return True
-                target = graph.edges[edge].target
-                if target not in reached:
-                    reached.add(target)
-                    waiting.append(target)
-    return False
+    sources = {graph.edges[edge].source for edge in edges}
+    targets = {graph.edges[edge].target for edge in edges}
+    return any(shortest_walk(graph, each, sources.__contains__) is not None for each in targets)
 
 
 def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:

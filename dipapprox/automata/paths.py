@@ -15,11 +15,10 @@ from dipapprox.automata.runs import (
     closing_walk,
     dependencies,
     run_of,
-    shortest_path,
 )
 from dipapprox.automata.structures import LeakingPair, Structure, ViolatingPath, holds
-from dipapprox.automata.unfolding import Quotient
-from dipapprox.errors import BrokenInvariant
+from dipapprox.automata.unfolding import Quotient, followed, label
+from dipapprox.graphs import shortest_way
 
 # --- a path between given parts of a run --------------------------------------------------------
 
@@ -49,14 +48,18 @@ def structure_in(
             lasts.setdefault(tail, head)
     starts = shown if below is None else set(firsts)
     goals = shown if above is None else set(lasts)
-    middle = shortest_path(len(run), arcs, sorted(starts), goals.__contains__)
-    if middle is None:
+    heads: dict[int, list[tuple[int, int]]] = {}
+    for tail, head in arcs:
+        heads.setdefault(tail, []).append((head, head))
+    found = shortest_way(sorted(starts), lambda tail: heads.get(tail, ()), goals.__contains__)
+    if found is None:
         return None
-    path = middle
+    first, rest, last = found
+    path = (first, *rest)
     if below is not None:
-        path = (firsts[middle[0]], *path)
+        path = (firsts[first], *path)
     if above is not None:
-        path = (*path, lasts[middle[-1]])
+        path = (*path, lasts[last])
     if below is not None and above is not None:
         return LeakingPair(run, below, above, path)
     if above is not None:
@@ -77,7 +80,7 @@ def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | N
         walk: Edges of the augmented automaton, from its initial node.
     """
     graph, whole = quotient.graph, quotient.whole
-    image = _image(quotient, walk)
+    image = followed(graph, map(label, map(whole.transition, walk)))
     looping = [position for position, edge in enumerate(image) if graph.is_internal(edge)]
     downward = [p for p in looping if graph.transition(image[p]).below]
     upward = [p for p in looping if graph.transition(image[p]).above]
@@ -94,23 +97,6 @@ def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | N
 
 
 _MOST_ATTEMPTS = 400
-
-
-def _image(quotient: Quotient, walk: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the walk of the quotient that a walk of the augmented automaton follows."""
-    graph, whole = quotient.graph, quotient.whole
-    image = []
-    for edge in walk:
-        source = quotient.classes[whole.edges[edge].source]
-        guard = whole.transition(edge).above, whole.transition(edge).below
-        for candidate in graph.leaving[source]:
-            transition = graph.transition(candidate)
-            if (transition.above, transition.below) == guard:
-                image.append(candidate)
-                break
-        else:
-            raise BrokenInvariant("a step has no image in the quotient")
-    return tuple(image)
 
 
 def _with_cycles(

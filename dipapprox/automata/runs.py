@@ -8,12 +8,13 @@ of j: for `insample < x` at position p from p to the last position before p that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from dipapprox.automata.model import Automaton, members
 from dipapprox.automata.orders import ValueOrder, unordered
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
+from dipapprox.graphs import shortest_way
 
 Run = tuple[int, ...]
 Arc = tuple[int, int]
@@ -70,31 +71,6 @@ def orders(automaton: Automaton, run: Run) -> tuple[ValueOrder, ...] | None:
     return tuple(found)
 
 
-def shortest_path(
-    size: int, arcs: Collection[Arc], starts: Collection[int], is_goal: Callable[[int], bool]
-) -> tuple[int, ...] | None:
-    """Return a shortest directed path from one of `starts` to a goal, its vertices; None if none.
-
-    A start that is a goal is a path of one vertex.
-    """
-    heads: list[list[int]] = [[] for _ in range(size)]
-    for tail, head in arcs:
-        heads[tail].append(head)
-    before = dict.fromkeys(starts, -1)
-    waiting = list(before)
-    for vertex in waiting:
-        if is_goal(vertex):
-            path = [vertex]
-            while before[path[-1]] >= 0:
-                path.append(before[path[-1]])
-            return tuple(reversed(path))
-        for head in heads[vertex]:
-            if head not in before:
-                before[head] = vertex
-                waiting.append(head)
-    return None
-
-
 def shortest_walk(
     graph: Unfolding, start: int, is_goal: Callable[[int], bool], component: int | None = None
 ) -> tuple[int, ...] | None:
@@ -102,21 +78,15 @@ def shortest_walk(
 
     If a component is given, the walk stays in it.
     """
-    before: dict[int, int] = {start: -1}
-    waiting = [start]
-    for node in waiting:
-        if is_goal(node):
-            walk = []
-            while before[node] >= 0:
-                walk.append(before[node])
-                node = graph.edges[before[node]].source
-            return tuple(reversed(walk))
+
+    def leaving(node: int) -> Iterator[tuple[int, int]]:
         for edge in graph.leaving[node]:
             target = graph.edges[edge].target
-            if target not in before and component in (None, graph.components[target]):
-                before[target] = edge
-                waiting.append(target)
-    return None
+            if component in (None, graph.components[target]):
+                yield edge, target
+
+    found = shortest_way([start], leaving, is_goal)
+    return None if found is None else tuple(found[1])
 
 
 def closing_walk(graph: Unfolding, edges: Sequence[int]) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from dipapprox.automata.model import Automaton, Transition
+from dipapprox.automata.model import Automaton, Output, Transition
 from dipapprox.automata.orders import ValueOrder, unordered
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
@@ -157,21 +157,27 @@ class Quotient:
         Returns:
             The edges of `whole`, as many.
         """
-        node = 0
-        lifted = []
-        for edge in walk:
-            wanted = label(self.graph.transition(edge))
-            for candidate in self.whole.leaving[node]:
-                if label(self.whole.transition(candidate)) == wanted:
-                    break
-            else:
-                raise BrokenInvariant("a walk of the quotient has no walk that follows it")
-            lifted.append(candidate)
-            node = self.whole.edges[candidate].target
-        return tuple(lifted)
+        return followed(self.whole, map(label, map(self.graph.transition, walk)))
 
 
-def label(transition: Transition) -> tuple[object, ...]:
+def followed(graph: Unfolding, labels: Iterable[Label]) -> tuple[int, ...]:
+    """Return the edges of the walk whose steps have some labels; a bisimilar graph has one, too."""
+    node, walk = 0, list[int]()
+    for wanted in labels:
+        edges = (edge for edge in graph.leaving[node] if label(graph.transition(edge)) == wanted)
+        edge = next(edges, None)
+        if edge is None:
+            raise BrokenInvariant("there is no such walk")
+        walk.append(edge)
+        node = graph.edges[edge].target
+    return tuple(walk)
+
+
+Label = tuple[int, int, Output, int]
+"""What two bisimilar steps have in common: guard, output, what is stored."""
+
+
+def label(transition: Transition) -> Label:
     """Return what two bisimilar steps have in common; no two steps of a state share it."""
     return transition.above, transition.below, transition.output, transition.assigned
 
@@ -185,7 +191,7 @@ def quotient(whole: Unfolding, limits: Limits) -> Quotient:
     Raises:
         LimitReached: If time is up.
     """
-    labels: dict[tuple[object, ...], int] = {}
+    labels: dict[Label, int] = {}
     kinds = [labels.setdefault(label(t), len(labels)) for t in whole.automaton.transitions]
     into: list[list[tuple[int, int]]] = [[] for _ in whole.states]
     for edge in whole.edges:

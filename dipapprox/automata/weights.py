@@ -42,6 +42,7 @@ from math import lcm
 
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
+from dipapprox.graphs import masks_ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +60,10 @@ class PathWeight:
 
 def live_variables(graph: Unfolding) -> tuple[int, ...]:
     """Return, for each node, the variables that some walk compares before it assigns them."""
-    live = [0] * len(graph.states)
-    into: list[list[int]] = [[] for _ in graph.states]
-    masks = [(t.used, ~t.assigned) for t in graph.automaton.transitions]
-    for edge in graph.edges:
-        live[edge.source] |= masks[edge.transition][0]
-        into[edge.target].append(edge.source)
-    waiting = {node for node, mask in enumerate(live) if mask}
-    while waiting:
-        node = waiting.pop()
-        for source in into[node]:
-            needed = live[source]
-            for index in graph.leaving[source]:
-                edge = graph.edges[index]
-                needed |= live[edge.target] & masks[edge.transition][1]
-            if needed != live[source]:
-                live[source] = needed
-                waiting.add(source)
-    return tuple(live)
+    steps = [graph.automaton.transitions[edge.transition] for edge in graph.edges]
+    ends = [(edge.source, edge.target) for edge in graph.edges]
+    used, kept = [step.used for step in steps], [~step.assigned for step in steps]
+    return tuple(masks_ahead(len(graph.states), ends, used, kept))
 
 
 def published_weight(graph: Unfolding) -> PathWeight:

@@ -31,7 +31,7 @@ from dipapprox.services.model import Call, Inexpressible, State, Untracked
 from dipapprox.services.pairs import EQUAL, Covering, Edge, Exploration, Node, PairGraph
 from dipapprox.services.ranges import range_of
 from dipapprox.services.reachable import Arrival, Examiner
-from dipapprox.services.search import PairSearch, path_to
+from dipapprox.services.search import PairSearch, tight_path
 from dipapprox.services.system import BY_VALUE, System
 
 _MOST_BEFORE = 50
@@ -261,16 +261,14 @@ class _Search(PairSearch):
         def lost(node: int) -> Fraction:
             return Fraction(0) if node == EQUAL else self.lost_from(nodes[node])
 
-        def tight(node: int) -> Iterator[Edge]:
+        def known(node: int) -> Iterator[Edge]:
             self.limits.check()
-            here = lost(node)
             for call in self.promising(nodes[node]) if len(nodes) < _MOST_PAIRS else ():
                 for edge in exploration.edges(node, call):
-                    if edge.gain.upper is not None and weight_of(edge) + lost(edge.target) == here:
+                    if edge.gain.upper is not None:
                         yield edge
 
-        path = path_to([begin], tight, lambda node: not lost(node))
-        return None if path is None else path[1]
+        return tight_path(begin, known, lost)
 
     def promising(self, node: Node) -> list[int]:
         """Return the calls that may lose nothing of the upper bound."""

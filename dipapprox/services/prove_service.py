@@ -9,7 +9,7 @@ both meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice
 from math import inf, prod
@@ -25,7 +25,7 @@ from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
 from dipapprox.services.model import Inexpressible, Untracked
 from dipapprox.services.pairs import Edge, Exploration, PairGraph
 from dipapprox.services.reachable import Examiner
-from dipapprox.services.search import PairSearch, path_to
+from dipapprox.services.search import PairSearch, tight_path
 from dipapprox.services.short_courses import best_short_course
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import SeenCall, Trace, with_best_replies
@@ -217,15 +217,9 @@ class _Search(PairSearch):
     def along(self, node: int, values: Sequence[Fraction]) -> list[Edge]:
         """Return the edges of a longest path with as few calls as possible."""
         lost = (*values, Fraction(0))  # the last is that of EQUAL
-
-        def tight(node: int) -> Iterator[Edge]:
-            for edge in self.graph.edges[node]:
-                if weight_of(edge) + lost[edge.target] == lost[node]:
-                    yield edge
-
-        path = path_to([node], tight, lambda each: not lost[each])
+        path = tight_path(node, self.graph.edges.__getitem__, lost.__getitem__)
         assert path is not None
-        return path[1]
+        return path
 
     # --- no budget ------------------------------------------------------------------------------
 

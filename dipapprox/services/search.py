@@ -6,15 +6,15 @@ are those that lead to the states on the way.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import replace
+from dipapprox.graphs import shortest_way
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.services.longest import Cycle
-from dipapprox.services.loss import Loss, Repetition, repeated
+from dipapprox.services.loss import Loss, Repetition, repeated, weight_of
 from dipapprox.services.model import Call, CallOutcome, Published, State
 from dipapprox.services.pairs import EQUAL, Covering, Edge, PairGraph
 from dipapprox.services.reachable import Arrival, Examiner
@@ -22,29 +22,25 @@ from dipapprox.services.system import System
 from dipapprox.services.traces import Reply, SeenCall, with_best_replies
 
 
-def path_to(
-    starts: Iterable[int], edges: Callable[[int], Iterable[Edge]], wanted: Callable[[int], bool]
-) -> tuple[int, list[Edge], int] | None:
-    """Return a shortest path from one of some nodes to one that is wanted: start, edges, end."""
-    came: dict[int, tuple[int, Edge] | None] = dict.fromkeys(starts)
-    waiting = deque(came)
-    end = next(filter(wanted, came), None)
-    while waiting and end is None:
-        node = waiting.popleft()
+def tight_path(
+    start: int, edges: Callable[[int], Iterable[Edge]], lost: Callable[[int], Fraction]
+) -> list[Edge] | None:
+    """Return a shortest path along which all is lost that may be lost from a pair; None for none.
+
+    Args:
+        start: The pair.
+        edges: Of a pair.
+        lost: What may be lost from a pair on; nothing from EQUAL.
+    """
+
+    def tight(node: int) -> Iterator[tuple[Edge, int]]:
+        here = lost(node)
         for edge in edges(node):
-            if edge.target not in came:
-                came[edge.target] = node, edge
-                waiting.append(edge.target)
-                if wanted(edge.target):
-                    end = edge.target
-                    break
-    if end is None:
-        return None
-    start, path = end, list[Edge]()
-    while (step := came[start]) is not None:
-        start, edge = step
-        path.append(edge)
-    return start, path[::-1], end
+            if weight_of(edge) + lost(edge.target) == here:
+                yield edge, edge.target
+
+    found = shortest_way([start], tight, lambda node: not lost(node))
+    return None if found is None else found[1]
 
 
 class PairSearch:
@@ -98,11 +94,12 @@ class PairSearch:
     # --- paths ----------------------------------------------------------------------------------
 
     def path_to(self, wanted: Callable[[int], bool]) -> tuple[int, list[Edge], int] | None:
-        """Return a shortest path from a covering pair; see above."""
-        edges = self.graph.edges
-        return path_to(
-            self.graph.covers, lambda node: [e for e in edges[node] if e.target != EQUAL], wanted
-        )
+        """Return a shortest path from a covering pair to a wanted one: start, edges, end."""
+
+        def leaving(node: int) -> Iterator[tuple[Edge, int]]:
+            return ((e, e.target) for e in self.graph.edges[node] if e.target != EQUAL)
+
+        return shortest_way(self.graph.covers, leaving, wanted)
 
     def round_of(self, cycle: Cycle) -> tuple[int, list[Edge], list[Edge]] | None:
         """Return a covering pair, the path from there to a cycle, and once round it."""
