@@ -12,6 +12,7 @@ from functools import reduce
 from operator import add
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side
+from dipapprox.arithmetic.extended import EXACTLY
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
@@ -20,7 +21,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide, Probabilities, divergence
 from dipapprox.pairs.growth import Growth
-from dipapprox.pairs.search import ExactPairs
+from dipapprox.pairs.search import ExactPairs, precisions
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle
 
@@ -86,16 +87,14 @@ class ExactDeltas(ExactPairs):
         factor = self._growth.bounds(bits)
         found = Attempt(pair, bits, delta, factor, unknown, unknown, proof=proof)
         # The side is proved. What follows describes the pair as well as limits allow.
-        try:
-            while True:
-                found = self._enclosed(found, first, second, bits)
-                if not exceeds or found.delta.lower > self._bound:
-                    return found
-                bits *= 2
-                if bits > _LARGEST_PRECISION:
-                    return found
-        except LimitReached:
-            return found
+        for more in precisions(bits, max(bits, _LARGEST_PRECISION)):
+            try:
+                found = self._enclosed(found, first, second, more)
+            except LimitReached:
+                break
+            if not exceeds or found.delta.lower > self._bound:
+                break
+        return found
 
     def _enclosed(
         self, found: Attempt, first: tuple[int, ...], second: tuple[int, ...], bits: int
@@ -103,12 +102,9 @@ class ExactDeltas(ExactPairs):
         """Enclose the distributions of a decided pair."""
         factor = self._growth.bounds(bits)
         ours, theirs = self._enclosures(first, bits), self._enclosures(second, bits)
-        delta = divergence(ours, theirs, factor)
         # delta_{u,u'} is on its side of the claimed one, and so is an end of its enclosure.
-        if found.proof is not None and found.proof.side is Side.ABOVE:
-            delta = Enclosure(max(delta.lower, self._bound), delta.upper)
-        else:
-            delta = Enclosure(delta.lower, min(delta.upper, self._bound))
+        own, by = divergence(ours, theirs, factor), f"enclosures of {bits} bits"
+        delta = found.delta.intersect(own, by, EXACTLY, "the δ of one pair")
         return replace(found, bits=bits, delta=delta, factor=factor, first=ours, second=theirs)
 
     def _is_positive(self, term: tuple[int, int]) -> bool:

@@ -19,7 +19,6 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.decisions.decision import EXACT, Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import Delta, read_delta
-from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Replayed, Witness
@@ -147,10 +146,8 @@ def _at(eps: Fraction, found: Violation | Witness) -> Broken:
 def _deltas(delta: Delta, on: Epsilons, below: bool) -> Iterator[Json]:
     """Yield δ, or bounds of a δ with irrational constants."""
     if delta.exact is None:
-        bits = FIRST_BITS
-        while bits <= LAST_BITS:
-            yield ratio_json(delta.bounds(bits)[0 if below else 1])
-            bits *= 2
+        for low, high in delta.brackets():
+            yield ratio_json(low if below else high)
         return
     try:
         found = formula_json(delta.formula)

@@ -14,7 +14,7 @@ equality to 0 is decidable (Lindemann and Weierstrass).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
 from typing import assert_never
@@ -38,12 +38,15 @@ from dipapprox.language.formula import (
 )
 from dipapprox.numerics import intervals
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
+from dipapprox.pairs.search import precisions
 from dipapprox.source import Diagnostic
 
 _HINT = (
     "delta is a constant, or made of constants, eps and exp(a * eps), a rational, with + - * / ^n"
 )
 _FIRST_BITS = 64
+LAST_BITS = 1024
+"""Of the brackets around a δ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,14 @@ class Delta:
             return enclosing_ratios(self.formula, bits)
         value = self._value(bits)
         return ExponentialRatio.constant(value.lower), ExponentialRatio.constant(value.upper)
+
+    def brackets(self) -> Iterator[tuple[ExponentialRatio, ExponentialRatio]]:
+        """Yield functions below and above δ, closer and closer; itself twice, once, if exact."""
+        for bits in precisions(_FIRST_BITS, LAST_BITS):
+            low, high = self.bounds(bits)
+            yield low, high
+            if low == high:
+                break
 
     def enclosure(self, bits: int) -> Enclosure:
         """Enclose a constant δ."""

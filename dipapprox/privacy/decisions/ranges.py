@@ -16,10 +16,6 @@ from dipapprox.privacy.decisions.divergences import Divergence
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import Signs
 
-FIRST_BITS = 64
-LAST_BITS = 1024
-"""Of the brackets around a constant δ."""
-
 
 def violated_ranges(
     divergence: Divergence, question: DecisionQuestion, signs: Signs
@@ -30,10 +26,8 @@ def violated_ranges(
         LimitReached: If a limit is reached.
     """
     width = question.width
-    bits = FIRST_BITS
     found: tuple[NegativeRange, ...] | None = None
-    while bits <= LAST_BITS:
-        low, high = question.delta.bounds(bits)
+    for low, high in question.delta.brackets():
         certain = signs.negative(signs.numerator(high - divergence.function), width)
         if low == high:
             return certain
@@ -41,7 +35,6 @@ def violated_ranges(
         found = _joined(certain, possible)
         if found is not None and all(_is_narrow(each, 4 * width) for each in found):
             return found
-        bits *= 2
     return found
 
 

@@ -22,10 +22,11 @@ from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import Cause, Open
+from dipapprox.privacy.decisions.delta import LAST_BITS
 from dipapprox.privacy.decisions.divergences import Count, Divergence, single_divergences
 from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS, violated_ranges
+from dipapprox.privacy.decisions.ranges import violated_ranges
 from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
 
 _MOST_OPEN = 100
@@ -102,9 +103,7 @@ class DecisionSearch:
                 return
 
     def _decide(self, divergence: Divergence) -> None:
-        bits = FIRST_BITS
-        while True:
-            low, high = self.question.delta.bounds(bits)
+        for low, high in self.question.delta.brackets():
             slack = self.signs.numerator(low - divergence.function)
             key = sign_key(slack)
             if key in self._met:
@@ -113,18 +112,16 @@ class DecisionSearch:
             # Equal signs for δ's lower end are equal answers only if that end is δ, or suffices.
             if low == high or isinstance(found, Nonnegative):
                 self._met.add(key)
-            if isinstance(found, Negative) and low != high:
-                slack = self.signs.numerator(high - divergence.function)
-                found = self.signs.is_nonnegative(slack)
-                if isinstance(found, Nonnegative):  # for the larger δ only
-                    bits *= 2
-                    if bits <= LAST_BITS:
-                        continue
-                    found = Undecided(
-                        f"tight-delta: the difference exceeds δ by less than 2^-{LAST_BITS}, "
-                        "or not at all"
-                    )
-            break
+            if not isinstance(found, Negative) or low == high:
+                break
+            slack = self.signs.numerator(high - divergence.function)
+            found = self.signs.is_nonnegative(slack)
+            if not isinstance(found, Nonnegative):  # for the larger δ only
+                break
+        else:
+            found = Undecided(
+                f"tight-delta: the difference exceeds δ by less than 2^-{LAST_BITS}, or not at all"
+            )
         self._record(divergence, slack, found)
 
     def _record(self, divergence: Divergence, slack: ExponentialPolynomial, found: Answer) -> None:

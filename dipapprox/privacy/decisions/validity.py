@@ -11,7 +11,6 @@ from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.language.formula import mentions_epsilon
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.delta import Delta
-from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.semantics.state import FinalStates
 
@@ -25,9 +24,7 @@ def check_delta(delta: Delta, signs: Signs) -> None:
     """
     if not mentions_epsilon(delta.formula):
         return
-    bits = FIRST_BITS
-    while bits <= LAST_BITS:
-        low, high = delta.bounds(bits)
+    for low, high in delta.brackets():
         signs.require_no_zero(low, "delta")
         if isinstance(signs.is_nonnegative(signs.numerator(low)), Nonnegative):
             return
@@ -38,7 +35,7 @@ def check_delta(delta: Delta, signs: Signs) -> None:
             case Undecided(reason):
                 raise LimitReached(reason)
             case Nonnegative():
-                bits *= 2
+                pass
             case _:
                 assert_never(found)
     raise LimitReached(f"tight-delta: '{delta.text}' is about 0 somewhere, or below")
