@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import enclosure, run, run_json
+from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 
 PIPELINE = """
@@ -34,41 +34,6 @@ def specs(files: Path) -> Path:
     (files / "pipeline.toml").write_text(PIPELINE, encoding="utf-8")
     (files / "noise.toml").write_text(NOISE, encoding="utf-8")
     return files
-
-
-def test_json_of_every_question(specs: Path) -> None:
-    status, fields = run_json("compose", "noise.toml", "--delta", "1e-6", "--width", "0.01")
-    check_schema("compose", fields)
-    assert status == 0 and fields["times"] == 10 and fields["verdict"] is None
-    low, high = map(Fraction, fields["eps_prv_enclosure"])
-    assert 3.4 < low <= high < 4.5 and high - low <= Fraction(1, 100)
-    assert fields["runs"] == [
-        {
-            "kind": "mechanism",
-            "name": "gaussian",
-            "eps": None,
-            "params": {"sensitivity": "1", "sigma": "4"},
-            "subsample": None,
-            "times": 10,
-        }
-    ]
-    status, fields = run_json("compose", "noise.toml", "--eps-prv", "1")
-    check_schema("compose", fields)
-    found = enclosure(fields["delta_enclosure"])
-    status, fields = run_json("compose", "noise.toml", "--curve", "0:2:3")
-    check_schema("compose", fields)
-    assert [each["eps_prv"] for each in fields["curve"]] == ["0", "1", "2"]
-    assert enclosure(fields["curve"][1]["delta_enclosure"]).meets(found)
-    for delta, verdict, expected in (("1/2", "DP", 0), ("1e-6", "Not_DP", 1)):
-        words = ("compose", "noise.toml", "--eps-prv", "1", "--delta", delta)
-        status, fields = run_json(*words)
-        check_schema("compose", fields)
-        assert (status, fields["verdict"]) == (expected, verdict)
-    (specs / "sampled.toml").write_text(f"{NOISE}subsample = 0.5\n", encoding="utf-8")
-    words = ("compose", "sampled.toml", "--eps-prv", "1", "--delta", "1/1000")
-    status, fields = run_json(*words, "--timeout", "0.001")
-    check_schema("compose", fields)
-    assert (status, fields["verdict"]) == (3, "Unknown")
 
 
 def test_programs_and_pipelines(specs: Path) -> None:

@@ -15,7 +15,6 @@ from tests.cli.running import enclosure, run, run_json
 from tests.schemas import check_schema
 
 DIPC = Path(__file__).parents[2] / "programs" / "dipc"
-SPARSE = str(DIPC / "sparse.dpg")
 SVT1 = str(DIPC / "svt1.dpg")
 SVT4 = str(DIPC / "svt4.dpg")
 
@@ -55,18 +54,6 @@ def test_a_violated_program() -> None:
     status, text = run("decide", SVT4, "--pairs", "-1,0~0,-1")
     assert "0 < ε < 2.031916" in text
     assert "Witness at ε = 1" in text
-
-
-def test_least_delta_and_every_violation() -> None:
-    words = ("decide", SPARSE, "--budget", "1/2", "--delta", "exp(-2.125)", "--least-delta")
-    status, fields = run_json(*words, "--violations")
-    check_schema("decide", fields)
-    assert status == 1
-    assert fields["least_delta"]["exact"] == "31/240"
-    assert [each["upper"] for each in fields["violated_on"]] == ["inf"]
-    assert fields["pairs"] == 56
-    status, text = run(*words)
-    assert "exactly 31/240, approached as ε → ∞" in " ".join(text.replace("│", "").split())
 
 
 def test_unknown_has_a_named_reason(files: Path) -> None:

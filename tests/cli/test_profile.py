@@ -18,45 +18,6 @@ PROFILE = ("profile", "svt.dpg", "--eps", "1/2")
 CALIBRATE = ("calibrate", "svt.dpg", "--eps-prv", "1/2", "--width", "1e-3", "--delta")
 
 
-def test_json_of_every_question(files: Path) -> None:
-    status, fields = run_json(*PROFILE, "--eps-prv", "0.1")
-    assert status == 0
-    check_schema("profile", fields)
-    assert abs(enclosure(fields["delta_enclosure"]).lower - Fraction("0.0239073584024655635")) < (
-        Fraction(1, 10**15)
-    )
-    assert fields["witness"]["input"] == {"q": [0, 1]}
-    assert (fields["eps_prv"], fields["pairs"], fields["reason"]) == ("1/10", 12, None)
-
-    status, fields = run_json(*PROFILE, "--delta", "0", "--width", "1e-15")
-    check_schema("profile", fields)
-    found = enclosure(fields["eps_prv_enclosure"])
-    assert Fraction("0.20474283335581808519") in found
-    assert found.width <= Fraction(1, 10**15)
-
-    status, fields = run_json(*PROFILE, "--curve", "0:0.3:7", "--pairs", "single")
-    check_schema("profile", fields)
-    assert [point["eps_prv"] for point in fields["curve"]] == [
-        "0", "1/20", "1/10", "3/20", "1/5", "1/4", "3/10",
-    ]  # fmt: skip
-    assert fields["pairs"] == 2
-
-    status, fields = run_json(*PROFILE, "--renyi", "inf,2,3/2")
-    check_schema("profile", fields)
-    assert [each["order"] for each in fields["renyi"]] == ["3/2", "2", "inf"]
-
-    # Without a question: eps_prv is eps.
-    status, fields = run_json(*PROFILE)
-    assert (fields["eps_prv"], fields["delta_enclosure"]) == ("1/2", ["0", "0"])
-    assert fields["witness"] is None
-
-    status, fields = run_json(
-        "profile", "coin.dpg", "--eps", "1", "--delta", "0.25", "--pairs", "1~0"
-    )
-    assert (status, fields["eps_prv_enclosure"]) == (0, ["inf", "inf"])
-    check_schema("profile", fields)
-
-
 def test_calibrate_json(files: Path) -> None:
     status, fields = run_json(*CALIBRATE, "0.01")
     assert status == 0

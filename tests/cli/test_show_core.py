@@ -18,6 +18,7 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.replays.core_text import machine_text
 from tests.cli.running import run, run_json
+from tests.thorough import part
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -77,7 +78,9 @@ def test_every_word_and_number_of_a_machine_is_in_its_text(
     assert seen > 20
 
 
-@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("literature/*.dpg")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", part(sorted(PROGRAMS.glob("literature/*.dpg")), 3), ids=lambda p: p.stem
+)
 def test_machines_are_shown_as_proofs_have_them(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

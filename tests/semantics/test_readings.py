@@ -24,6 +24,7 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, Reading
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
+from tests.thorough import part
 
 _HEADER = """input q[3] in {{0, 1}}
 input r in -1..1
@@ -255,7 +256,7 @@ _SAWS = """
     if c = 1 then n <- 0 else n <- n + b end"""
 
 
-@pytest.mark.parametrize("step", [*_COUNTED.values(), _LIES, _SAWS], ids=[*_COUNTED, "lie", "saw"])
+@pytest.mark.parametrize("step", part([_LIES, *_COUNTED.values(), _SAWS], 2))
 @pytest.mark.parametrize("distance", [1, 16])
 def test_listed_inputs_have_a_state_for_every_count(step: str, distance: int) -> None:
     """Each of them, however many cells they differ in and whatever is kept in variables."""

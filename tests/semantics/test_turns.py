@@ -19,6 +19,7 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of
+from tests.thorough import part
 from tests.work import calls
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -192,7 +193,7 @@ def read(text: str, **parameters: int) -> core.Program:
     return elaborate(parse(text), values, "loop")
 
 
-@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("merge", part([True, False], 2))
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
 def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
     check(read(HEAD + text, N=5 if merge else 4), merge)
@@ -223,7 +224,7 @@ def test_loops_of_few_turns(size: int) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [*sorted(PROGRAMS.glob("svt_*.dpg")), PROGRAMS / "k_min_max_gauss.dpg"],
+    part([*sorted(PROGRAMS.glob("svt_*.dpg")), PROGRAMS / "k_min_max_gauss.dpg"], 3),
     ids=lambda path: path.stem,
 )
 def test_shipped_programs(path: Path) -> None:
