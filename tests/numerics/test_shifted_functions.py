@@ -8,15 +8,22 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
+from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction, TooManyPanels
 from dipapprox.numerics.algebras.grid import Grid, build_grid
+from dipapprox.numerics.elimination import grid_evaluator
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.tier import Tier
 from tests import thorough
 from tests.families import REAL_FAMILIES
+from tests.numerics.alone import alone
 from tests.numerics.one_by_one import product
 
 Q = Fraction
@@ -131,3 +138,29 @@ def test_memory_is_bounded() -> None:
         for k in range(20):
             moved = algebra.moved(algebra.cdf(UNIT_LAW), Q(k, 5))
             function = product(algebra, function, moved)
+
+
+def band(low: int, high: int, *, wide: bool) -> Event:
+    """x_0, or x_0 + x_1, is at most 2 above x_2 and at most 1 below; all go on in bands."""
+    more = {1: Q(1)} if wide else {}
+    guards = (
+        LinearForm.of({0: Q(1), **more, 2: Q(-1)}, Q(-high)),
+        LinearForm.of({0: Q(-1), **{k: -c for k, c in more.items()}, 2: Q(1)}, Q(-low)),
+        LinearForm.of({2: Q(1), 3: Q(-1)}),
+        LinearForm.of({3: Q(1), 2: Q(-1)}, Q(-3)),
+        LinearForm.of({3: Q(1), 4: Q(-1)}),
+        LinearForm.of({4: Q(1), 3: Q(-1)}, Q(-1)),
+    )
+    used = [0, *more, 2, 3, 4]
+    renamed = tuple(g.renamed(lambda s: used.index(int(s))) for g in guards)
+    return Event((UNIT_LAW,) * len(used), renamed)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_too_many_panels_are_no_failure(monkeypatch: pytest.MonkeyPatch, wide: bool) -> None:
+    event = band(1, 2, wide=wide)
+    found = alone(Eliminated(Tier.BALLS), event, 40, Limits())
+    assert isinstance(found, Enclosure) and found.width <= Q(1, 2**40)
+    monkeypatch.setattr(grid_evaluator, "MEMORY", 2**18)
+    refused = alone(Eliminated(Tier.BALLS), event, 40, Limits())
+    assert isinstance(refused, NotEnclosed) and "more than the memory holds" in refused.reason

@@ -106,10 +106,7 @@ class GridEvaluator:
         if not isinstance(self._algebra, Float64Algebra):
             self._algebra.limits = limits
         terms = [plan.terms for plan in plans]
-        if self._fits(terms) and not self.required.shifts:
-            values = [enclosed_sum(each) for each in self._evaluation.values(terms, limits)]
-        else:
-            values = [self._alone(each, limits) for each in terms]
+        values = self._values(terms, limits) or [self._alone(each, limits) for each in terms]
         # The mass that the restricted laws of the samples lack, for every number of samples.
         lost = {count: self._lost * count for count in {plan.samples for plan in plans}}
         return [
@@ -125,21 +122,26 @@ class GridEvaluator:
         lost = max(float(self._lost), 2.0**-1000)  # a power of two, which may underflow
         return stars.bounds(self._algebra, lost, limits)
 
-    def _fits(self, plans: Sequence[Terms]) -> bool:
-        return self._evaluation.remembered + self._evaluation.cost(plans) <= self._capacity
+    def _values(
+        self, plans: Sequence[Terms], limits: Limits
+    ) -> list[Enclosure | NotEnclosed] | None:
+        """The values of some plans; None if there is no room for their functions."""
+        if self._evaluation.remembered + self._evaluation.cost(plans) > self._capacity:
+            return None
+        try:
+            return [enclosed_sum(each) for each in self._evaluation.values(plans, limits)]
+        except balls.TooManyPanels:
+            return None
 
     def _alone(self, plan: Terms, limits: Limits) -> Enclosure | NotEnclosed:
         """The value of one plan, after forgetting what was computed if there is no room."""
-        if not self._fits((plan,)) or self.fullness > 0.5:
+        found = self._values((plan,), limits)
+        if found is None:
             self._forget()
-            needed = self._evaluation.cost((plan,))
-            if needed > self._capacity:
-                return NotEnclosed(f"it needs {needed} functions, more than the memory holds")
-        try:
-            return enclosed_sum(self._evaluation.values((plan,), limits)[0])
-        except balls.TooManyPanels:
-            self._forget()
-            return NotEnclosed("functions at shifted places need too many panels")
+            found = self._values((plan,), limits)
+        if found is None:
+            return NotEnclosed("its functions are more than the memory holds")
+        return found[0]
 
 
 def new_evaluator(
