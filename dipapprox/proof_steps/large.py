@@ -22,9 +22,9 @@ from dipapprox.kernel.traces import trace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
-from dipapprox.proof_steps.least_noise import Solved, is_light, never, solved
+from dipapprox.proof_steps.least_noise import Solved, is_light, solved
 from dipapprox.proof_steps.machines import Json, number_json, value_json
-from dipapprox.proof_steps.rays import MOST_ALIKE, Ray, step_fields
+from dipapprox.proof_steps.rays import Ray, needed, step_fields
 from dipapprox.proof_steps.whole_runs import (
     Shown,
     Whole,
@@ -92,7 +92,8 @@ def large_step(
         if toward is None:
             continue
         words.add((word, run[-1].ended))
-        rows, least = _needed(runs, machine, run, shown_at(whole, noise), second, limits)
+        shown = shown_at(whole, noise)
+        rows, least = needed(runs, machine, run, _at(second), shown, limits, every_step=False)
         if least is not None and (least <= cost or (best is not None and best[1] >= least - cost)):
             continue
         pairs = list(zip(found.noise, toward, strict=True))
@@ -169,28 +170,6 @@ def runs_of(
                 raise NoCertificate("too many runs")
             if is_meant([*run, turn]):
                 waiting.append(([*numbers, number], [*run, turn]))
-
-
-def _needed(
-    runs: Runs, machine: Rounds, run: list[Path], shown: Shown, second: Numbers, limits: Limits
-) -> tuple[Json, Fraction | None]:
-    """Return multipliers for all runs that publish the same, and what the cheapest costs."""
-    alike = list(runs.alike(run, {}))
-    if len(alike) > MOST_ALIKE:
-        raise NoCertificate("too many runs publish the same")
-    integers = all(_are_whole(machine, other) for other in alike)
-    inputs = _at(second)
-    found = [solved(whole_run(other, inputs, integers, shown), limits) for other in alike]
-    listed: list[Json] = [each.rows for each in found]
-    for number in sorted(range(len(found)), key=lambda k: found[k].cost or _ZERO):
-        cost = found[number].cost
-        if cost is None:
-            continue
-        reason = never(whole_run(alike[number], inputs), integers, limits)
-        if reason is None:
-            return listed, cost
-        listed[number] = reason
-    return listed, None
 
 
 def _are_whole(machine: Rounds, run: Sequence[Path]) -> bool:

@@ -16,7 +16,7 @@ from dipapprox.kernel.forms import Form, only
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Path
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import Pair, Runs, on_ray
+from dipapprox.kernel.runs import Inputs, Pair, Runs, is_whole, on_ray
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.least_noise import never, solved
@@ -25,6 +25,7 @@ from dipapprox.proof_steps.whole_runs import (
     INPUTS,
     Growth,
     Part,
+    Shown,
     Whole,
     known_values,
     ray_of,
@@ -70,29 +71,51 @@ def ray_step(
     whole = whole_run(run, known)
     noise, starts = _possible(whole, reads, machine, _returning(whole, parts), limits)
     shown = shown_at(whole, known_values(noise, starts))
+    ray = ray_of(reads, starts, grows)
+    listed, least = needed(runs, machine, run, on_ray(ray), shown, limits, parts, every_step=True)
+    if least is not None and least <= 0:
+        raise NoCertificate("nothing is lost on the ray that was found")
+    fields = step_fields("every", paths, ray, [(value, _ZERO) for value in noise])
+    step: Json = {**fields, "parts": [list(part) for part in parts], "multipliers": listed}
+    return step, None if parts else least
+
+
+def needed(
+    runs: Runs,
+    machine: Rounds,
+    run: Sequence[Path],
+    inputs: Inputs,
+    shown: Shown,
+    limits: Limits,
+    parts: Sequence[Part] = (),
+    *,
+    every_step: bool,
+) -> tuple[list[Json], Fraction | None]:
+    """Return multipliers for all runs that publish the same, and what the cheapest costs.
+
+    None if none of them is ever taken. `every_step` says that inputs are those of a ray.
+    """
     alike: list[Sequence[Path]] = []
     for other in runs.alike(run, {end: start for start, end in parts}):
         limits.check()
         if len(alike) == MOST_ALIKE:
             raise NoCertificate("too many runs publish the same")
         alike.append(other)
-    ray = ray_of(reads, starts, grows)
-    inputs = on_ray(ray)
-    listed: list[Json] = []
-    least: Fraction | None = None
-    for each in alike:
-        found = solved(whole_run(each, inputs, False, shown, parts, alike), limits, every_step=True)
+    integers = machine.whole and not every_step and all(map(is_whole, alike))
+    wholes = (whole_run(each, inputs, integers, shown, parts, alike) for each in alike)
+    found = [solved(each, limits, every_step) for each in wholes]
+    listed = [each.rows for each in found]
+    for number in sorted(range(len(found)), key=lambda k: found[k].cost or _ZERO):
+        cost = found[number].cost
+        if cost is None:
+            continue
         reason: Json = None
-        if found.cost is not None and not parts:
-            reason = never(whole_run(each, inputs), machine.whole, limits)
-        listed.append(found.rows if reason is None else reason)
-        if found.cost is not None and reason is None:
-            least = found.cost if least is None else min(least, found.cost)
-    if least is not None and least <= 0:
-        raise NoCertificate("nothing is lost on the ray that was found")
-    fields = step_fields("every", paths, ray, [(value, _ZERO) for value in noise])
-    step: Json = {**fields, "parts": [list(part) for part in parts], "multipliers": listed}
-    return step, None if parts else least
+        if not parts:
+            reason = never(whole_run(alike[number], inputs), machine.whole, limits)
+        if reason is None:
+            return listed, cost
+        listed[number] = reason
+    return listed, None
 
 
 def step_fields(
