@@ -58,7 +58,7 @@ QUESTIONS = [
     ["verify", "svt_gauss", "--eps", "1/2", "--delta", "0.01", "--proved", "--json"],
     ["profile", "svt_gauss", "--eps", "1/2", "--delta", "0.01", "--json"],
     ["probability", *SVT, "--input", "0,1", "--json"],
-    ["calibrate", *SVT[:1], "--eps-prv", "1", "--delta", "0", "--width", "1/10", "--json"],
+    ["calibrate", *SVT[:1], "--eps-prv", "1", "--delta", "0", "--width", "1", "--json"],
     ["decide", "svt_laplace", "--proved", "--json"],
     ["prove", "svt_laplace", "--reals", "--proved", "--json"],
     ["prove", "programs/automata/svt.dipa", "--json"],

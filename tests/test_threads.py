@@ -28,7 +28,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.dip import parse_dip
 from dipapprox.limits import rare_collections
 
-THREADS = 8
+THREADS = 4
 
 CHAIN = """input q[4] in {0, 1}
 output out[4] in {0, 1}

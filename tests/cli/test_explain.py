@@ -22,6 +22,7 @@ from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.semantics.execution import execute
 from tests.cli.conftest import SIGNED, SVT
 from tests.cli.running import run, run_json
+from tests.thorough import part
 
 
 @pytest.mark.usefixtures("files")
@@ -112,7 +113,7 @@ _LAWS_OF_TWO = {
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("case", _LAWS_OF_TWO)
+@pytest.mark.parametrize("case", part([*_LAWS_OF_TWO], 3))
 def test_two_samples_used_only_together_are_a_sum(case: str) -> None:
     """In one guard, in a band of two guards, and in what is published."""
     first, sign, second = case.split()

@@ -32,12 +32,6 @@ else
     y <- r
 end
 """
-CLAMPED = """
-for i in 1..2 do
-    r <- Lap(q[i], 47/50/eps)
-    y[i] <- clamp(r, 0, 1)
-end
-"""
 MIXTURES = """
 for i in 1..2 do
     b <- choose {0 : 1/2, 1 : 1/2}
@@ -88,7 +82,6 @@ def _least_of_the_index() -> float:
     ("text", "least"),
     [
         (COUNTS + TWO, 2 / 3),
-        (BITS + CLAMPED, 100 / 47),
         # The first is left below and the second is above, and the answer's density costs 1.
         (BITS.splitlines()[0] + SPARSE, 1 + _least_of_the_index()),
         (COUNT + ABSOLUTE, 1.0),
