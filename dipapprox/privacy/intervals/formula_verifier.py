@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import replace
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import count_selected, select_pairs
-from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.selections import OrderedPairs, PairSelection, inputs_of
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
+from dipapprox.privacy.methods import DECIDES, KEEPS, Consultation, always, consult
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness
 from dipapprox.privacy.rounded_scales import slack as rounding_slack
@@ -63,22 +64,13 @@ def verify_formula(
         raise UserError(f"eps must be > 0, got {eps}")
     claim.check(eps, eps)
     eps_prv, delta = claim.at(eps, options.max_precision + _GUARD_BITS)
-    strong = Claim(eps, _inside(delta, claim.delta_text), _inside(eps_prv, claim.eps_prv_text))
-    weak = Claim(eps, min(delta.upper, Fraction(1)), eps_prv.upper)
-    verdict = _by_bounds(program, strong, weak, selection, options, progress)
+    asked = _Asked(program, claim, eps, selection, options, progress, eps_prv, delta)
+    consult(_METHODS, asked)
+    verdict = asked.found
+    assert verdict is not None, "rational bounds are always asked"
     if not eps_prv.width and not delta.width:
         return verdict
-    slack = _slack(eps_prv)
-    growth = None
-    if verdict.answer is Answer.UNKNOWN and not verdict.interrupted and eps_prv.width:
-        values = {"eps": eps} if delta.width else {"eps": eps, "delta": delta.lower}
-        growth = growth_of(claim.eps_prv, values)
-    if growth is not None:
-        strong, weak = (Claim(each.eps, each.delta, growth) for each in (strong, weak))
-        verdict = _by_bounds(program, strong, weak, selection, options, progress)
-        slack = Fraction(0)
-    if verdict.answer is Answer.UNKNOWN and not verdict.interrupted and not eps_prv.width:
-        verdict = _settled(verdict, program, claim, eps, delta.upper, selection, options)
+    slack = _slack(eps_prv) if asked.growth is None else Fraction(0)
     found = verdict.delta_enclosure
     return replace(
         verdict,
@@ -89,122 +81,152 @@ def verify_formula(
     )
 
 
-def _settled(
-    verdict: Verdict,
-    program: Program,
-    claim: FormulaClaim,
-    eps: Fraction,
-    most: Fraction,
-    selection: PairSelection,
-    options: Options,
-) -> Verdict:
-    """Ask closed forms about a delta that may be attained: they know it as the number that it is.
+@dataclass(slots=True)
+class _Asked:
+    """A claim at one ε, and its verdict so far.
 
-    A violation is left to enclosures: one that is too small for them is hardly ever met.
+    Attributes:
+        eps_prv: Encloses what is claimed.
+        delta: Encloses what is claimed.
+        growth: e^eps_prv as it is, once that is known.
+        found: What bounds, or closed forms, say.
     """
-    if error_of(program) or has_real_inputs(program) or not options.compares_exactly:
-        return verdict
-    settled = None
-    with EarlyEnd():
-        published = bool(program.real_outputs)
-        states = execute(
-            program,
-            options.merge,
-            options.limits,
-            compared=not published,
-            real_outputs=published,
-            inputs=inputs_of(selection),
-        )
-        pairs = select_pairs(program, selection)
-        settled = by_closed_forms.settle(states, claim, eps, eps, pairs, options)
-    if settled is None or settled.eps is not None:
-        return verdict
-    seen = verdict.delta_enclosure
-    if seen is None and verdict.witness is not None:
-        seen = verdict.witness.delta_enclosure
-    least = Fraction(0) if seen is None else max(seen.lower, Fraction(0))
-    engine = " + ".join(dict.fromkeys((*verdict.engine.split(" + "), Engine.EXACT.value)))
-    return replace(
-        verdict,
-        answer=Answer.DP,
-        run=replace(
+
+    program: Program
+    claim: FormulaClaim
+    eps: Fraction
+    selection: PairSelection
+    options: Options
+    progress: Progress
+    eps_prv: Enclosure
+    delta: Enclosure
+    growth: Growth | None = None
+    found: Verdict | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """See `OpenQuestion`."""
+        found = self.found
+        return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
+
+    def bound(self) -> None:
+        """Prove the claim's lower bounds, or refute its upper ones."""
+        least = self.growth or _inside(self.eps_prv, self.claim.eps_prv_text)
+        most = self.growth or self.eps_prv.upper
+        strong = Claim(self.eps, _inside(self.delta, self.claim.delta_text), least)
+        weak = Claim(self.eps, min(self.delta.upper, Fraction(1)), most)
+        self.found = self._between(self.program, strong, weak)
+
+    def knows_growth(self) -> bool:
+        """Whether e^eps_prv is known exactly, where eps_prv is not."""
+        if self.eps_prv.width:
+            exactly = {} if self.delta.width else {"delta": self.delta.lower}
+            self.growth = growth_of(self.claim.eps_prv, {"eps": self.eps, **exactly})
+        return self.growth is not None
+
+    def may_be_attained(self) -> bool:
+        """Whether closed forms know a δ that rational numbers are only about."""
+        exact = not error_of(self.program) and not has_real_inputs(self.program)
+        between = bool(self.delta.width) and not self.eps_prv.width
+        return between and exact and self.options.compares_exactly
+
+    def settle(self) -> None:
+        """Ask closed forms, which know δ as the number that it is.
+
+        A violation is left to enclosures: one that is too small for them is hardly ever met.
+        """
+        program, options, verdict = self.program, self.options, self.found
+        assert verdict is not None
+        settled = None
+        with EarlyEnd():
+            published = bool(program.real_outputs)
+            states = execute(
+                program,
+                options.merge,
+                options.limits,
+                compared=not published,
+                real_outputs=published,
+                inputs=inputs_of(self.selection),
+            )
+            pairs = select_pairs(program, self.selection)
+            eps = self.eps
+            settled = by_closed_forms.settle(states, self.claim, eps, eps, pairs, options)
+        if settled is None or settled.eps is not None:
+            return
+        seen = verdict.delta_enclosure
+        if seen is None and verdict.witness is not None:
+            seen = verdict.witness.delta_enclosure
+        least = Fraction(0) if seen is None else max(seen.lower, Fraction(0))
+        engine = " + ".join(dict.fromkeys((*verdict.engine.split(" + "), Engine.EXACT.value)))
+        run = replace(
             verdict.run,
-            pairs=count_selected(program, selection),
+            pairs=count_selected(program, self.selection),
             reason=None,
             engine=engine,
             seconds=options.limits.elapsed(),
-        ),
-        delta_enclosure=Enclosure(least, max(least, most)),
-        witness=None,
-    )
+        )
+        delta = Enclosure(least, max(least, self.delta.upper))
+        self.found = replace(
+            verdict, answer=Answer.DP, run=run, delta_enclosure=delta, witness=None
+        )
+
+    def _between(self, program: Program, strong: Claim, weak: Claim) -> Verdict:
+        """Prove the stronger of two claims, or refute the weaker one.
+
+        Irrational scales of the program are replaced by rational ones.
+        """
+        if error_of(program):
+            return self._with_rational_scales(program, strong, weak)
+        verdict = verify(program, strong, self.selection, self.options, self.progress)
+        if verdict.answer is Answer.NOT_DP and strong != weak:
+            return self._confirmed(verdict, program, weak)
+        return verdict
+
+    def _with_rational_scales(self, program: Program, strong: Claim, weak: Claim) -> Verdict:
+        error, exact = error_of(program), program.with_rational_scales()
+        slack = rounding_slack(program, weak.growth)
+        least, most = strong.delta - slack, min(weak.delta + slack, Fraction(1))
+        weaker = Claim(weak.eps, most, weak.growth)
+        if least >= 0:
+            stronger = Claim(strong.eps, least, strong.growth)
+            verdict = self._between(exact, stronger, weaker)
+        else:
+            verdict = verify(exact, weaker, self.selection, self.options, self.progress)
+            if verdict.answer is Answer.DP:
+                reason = _TOO_SMALL.format(delta=short(Enclosure.exact(slack))[1])
+                run = replace(verdict.run, reason=reason)
+                verdict = replace(verdict, answer=Answer.UNKNOWN, run=run)
+        found = verdict.delta_enclosure
+        return replace(
+            verdict,
+            claim=weak if verdict.answer is Answer.NOT_DP else strong,
+            delta_enclosure=None if found is None else widened(found, slack),
+            witness=widened_witness(verdict.witness, error, slack),
+        )
+
+    def _confirmed(self, verdict: Verdict, program: Program, weak: Claim) -> Verdict:
+        """Check the violating pair of a stronger claim against a weaker one."""
+        assert verdict.witness is not None, "Not_DP has a witness"
+        pair = verdict.witness.input, verdict.witness.adjacent
+        again = verify(program, weak, OrderedPairs((pair,)), self.options)
+        if again.answer is Answer.NOT_DP:
+            run = replace(again.run, pairs=verdict.pairs, scope=verdict.scope)
+            return replace(again, run=run)
+        critical = "critical delta: the pair of the witness is too close to the claim"
+        return replace(
+            verdict,
+            run=replace(verdict.run, reason=again.reason or critical),
+            answer=Answer.UNKNOWN,
+            delta_enclosure=None,
+            interrupted=again.interrupted,
+        )
 
 
-def _by_bounds(
-    program: Program,
-    strong: Claim,
-    weak: Claim,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress,
-) -> Verdict:
-    """Decide what lies between two claims: prove the stronger one, or refute the weaker one.
-
-    Irrational scales of the program are replaced by rational ones.
-    """
-    if error_of(program):
-        return _with_rational_scales(program, strong, weak, selection, options, progress)
-    verdict = verify(program, strong, selection, options, progress)
-    if verdict.answer is Answer.NOT_DP and strong != weak:
-        return _confirmed(verdict, program, weak, options)
-    return verdict
-
-
-def _with_rational_scales(
-    program: Program,
-    strong: Claim,
-    weak: Claim,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress,
-) -> Verdict:
-    error, exact = error_of(program), program.with_rational_scales()
-    slack = rounding_slack(program, weak.growth)
-    least, most = strong.delta - slack, min(weak.delta + slack, Fraction(1))
-    weaker = Claim(weak.eps, most, weak.growth)
-    if least >= 0:
-        stronger = Claim(strong.eps, least, strong.growth)
-        verdict = _by_bounds(exact, stronger, weaker, selection, options, progress)
-    else:
-        verdict = verify(exact, weaker, selection, options, progress)
-        if verdict.answer is Answer.DP:
-            reason = _TOO_SMALL.format(delta=short(Enclosure.exact(slack))[1])
-            run = replace(verdict.run, reason=reason)
-            verdict = replace(verdict, answer=Answer.UNKNOWN, run=run)
-    found = verdict.delta_enclosure
-    return replace(
-        verdict,
-        claim=weak if verdict.answer is Answer.NOT_DP else strong,
-        delta_enclosure=None if found is None else widened(found, slack),
-        witness=widened_witness(verdict.witness, error, slack),
-    )
-
-
-def _confirmed(verdict: Verdict, program: Program, weak: Claim, options: Options) -> Verdict:
-    """Check the violating pair of a stronger claim against a weaker one."""
-    assert verdict.witness is not None, "Not_DP has a witness"
-    pair = verdict.witness.input, verdict.witness.adjacent
-    again = verify(program, weak, OrderedPairs((pair,)), options)
-    if again.answer is Answer.NOT_DP:
-        run = replace(again.run, pairs=verdict.pairs, scope=verdict.scope)
-        return replace(again, run=run)
-    reason = again.reason or "critical delta: the pair of the witness is too close to the claim"
-    return replace(
-        verdict,
-        run=replace(verdict.run, reason=reason),
-        answer=Answer.UNKNOWN,
-        delta_enclosure=None,
-        interrupted=again.interrupted,
-    )
+_METHODS: tuple[Consultation[_Asked], ...] = (
+    Consultation("rational bounds", DECIDES, always, _Asked.bound),
+    Consultation("e^ε_prv as it is", DECIDES, _Asked.knows_growth, _Asked.bound),
+    Consultation("closed forms", KEEPS, _Asked.may_be_attained, _Asked.settle),
+)
 
 
 def _inside(value: Enclosure, text: str) -> Fraction:
