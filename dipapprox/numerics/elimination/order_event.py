@@ -9,6 +9,7 @@ with x - 1 <= y <= x + 3, comparisons with offsets are left.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
@@ -64,40 +65,28 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
     Returns:
         The comparisons, or which guard is none.
     """
-    size = len(event.samples)
-    linked: list[list[LinearForm]] = [[] for _ in range(size)]
     for guard in event.guards:
         if len(guard.terms) > 2:
             return NotEnclosed(f"a guard compares {len(guard.terms)} samples at once")
-        if len(guard.terms) == 2:
-            for sample in guard.samples():
-                linked[sample].append(guard)
-    plain = [is_plain(guard) for guard in event.guards]
-    change = [_SAME] * size if all(plain) else _changes(size, linked)
+    size = len(event.samples)
+    change = [_SAME] * size if all(map(is_plain, event.guards)) else coordinates(size, event.guards)
     lower: list[Fraction | None] = [None] * size
     upper: list[Fraction | None] = [None] * size
     bounds: dict[Edge, Fraction] = {}
-    for guard, compares in zip(event.guards, plain, strict=True):
-        if compares and all(change[i] is _SAME for i in guard.samples()):
-            (i, a), (j, _) = guard.terms
-            edge = (int(i), int(j)) if a > 0 else (int(j), int(i))
-            bounds[edge] = min(bounds.get(edge, _NOTHING), _NOTHING)
+    for guard in event.guards:
+        if len(guard.terms) == 2:
+            found = compared(guard, change)
+            if found is None:
+                return NotEnclosed("guards round a cycle of samples compare different multiples")
+            edge, offset = found
+            bounds[edge] = min(bounds.get(edge, offset), offset)
             continue
-        (i, a), *others = [(int(s), c) for s, c in guard.terms]
+        ((i, a),) = [(int(s), c) for s, c in guard.terms]
         slope, shift = change[i]
-        a, constant = a * slope, guard.constant + a * shift
-        if not others:
-            bound = -constant / a
-            ends, tighter = (upper, min) if a > 0 else (lower, max)
-            known = ends[i]
-            ends[i] = bound if known is None else tighter(known, bound)
-            continue
-        ((j, b),) = others
-        b, constant = b * change[j][0], constant + b * change[j][1]
-        if a + b:
-            return NotEnclosed("guards round a cycle of samples compare different multiples")
-        edge, offset = ((i, j), -constant / a) if a > 0 else ((j, i), constant / a)
-        bounds[edge] = min(bounds.get(edge, offset), offset)
+        bound = -(guard.constant + a * shift) / (a * slope)
+        ends, tighter = (upper, min) if a * slope > 0 else (lower, max)
+        known = ends[i]
+        ends[i] = bound if known is None else tighter(known, bound)
     laws = [_changed(law, change[i]) for i, law in enumerate(event.samples)]
     samples = tuple(map(BoundedSample, laws, lower, upper))
     return OrderEvent(samples, frozenset((i, j, w) for (i, j), w in bounds.items()))
@@ -120,14 +109,26 @@ def is_plain(guard: LinearForm) -> bool:
     return a.numerator == -b.numerator and a.denominator == b.denominator
 
 
-def _changes(size: int, linked: list[list[LinearForm]]) -> list[Change]:
-    """For every sample (p, q) with x = p z + q, along a spanning forest of the guards.
+def coordinates(
+    size: int, guards: Sequence[LinearForm], first: Iterable[tuple[int, Change]] = ()
+) -> list[Change]:
+    """For every sample (p, q) with x = p z + q, along a spanning forest of the comparisons.
 
     Guards that are plain already come first, and stay so.
+
+    Args:
+        size: How many samples.
+        guards: Those about two samples are the comparisons.
+        first: Samples with changes that are wanted, to begin with.
     """
+    linked: list[list[LinearForm]] = [[] for _ in range(size)]
+    for guard in guards:
+        if len(guard.terms) == 2:
+            for sample in guard.samples():
+                linked[sample].append(guard)
     change: list[Change | None] = [None] * size
-    for root in range(size):
-        waiting: list[tuple[int, Change]] = [(root, _SAME)]
+    for start in (*first, *((root, _SAME) for root in range(size))):
+        waiting: list[tuple[int, Change]] = [start]
         later: list[tuple[int, Change]] = []
         while waiting or later:
             known, found = (waiting or later).pop()
@@ -138,6 +139,18 @@ def _changes(size: int, linked: list[list[LinearForm]]) -> list[Change]:
                 new, its = _across(known, found, guard)
                 (waiting if is_plain(guard) else later).append((new, its))
     return [pair for pair in change if pair is not None]
+
+
+def compared(guard: LinearForm, change: Sequence[Change]) -> tuple[Edge, Fraction] | None:
+    """Read a guard about two samples as z_i <= z_j + w; None if it compares multiples."""
+    (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
+    if change[i] is _SAME and change[j] is _SAME and is_plain(guard):
+        return ((i, j) if a > 0 else (j, i)), _NOTHING
+    (p, q), (r, s) = change[i], change[j]
+    if a * p + b * r:
+        return None
+    offset = -(guard.constant + a * q + b * s) / (a * p)
+    return ((i, j), offset) if a * p > 0 else ((j, i), -offset)
 
 
 def _across(known: int, change: Change, guard: LinearForm) -> tuple[int, Change]:

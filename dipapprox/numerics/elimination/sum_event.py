@@ -32,7 +32,7 @@ from dipapprox.numerics.elimination.elements import (
     SumComparison,
     SumEvent,
 )
-from dipapprox.numerics.elimination.order_event import Edge
+from dipapprox.numerics.elimination.order_event import Edge, compared, coordinates
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:
@@ -257,19 +257,27 @@ class _Reduction:
     def settled(self) -> SumEvent | NotEnclosed:
         """Choose coordinates and list the elements."""
         roots = sorted(self._parts)
-        changes = self._root_changes(roots)
-        edges: set[Edge] = set()
         place = {number: k for k, number in enumerate(roots)}
-        for guard in self._comparisons():
-            (i, a), (j, b) = guard.terms.items()
-            (p, q), (r, s) = changes[i], changes[j]
-            if a * p + b * r or a * q + b * s + guard.constant:
+        guards = [
+            LinearForm.of({place[number]: c for number, c in guard.terms.items()}, guard.constant)
+            for guard in self._guards
+            if guard is not self._output
+        ]
+        first = []
+        if self._output is not None:
+            ((number, c),) = self._output.terms.items()
+            first.append((place[number], (1 / c, -self._output.constant / c)))
+        changes = coordinates(len(roots), guards, first)
+        edges: set[Edge] = set()
+        for guard in guards:
+            found = compared(guard, changes)
+            if found is None or found[1]:
                 return NotEnclosed(
                     "guards between the same sums, or round a cycle of them, do not fit one order"
                 )
-            edges.add((place[i], place[j]) if a * p > 0 else (place[j], place[i]))
+            edges.add(found[0])
         layout = PartLayout()
-        numbers = [layout.add(self._parts[number], *changes[number]) for number in roots]
+        numbers = [layout.add(self._parts[number], *changes[place[number]]) for number in roots]
         elements = layout.elements(numbers, shifted=self._output is None)
         last = len(elements) - 1
         return SumEvent(
@@ -285,38 +293,6 @@ class _Reduction:
         assert self._output is not None
         (number,) = self._output.terms
         return sorted(self._parts).index(number)
-
-    def _comparisons(self) -> list[_Guard]:
-        return [guard for guard in self._guards if guard is not self._output]
-
-    def _root_changes(self, roots: Sequence[int]) -> dict[int, tuple[Fraction, Fraction]]:
-        """(p, q) with part = p z + q for every root, along a spanning forest of the guards."""
-        linked: dict[int, list[_Guard]] = {number: [] for number in roots}
-        for guard in self._comparisons():
-            for number in guard.terms:
-                linked[number].append(guard)
-        changes: dict[int, tuple[Fraction, Fraction]] = {}
-        first = roots
-        if self._output is not None:
-            ((number, c),) = self._output.terms.items()
-            first = [number, *roots]
-        for root in first:
-            if root in changes:
-                continue
-            changes[root] = Fraction(1), Fraction(0)
-            if self._output is not None and root == number:
-                changes[root] = 1 / c, -self._output.constant / c
-            waiting = [root]
-            while waiting:
-                known = waiting.pop()
-                p, q = changes[known]
-                for guard in linked[known]:
-                    ((new, b),) = [each for each in guard.terms.items() if each[0] != known]
-                    a = guard.terms[known]
-                    if new not in changes:
-                        changes[new] = -a * p / b, -(a * q + guard.constant) / b
-                        waiting.append(new)
-        return changes
 
 
 def _direction(column: dict[int, Fraction]) -> tuple[int, ...]:
