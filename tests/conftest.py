@@ -58,7 +58,10 @@ def work_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     return now
 
 
-LONG = ("test_documents.py", "test_programs.py", "test_real_inputs.py", "test_sweep.py")
+LONG = (
+    *("test_prove_real.py", "test_documents.py", "test_programs.py", "test_real_inputs.py"),
+    *("test_answers.py", "test_sweep.py"),
+)
 """Files of tests that take longest, and are begun first: the processors end together."""
 
 
