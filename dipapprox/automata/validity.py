@@ -19,6 +19,7 @@ from itertools import combinations
 
 from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real
 from dipapprox.errors import Diagnosis
+from dipapprox.language.traversal import reachable
 
 
 def check(automaton: Automaton) -> None:
@@ -143,20 +144,10 @@ def gaps(automaton: Automaton) -> tuple[int, ...]:
     Orders of the stored values that no run produces are not told apart: `stops.stopping_states`
     has the states in which it can really happen that no guard holds.
     """
-    leaving = automaton.leaving()
-    reached = {0}
-    waiting = [0]
-    found = []
-    while waiting:
-        state = waiting.pop()
-        transitions = [automaton.transitions[index] for index in leaving[state]]
-        if transitions and next(uncovered(transitions), None) is not None:
-            found.append(state)
-        for transition in transitions:
-            if transition.target not in reached:
-                reached.add(transition.target)
-                waiting.append(transition.target)
-    return tuple(sorted(found))
+    leaving = [[automaton.transitions[k] for k in row] for row in automaton.leaving()]
+    reached = reachable([0], lambda state: (step.target for step in leaving[state]))
+    open_ = (s for s in reached if leaving[s] and next(uncovered(leaving[s]), None) is not None)
+    return tuple(sorted(open_))
 
 
 def uncovered(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from dipapprox.proofs.changes import Change, Changes
 from dipapprox.proofs.part_proofs import PartRay, PartRun
 from dipapprox.proofs.proof import PartLoss
+from dipapprox.proofs.rays import dearness, total_loss
 
 Losses = tuple[PartLoss, ...]
 
@@ -16,7 +17,7 @@ def joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
     """Return where all parts together lose most, as far as this is found."""
     alone = list(single_losses(runs))
     if any(lost_in(each) is None for each in alone) or len(runs) == 1:
-        return max(alone, key=dearness, default=())
+        return dearest(alone)
     together = list[Losses]()
     if share_inputs([run.inputs for run in runs]):
         for change in dict.fromkeys(_common_changes(runs, changes)):
@@ -25,7 +26,12 @@ def joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
                 together.append(_losses(rays))
     elif len(changes.boxes) == 1:
         together.append(_losses(run.best_ray for run in runs))
-    return max([*alone, *together], key=dearness, default=())
+    return dearest([*alone, *together])
+
+
+def dearest(losses: Iterable[Losses]) -> Losses:
+    """Return where most is lost."""
+    return max(losses, key=lambda each: dearness(lost_in(each)), default=())
 
 
 def share_inputs(inputs: Iterable[Sequence[int]]) -> bool:
@@ -78,14 +84,4 @@ def _losses(rays: Iterable[PartRay | None]) -> Losses:
 
 def lost_in(losses: Losses) -> Fraction | None:
     """What is lost in multiples of radius · eps; None for ∞."""
-    total = Fraction(0)
-    for each in losses:
-        if each.ray.loss is None:
-            return None
-        total += each.ray.loss
-    return total
-
-
-def dearness(losses: Losses) -> tuple[bool, Fraction]:
-    lost = lost_in(losses)
-    return lost is None, lost or Fraction(0)
+    return total_loss(each.ray.loss for each in losses)

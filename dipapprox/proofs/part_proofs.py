@@ -123,7 +123,7 @@ class PartRun:
     def best_ray(self) -> PartRay | None:
         """The ray on which the part loses most; None if it loses nothing."""
         found = [PartRay(k, each.ray) for k, each in enumerate(self._proofs) if each.ray]
-        return max(found, key=lambda each: dearness(each.ray), default=None)
+        return max(found, key=lambda each: dearness(each.ray.loss), default=None)
 
     def start(self, each: PartRay) -> dict[int, Fraction]:
         """Return the inputs that a ray starts from, by number among the program's."""
@@ -134,7 +134,7 @@ class PartRun:
         """The most that the part loses along the ray of a change of all inputs, from 0."""
         own = tuple(change[k] for k in self.inputs)
         found = [PartRay(k, ray_along(costs, own)) for k, costs in enumerate(self._costs)]
-        return max(found, key=lambda each: dearness(each.ray), default=None)
+        return max(found, key=lambda each: dearness(each.ray.loss), default=None)
 
     def dearest_shift(self, box: Box) -> tuple[StateProof, BoxShift] | None:
         """The state and shift that cost most for changes in a box; None where a state has none."""

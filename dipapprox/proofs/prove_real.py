@@ -33,7 +33,7 @@ from dipapprox.proofs.changes import Box, changes_of
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
 from dipapprox.proofs.joint_losses import (
     Losses,
-    dearness,
+    dearest,
     joint_losses,
     lost_in,
     share_inputs,
@@ -156,7 +156,7 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
             losses = joint_losses(runs, changes)
     except LimitReached as reached:
         ended = reached.reason
-        losses = max(single_losses(runs), key=dearness, default=())
+        losses = dearest(single_losses(runs))
     known = replace(known, parts=tuple(run.proof for run in runs))
     if bounded and not serving:
         with EarlyEnd(), limited(limits):

@@ -31,7 +31,7 @@ help each other: then it is looked at what is lost between two inputs, too (`pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -67,7 +67,7 @@ def best_ray(costs: Sequence[CostOfChanges], dearest: Sequence[DearChange]) -> R
     changes = dict.fromkeys(each.change for each in dearest if each.cost != 0)
     rays = [ray_along(costs, change) for change in changes]
     losing = [ray for ray in rays if ray.loss is None or ray.loss > 0]
-    return max(losing, key=dearness, default=None)
+    return max(losing, key=lambda ray: dearness(ray.loss), default=None)
 
 
 def ray_along(costs: Sequence[CostOfChanges], change: Change) -> Ray:
@@ -76,6 +76,16 @@ def ray_along(costs: Sequence[CostOfChanges], change: Change) -> Ray:
     return Ray(change, min(finite) if finite else None)
 
 
-def dearness(ray: Ray) -> tuple[bool, Fraction]:
-    """How much is lost on a ray; ∞ comes last."""
-    return ray.loss is None, ray.loss or Fraction(0)
+def total_loss(losses: Iterable[Fraction | None]) -> Fraction | None:
+    """Return what losses add up to; None stands for ∞."""
+    total = Fraction(0)
+    for loss in losses:
+        if loss is None:
+            return None
+        total += loss
+    return total
+
+
+def dearness(loss: Fraction | None) -> tuple[bool, Fraction]:
+    """Return what losses are compared by; ∞ comes last."""
+    return loss is None, loss or Fraction(0)

@@ -14,7 +14,8 @@ from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
 from dipapprox.proofs.point_costs import is_open
-from dipapprox.proofs.proof import PartLoss, Proof
+from dipapprox.proofs.proof import Proof
+from dipapprox.proofs.rays import total_loss
 from dipapprox.proofs.two_inputs import TwoInputs
 
 _MOST_ROWS = 20
@@ -225,7 +226,6 @@ def family_of(proof: Proof) -> InputFamily | None:
     size = len(program.inputs)
     start, target = ([Fraction(0)] * size for _ in range(2))
     output: list[tuple[str, core.Value]] = []
-    lost: Fraction | None = Fraction(0)
     for each in proof.losses:
         part, ray = proof.parts[each.part], each.ray
         shown = part.outputs[each.output]
@@ -235,8 +235,9 @@ def family_of(proof: Proof) -> InputFamily | None:
             target[k] = ray.target[place] * changes.radius
         cells = (program.outputs[cell].name for cell in part.cells)
         output += zip(cells, shown.output, strict=True)
-        lost = _added(lost, each, changes.radius)
-    return InputFamily(tuple(start), tuple(target), tuple(output), lost)
+    lost = total_loss(each.ray.loss for each in proof.losses)
+    loss = None if lost is None else lost * changes.radius
+    return InputFamily(tuple(start), tuple(target), tuple(output), loss)
 
 
 MOST_STEPS = 64
@@ -269,12 +270,6 @@ def _alone_text(
     """Say that an output becomes impossible."""
     inputs = f"inputs {_vector(first)} against {_vector(second)}"
     return f"For every ε: {inputs}; the output {_output_text(output)} is possible at the first only"
-
-
-def _added(lost: Fraction | None, loss: PartLoss, radius: Fraction) -> Fraction | None:
-    if lost is None or loss.ray.loss is None:
-        return None
-    return lost + loss.ray.loss * radius
 
 
 def output_of(proof: Proof, between: TwoInputs) -> Iterator[tuple[str, core.Value]]:

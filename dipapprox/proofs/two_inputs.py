@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.proofs.point_costs import Point, PointCost, Shown
+from dipapprox.proofs.rays import dearness, total_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,7 @@ class TwoInputs:
     @property
     def loss(self) -> Fraction | None:
         """What is lost in multiples of eps; None for ∞."""
-        total = Fraction(0)
-        for each in self.losses:
-            if each.loss is None:
-                return None
-            total += each.loss
-        return total
+        return total_loss(each.loss for each in self.losses)
 
     @property
     def is_impossible(self) -> bool:
@@ -65,7 +61,7 @@ class TwoInputs:
     @property
     def dearness(self) -> tuple[bool, Fraction]:
         """Greater where more is lost."""
-        return self.loss is None, self.loss or Fraction(0)
+        return dearness(self.loss)
 
 
 Place = TypeVar("Place")
