@@ -177,6 +177,37 @@ def test_facts_have_to_follow() -> None:
             proves(SPARSE, [NODES[0], goes_on])
 
 
+ABOVE_ZERO = [">", ["cell", "t"], 0]
+IS_ABOVE: Json = [[0, [[0, 1]]], True]
+
+
+def kept(start: list[Json], paths: list[Json], facts: tuple[Json, ...], first: list[Json]) -> Json:
+    """What is drawn stays as it is: a node at the start, and one with these facts."""
+    machine = stream(
+        [draw("t", 0), ["if", ABOVE_ZERO, *start]], [["if", ABOVE_ZERO, [say(0)], [say(1)]]]
+    )
+    nodes = [node(first, [[0, []]]), node(paths, [[0, [0]]], (), ("t",), facts)]
+    return proves(machine, nodes)
+
+
+def test_a_fact_makes_paths_impossible() -> None:
+    ends: list[Json] = [[], [["exit"]]]
+    on, first = to(1, [0, []]), [to(1, [0, [0]]), to(None, [0, [0]])]
+    assert kept(ends, [on, None], (IS_ABOVE,), first) == Budgets(0)
+    with pytest.raises(Refuted, match="a path is possible"):
+        kept(ends, [on, None], (), first)
+    with pytest.raises(Refuted, match="a fact does not follow"):
+        kept(ends, [on, on], ([[-1, [[0, 1]]], True],), first)
+
+
+def test_a_fact_has_to_follow_on_all_paths_of_a_case() -> None:
+    says: list[Json] = [[say(1), say(0)], [say(0), say(0)]]
+    on, first = to(1, [0, []]), [to(1, [0, [0]]), 0]
+    assert kept(says, [on, on], (), first) == Budgets(0)
+    with pytest.raises(Refuted, match="a fact does not follow"):
+        kept(says, [on, on], (IS_ABOVE,), first)
+
+
 def test_paths_that_are_possible_cost_something() -> None:
     for cases in ([None, ABOVE], [GOES_ON["cases"][0], None]):
         with pytest.raises(Refuted, match="a path is possible"):
