@@ -130,7 +130,7 @@ def _both(**changed: Json) -> Callable[[list[Json]], None]:
 FALSE: dict[str, tuple[Callable[[list[Json]], None], type[NotProved]]] = {
     "less is claimed than the budget": (_both(eps_prv="99/100"), Refuted),
     "a smaller eps": (_both(eps=2), Refuted),
-    "another claim": (_changed(1, eps_prv=2), Refuted),
+    "another claim": (_changed(1, eps_prv="99/100"), Refuted),
     "a negative delta": (_both(delta=-1), BadProof),
     "a wider domain, another adjacency": (
         lambda proof: proof[0].update(adjacency={"norm": "linf", "radius": 2}),
