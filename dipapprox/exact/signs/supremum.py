@@ -184,28 +184,21 @@ def _ends(
     function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
 ) -> list[Supremum] | NotEnclosed:
     found: list[Supremum] = []
-    if interval.lower:
-        at_lower = _at_point(function, interval.lower, width, limits)
-        if isinstance(at_lower, NotEnclosed):
-            return at_lower
-        found.append(at_lower)
-    else:
-        limit = limit_at_zero(function)
+    for eps, limit_of, place, words in (
+        (interval.lower or None, limit_at_zero, Enclosure.exact(0), "near eps = 0"),
+        (interval.upper, limit_at_infinity, None, "for large eps"),
+    ):
+        if eps is not None:
+            end = _at_point(function, eps, width, limits)
+            if isinstance(end, NotEnclosed):
+                return end
+            found.append(end)
+            continue
+        limit = limit_of(function)
         if limit is Infinity.PLUS:
-            return NotEnclosed("the function is unbounded near eps = 0")
+            return NotEnclosed(f"the function is unbounded {words}")
         if isinstance(limit, Fraction):
-            found.append(Supremum(Enclosure.exact(limit), Enclosure.exact(0)))
-    if interval.upper is None:
-        limit = limit_at_infinity(function)
-        if limit is Infinity.PLUS:
-            return NotEnclosed("the function is unbounded for large eps")
-        if isinstance(limit, Fraction):
-            found.append(Supremum(Enclosure.exact(limit), None))
-    elif not interval.is_point:
-        at_upper = _at_point(function, interval.upper, width, limits)
-        if isinstance(at_upper, NotEnclosed):
-            return at_upper
-        found.append(at_upper)
+            found.append(Supremum(Enclosure.exact(limit), place))
     return found
 
 
