@@ -75,11 +75,3 @@ def test_larger_events_in_disguise(event: Event) -> None:
         generator.shuffle(names)
         factor = Fraction(generator.choice([-3, 2]), 5)
         assert canonical(disguised(event, names, factor, Fraction(7, 3))) == normal
-
-
-def test_different_events_stay_different() -> None:
-    two_below = Event((gauss(0), gauss(0), gauss(1)), (less(0, 2), less(1, 2)))
-    two_above = Event((gauss(0), gauss(0), gauss(1)), (less(2, 0), less(2, 1)))
-    wider = Event((gauss(0), gauss(0, 2), gauss(1)), (less(0, 2), less(1, 2)))
-    other = Event((laplace(0), gauss(0), gauss(1)), (less(0, 2), less(1, 2)))
-    assert len({canonical(e) for e in (two_below, two_above, wider, other)}) == 4

@@ -112,15 +112,6 @@ def test_probabilities_are_those_of_the_enumerated_runs(example: core.Program) -
         assert possible == distribution(example, input, NOTHING_DRAWN)
 
 
-def test_the_order_of_weights_does_not_matter() -> None:
-    """Both inputs of randomised response have the same two events."""
-    states = execute(response(), True, Limits())
-    catalogue = Catalogue(states, Fraction(1))
-    for value in (0, 1):
-        catalogue.states([(Fraction(value),)])
-    assert len(catalogue.events) == 2
-
-
 def test_choices_know_where_the_program_runs() -> None:
     states = execute(response(), True, Limits())
     catalogue = Catalogue(states, Fraction(7, 3))

@@ -16,10 +16,7 @@ from dipapprox.events.event import Event
 from dipapprox.events.sums import law_of, leading, primitive, used_together
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import (
-    EXPONENTIAL,
     FAMILIES,
-    GAUSSIAN,
-    REFLECTED_EXPONENTIAL,
 )
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
@@ -73,22 +70,6 @@ def test_the_law_of_a_sum_is_that_of_its_terms(first: Family, second: Family) ->
             for factor, term in law.terms:
                 found *= characteristic(term, float(factor) * t)
             assert cmath.isclose(found, wanted, rel_tol=1e-12)
-
-
-def test_what_is_closed_under_sums_is_one_law() -> None:
-    def term(family: Family, c: int, scale: Fraction | int) -> tuple[int, Distribution]:
-        return c, Distribution(family, ONE, Fraction(scale))
-
-    def number(*terms: tuple[int, Distribution]) -> int:
-        form = LinearForm.of({k: Fraction(c) for k, (c, _) in enumerate(terms)})
-        law = law_of(form, [law for _, law in terms])
-        return len(law.terms) + bool(law.variance)
-
-    up, down = EXPONENTIAL, REFLECTED_EXPONENTIAL
-    assert number(term(GAUSSIAN, 1, 3), term(GAUSSIAN, -2, Fraction(1, 7))) == 1
-    assert number(term(up, 1, 2), term(up, -2, 1)) == number(term(up, 2, 1), term(down, 1, 2)) == 1
-    assert number(term(down, 1, 2), term(down, -1, 2), term(up, 1, 2), term(up, -1, 2)) == 2
-    assert number(term(up, 1, 2), term(up, -1, 3)) == number(term(up, 1, 2), term(up, 1, 2)) == 2
 
 
 @given(events(families=CONTINUOUS))

@@ -112,26 +112,6 @@ def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
     assert series(product_of(normal, left)) == series(event)
 
 
-@given(st.data(), integer_events(), st.integers(-3, 3), st.sampled_from([1, -1]))
-def test_disguises_of_integers_do_not_matter(
-    data: st.DataObject, event: Event, shift: int, sign: int
-) -> None:
-    reduced = reduce(event)
-    for factor in reduced.factors if isinstance(reduced, Independent) else ():
-        names = list(data.draw(st.permutations(range(len(factor.samples)))))
-        laws = list(factor.samples)
-        for place, law in zip(names, factor.samples, strict=True):
-            laws[place] = law.affine(Fraction(sign), Fraction(shift))
-        old: dict[Symbol, LinearForm] = {
-            k: (LinearForm.symbol(names[k]) - LinearForm.constant_form(shift)).scaled(
-                Fraction(sign)
-            )
-            for k in range(len(names))
-        }
-        forms = [guard.substitute(old) for guard in factor.guards]
-        assert canonical(Event(tuple(laws), tuple(forms))) == canonical(factor)
-
-
 def test_integers_are_not_rescaled() -> None:
     """Two times a discrete Laplace sample is no such sample: scale 1 stays scale 1."""
     event = Event(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 from itertools import combinations, product
 
 import pytest
@@ -13,13 +12,9 @@ from pair_programs import SCRAMBLED, SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
 from scrambled import Scrambled
 
 from dipapprox.events.symmetry import CellSymmetry
-from dipapprox.language.core import Everyone, Input, Listed, Program
+from dipapprox.language.core import Input, Listed, Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.counters import plan_counters
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import eps_prv_factor
-from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -73,24 +68,6 @@ def test_what_is_found_in_random_programs_is_true(program: Program, merge: bool)
     check_swaps(execute(program, merge, Limits()))
 
 
-@given(alike())
-def test_counters_of_random_programs(program: Program) -> None:
-    """Everyone is adjacent: the largest delta, from all pairs and from counters."""
-    states = execute(program, True, Limits())
-    source = Scrambled(states, 5)
-    factor = eps_prv_factor(Fraction(1, 5), 100)
-    walk = plan_walk(program.inputs, Everyone())
-    assert walk is not None
-    plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
-    assert plan is not None
-    tables = Tables(source, len(states.outputs))
-    ask = partial(tables.cells, bits=40, factor=factor)
-    largest = largest_delta(plan, program.inputs, ask, 40, Limits())
-    assert largest is not None
-    found = [source.distribution(u, 0) for u in product(*(c.domain for c in program.inputs))]
-    assert max(divergence(p, q, factor).lower for p in found for q in found) in largest.delta
-
-
 def check_swaps(states: FinalStates) -> None:
     """Made-up probabilities of events agree only where the events do."""
     cells = states.program.inputs
@@ -116,29 +93,6 @@ def check_swaps(states: FinalStates) -> None:
             assert law[input][output] == law[tuple(values)][output]
 
 
-def test_sparse_vector_outputs_see_a_prefix_and_a_cell() -> None:
-    states = final_states("svt_gauss", N=5)
-    symmetry = CellSymmetry(states)
-    outputs = [tuple(map(int, output)) for output in states.outputs]
-    for number, output in enumerate(outputs):
-        if 1 in output:
-            stop = output.index(1)
-            assert symmetry.relevant[number] == tuple(range(stop + 1))
-            expected = [tuple(range(stop)), (stop,)] if stop else [(0,)]
-            assert list(symmetry.classes(number)) == expected
-        else:
-            assert symmetry.classes(number) == (tuple(range(5)),)
-
-
-def test_noisy_max_permutes_its_outputs() -> None:
-    symmetry = CellSymmetry(final_states("noisy_max_gauss", N=4))
-    for first, second in combinations(range(4), 2):
-        swap = symmetry.swap(first, second)
-        assert swap is not None
-        assert all(swap.matched)
-        assert sum(swap.fixed) == 2
-
-
 def test_another_scale_is_no_symmetry() -> None:
     symmetry = CellSymmetry(final_states(UNEVEN_MAX))
     swap = symmetry.swap(2, 3)
@@ -151,13 +105,6 @@ def test_another_scale_is_no_symmetry() -> None:
     equal = CellSymmetry(final_states(UNEVEN_MAX, s=4)).swap(2, 3)
     assert equal is not None
     assert all(equal.matched)
-
-
-def test_an_unmerged_chain_shows_no_symmetry_and_claims_none() -> None:
-    states = execute(read("noisy_max_gauss", N=4), False, Limits())
-    swap = CellSymmetry(states).swap(0, 3)
-    assert swap is not None
-    assert not all(swap.matched)
 
 
 RESPONSES = """

@@ -32,21 +32,6 @@ def equal(left: ExponentialRatio, right: ExponentialRatio) -> bool:
     return not (left - right).numerator
 
 
-def test_randomised_response_is_its_weight_dilated() -> None:
-    law = FiniteLaw((STAY, LEAVE))
-    assert equal(probability(law, 0), STAY)
-    half = Fraction(1, 2)
-    assert equal(probability(law, 1, eps=half), LEAVE.dilated(half))
-    assert probability(law, 0, 1) == SURELY
-
-
-def test_exponential_mechanism_adds_up_whatever_the_outcomes() -> None:
-    powers = [ExponentialPolynomial.monomial(1, 0, Fraction(k, 2)) for k in range(4)]
-    total = powers[0] + powers[1] + powers[2] + powers[3]
-    law = FiniteLaw(tuple(ExponentialRatio.of(power, {total: 1}) for power in powers))
-    assert equal(probability(law, 0, 2) + probability(law, 1, 3), SURELY)
-
-
 def test_a_loop_until_success_forgets_how_long_it_took() -> None:
     """Stay with e^ε/(1+e^ε); else end in 1 or 2 with equal probability."""
     half = ExponentialRatio.constant(Fraction(1, 2))
@@ -78,20 +63,11 @@ def test_gambler_s_ruin_has_the_textbook_solution() -> None:
     assert equal(found + probability(ruin(size, start), 1), SURELY)
 
 
-def test_the_start_may_be_the_end() -> None:
-    assert probability(ChainLaw(((),), (0,)), 0) == SURELY
-
-
 def test_states_that_never_end_take_their_probability_with_them() -> None:
     law = ChainLaw((((1, STAY), (2, LEAVE)), (), ((2, SURELY),)), (1,))
     assert equal(absorption(law, Limits())[1], STAY)
     trapped = ChainLaw((((1, SURELY),), ((0, SURELY),), ()), (2,))
     assert not absorption(trapped, Limits())
-
-
-def test_transitions_that_are_identically_zero_do_not_count() -> None:
-    law = ChainLaw((((1, SURELY), (2, NEVER)), (), ((2, SURELY),)), (1,))
-    assert probability(law, 0) == SURELY
 
 
 def _solved(rows: list[dict[int, Fraction]], ends: list[int]) -> list[Fraction]:

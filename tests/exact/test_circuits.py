@@ -99,18 +99,6 @@ def value(law: ChoiceLaw, outcome: int, eps: Fraction) -> float:
     return float(found.lower)
 
 
-def test_equal_probabilities_are_one_node_whatever_they_are_of() -> None:
-    """Heads then tails, tails then heads, with coins of one law; and outcomes of equal weight."""
-    choices = [Choice(LAWS[0], 0, "x"), Choice(LAWS[0], 1, "y"), Choice(LAWS[2], 2, "z")]
-    sets = OutcomeSets()
-    heads, tails = sets.split(ALWAYS, 0, 2)
-    first, second = sets.split(heads, 1, 2)[1], sets.split(tails, 1, 2)[0]
-    thirds = sets.split(ALWAYS, 2, 3)
-    _, roots = circuit_of(choices, sets.nodes, [first, second, *thirds])
-    assert roots[0] == roots[1]
-    assert roots[2] == roots[3] == roots[4]
-
-
 def test_rational_probabilities_are_exact() -> None:
     """Twenty thirds: 3^-20, as a function and as a point."""
     sets, number = OutcomeSets(), ALWAYS

@@ -9,16 +9,14 @@ import pytest
 from hypothesis import assume, given
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.exact.signs.chain import chain_sign
 from dipapprox.exact.signs.cover import BoxesUsedUp, BoxProof, Cover, cover
-from dipapprox.exact.signs.evaluation import Evaluator
 from dipapprox.exact.signs.interval import (
     ALL_EPSILONS,
     EpsilonInterval,
     simplest_between,
     split_point,
 )
-from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
+from dipapprox.exact.signs.normal_form import normal_form, reduce_function
 from dipapprox.exact.signs.supremum import derivative
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial
@@ -126,33 +124,6 @@ def test_covers(function: ExponentialPolynomial) -> None:
 def test_a_double_zero_uses_up_the_boxes() -> None:
     with pytest.raises(BoxesUsedUp, match=r"box-budget: undecided for eps in \[0\.567"):
         cover(normal_form(OMEGA**2), ALL_EPSILONS, 100, LIMITS)
-
-
-@given(functions)
-def test_chains(function: ExponentialPolynomial) -> None:
-    assume(function)
-    positive, near = chain_sign(normal_form(function), LIMITS)
-    tiny = F(1, 10**30)
-    if positive:
-        assert all(sign_at(function, F(2) ** k, LIMITS) == 1 for k in range(-20, 20))
-    assert sign_at(function, tiny, LIMITS) == near
-
-
-@given(functions)
-def test_normal_forms_have_the_sign_and_the_derivative(function: ExponentialPolynomial) -> None:
-    assume(function)
-    form = normal_form(function)
-    assert min(j for j, _ in form.groups) == 0
-    for point in (F(1, 3), F(2), F(9)):
-        if sign := sign_at(function, point, LIMITS):
-            assert Evaluator(form).sign(point, LIMITS) == sign
-    slope = derivative(form.function())
-    assert slope.scaled(form.rate.denominator) == derived(form)
-
-
-def derived(form: NormalForm) -> ExponentialPolynomial:
-    """The function of the derivative form."""
-    return form.derivative().function()
 
 
 def test_intervals() -> None:

@@ -66,17 +66,6 @@ def test_two_equal_laws_tie_as_the_specification_says(scale: Fraction) -> None:
     assert equal(below * ExponentialRatio.constant(2) + tie, ONE)
 
 
-@pytest.mark.parametrize("bound", [-3, -1, 0, 2])
-def test_the_distribution_function_of_one_sample(bound: int) -> None:
-    """q^{μ-k}/(1+q) below the mean, 1 - q^{k-μ+1}/(1+q) above (spec, 7.4)."""
-    mean, rate = 0, Fraction(1, 2)
-    found = form_of(dlap(mean, 2), guards=[at_most(bound, z0=1)])
-    tail = ExponentialRatio.of(
-        q(rate, mean - bound if bound < mean else bound - mean + 1), {one_plus(q(rate)): 1}
-    )
-    assert equal(found, tail if bound < mean else ONE - tail)
-
-
 @pytest.mark.parametrize("k", [-4, 0, 3, 10**6])
 def test_a_sum_of_two_is_a_difference_of_reflected_samples(k: int) -> None:
     plus = form_of(dlap(2), dlap(5, 3), guards=[at_most(k, z0=1, z1=1)])
@@ -129,25 +118,6 @@ def test_a_guard_and_its_complement_add_up(event: Event) -> None:
     assert equal(parts[0] + parts[1], parts[2])
 
 
-LAWS = (dlap(0), dlap(1, 2), dlap(0, 2), dlap(-1, Fraction(2, 3)))
-
-
-def test_the_outcomes_of_argmax_add_up_to_one() -> None:
-    """Ties go to the first: strict against those before, not strict against those after."""
-    size = len(LAWS)
-    outcomes = []
-    for winner in range(size):
-        guards = []
-        for other in range(size):
-            if other != winner:
-                strict = -1 if other < winner else 0
-                guards.append(
-                    LinearForm.of({other: Fraction(1), winner: Fraction(-1)}, -Fraction(strict))
-                )
-        outcomes.append(form_of(*LAWS, guards=guards))
-    assert equal(total_of(outcomes), ONE)
-
-
 def test_residue_classes_add_up_to_one() -> None:
     """2 z0 - 3 z1 + 2 z2 falls into exactly one of the ranges below 0, 0 to 4, above 4."""
     row = {0: Fraction(2), 1: Fraction(-3), 2: Fraction(2)}
@@ -156,25 +126,6 @@ def test_residue_classes_add_up_to_one() -> None:
     ranges = ([up + one(1)], [down, up - one(4)], [down + one(5)])
     laws = (dlap(1), dlap(0, 2), dlap(-2))
     assert equal(total_of([form_of(*laws, guards=guards) for guards in ranges]), ONE)
-
-
-def test_sparse_vector_with_25_queries() -> None:
-    """Stars: all outcomes of a sparse vector mechanism, the reference value by enumeration."""
-    threshold, queries = dlap(0, 2), [dlap(i % 2, 4) for i in range(25)]
-    found = []
-    for first in range(26):
-        guards = [
-            # query i stays below the threshold, the first one reaches it
-            at_most(-1, **{f"z{i + 1}": 1, "z0": -1})
-            if i < first
-            else at_most(0, **{f"z{i + 1}": -1, "z0": 1})
-            for i in range(min(first + 1, 25))
-        ]
-        samples = (threshold, *queries[: len(guards)])
-        found.append(form_of(*samples, guards=guards))
-    assert sum(value_at(each, 4, SIXTEENTH) for each in found) == 1
-    two = Event((threshold, *queries[:2]), (at_most(-1, z1=1, z0=-1), at_most(0, z2=-1, z0=1)))
-    assert value_at(found[1], 4, SIXTEENTH) in enumerated(two, 4, SIXTEENTH, 8)
 
 
 def test_a_star_is_what_it_spells_out() -> None:

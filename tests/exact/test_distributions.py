@@ -127,29 +127,6 @@ def test_blocks_grow_up_to_the_last_row() -> None:
     assert batches == [1, 2, 4, 8, 1]
 
 
-def test_noisy_maximum_below_a_bound() -> None:
-    """Oracle 6 of the DiPC specification: 2^-N and 2^-N e^(-Nε/2) for "max <= -1"."""
-    for count in (1, 2, 3):
-        states = program("dipc/nmax3", N=count)
-        place = [out[0] for out in states.outputs].index(Q(-1))
-        source = ExactDistributions(states, None, Limits())
-        low = found(source, (Q(-1),) * count)[place]
-        high = found(source, (Q(0),) * count)[place]
-        assert low == ExponentialRatio.constant(Q(1, 2**count))
-        expected = ExponentialPolynomial.monomial(Q(1, 2**count), 0, -Q(count, 2))
-        assert high == ExponentialRatio(expected)
-
-
-def test_one_sided_maximum_in_a_cell() -> None:
-    """Oracle 7: 1 - e^(-ε/2) and 0 for the cell (-1, 0]."""
-    states = program("dipc/nmax4", N=1)
-    place = [out[0] for out in states.outputs].index(Q(0))
-    source = ExactDistributions(states, None, Limits())
-    expected = ExponentialPolynomial.of({(0, Q(0)): Q(1), (0, -Q(1, 2)): Q(-1)})
-    assert found(source, (Q(-1),))[place] == ExponentialRatio(expected)
-    assert found(source, (Q(0),))[place] == ExponentialRatio.constant(0)
-
-
 SCALES = """
 input q in {0, 1}
 output out in {0, 1}

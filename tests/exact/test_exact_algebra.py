@@ -17,7 +17,7 @@ from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exact.signs.values import enclose_at
-from dipapprox.exponentials import ONE, ExponentialPolynomial
+from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
@@ -25,7 +25,7 @@ from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.piecewise import Piecewise
-from tests.numerics.one_by_one import integral, power, product, whole
+from tests.numerics.one_by_one import integral, product, whole
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -41,29 +41,6 @@ HALF = ExponentialPolynomial.constant(Q(1, 2))
 POINTS = (Q(-1), Q(0), Q(1, 3), Q(2))
 ALGEBRA = ExactAlgebra(Units.of(LAWS, POINTS))
 laws = st.sampled_from(LAWS)
-
-exponents = st.tuples(
-    st.integers(-(10**30), 10**30), st.integers(-(10**20), 10**20), *[st.integers(0, 10**5)] * 2
-)
-
-
-@given(left=exponents, right=exponents)
-def test_monomials_multiply_by_adding(
-    left: tuple[int, int, int, int], right: tuple[int, int, int, int]
-) -> None:
-    assert pieces.exponents(pieces.monomial(*left)) == left
-    both = pieces.exponents(pieces.monomial(*left) + pieces.monomial(*right))
-    assert both == tuple(a + b for a, b in zip(left, right, strict=True))
-    assert pieces.rate(pieces.monomial(*left)) == left[1]
-
-
-def derivative(piece: pieces.Piece) -> pieces.Piece:
-    terms = []
-    for packed, c in piece.items():
-        q, b, n, m = pieces.exponents(packed)
-        terms.append((1, {packed: c * b} if b else {}))
-        terms.append((1, {pieces.monomial(q, b, n, m - 1): c * m} if m else {}))
-    return pieces.combined(terms)
 
 
 def combined(terms: Sequence[tuple[int, Function]]) -> Function:
@@ -81,31 +58,6 @@ def same(left: Function, right: Function) -> bool:
     """Whether two functions are equal: the zero function has no terms."""
     difference = combined([(1, left), (-1, right)])
     return not any(difference.pieces)
-
-
-@given(chosen=st.lists(laws, min_size=1, max_size=4))
-def test_derivatives_undo_integrals_and_both_directions_add_up(chosen: list[Distribution]) -> None:
-    function = ALGEBRA.density(chosen[0])
-    for law in chosen[1:]:
-        function = product(ALGEBRA, function, ALGEBRA.cdf(law))
-    left, right = integral(ALGEBRA, function), integral(ALGEBRA, function, False)
-    assert tuple(map(derivative, left.pieces)) == function.pieces
-    total = whole(ALGEBRA, function)
-    # left + right is the total everywhere, so each is continuous and 0 at its end
-    for piece in combined([(1, left), (1, right)]).pieces:
-        assert pieces.as_function(piece, ALGEBRA.units.step) == total
-    for k, mark in enumerate(left.marks):
-        before, after = left.pieces[k : k + 2]
-        assert pieces.at_mark(before, mark) == pieces.at_mark(after, mark)
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_a_law_has_mass_one(law: Distribution) -> None:
-    assert whole(ALGEBRA, ALGEBRA.density(law)) == ONE
-    both = combined([(1, ALGEBRA.cdf(law)), (1, ALGEBRA.survival(law))])
-    assert all(pieces.as_function(piece, ALGEBRA.units.step) == ONE for piece in both.pieces)
-    squares = [power(ALGEBRA, ALGEBRA.cdf(law), 6), ALGEBRA.density(law)]
-    assert ALGEBRA.product_totals([squares]) == [ExponentialPolynomial.constant(Q(1, 7))]
 
 
 @given(law=laws, other=laws, point=st.sampled_from(POINTS))

@@ -12,8 +12,6 @@ from dipapprox.exact.integers.lattice_ratios import (
     LatticeRatio,
     constant,
     inverse_of_one_minus,
-    lattice_sum,
-    lowest_terms,
 )
 from dipapprox.exact.integers.sums import (
     Function,
@@ -84,43 +82,3 @@ def test_products_with_exponentials_and_substitutions_are_pointwise(
     assert at(product, point, base) == at(function, point, base) * base ** (3 - 2 * second)
     moved = substituted(function, 0, (2, -1), 3)
     assert at(moved, point, base) == at(function, (2 * first - second + 3, second), base)
-
-
-@given(st.lists(ratios(), max_size=5), BASES)
-def test_ratios_add_up(values: list[LatticeRatio], base: Fraction) -> None:
-    expected = sum((number(value, base) for value in values), Fraction(0))
-    assert number(lattice_sum(values), base) == expected
-
-
-def times_differences(numerator: dict[int, Fraction], powers: list[int]) -> dict[int, Fraction]:
-    """Multiply Σ c Y^k by 1 - Y^d for all d."""
-    for d in powers:
-        product = dict(numerator)
-        for k, c in numerator.items():
-            product[k + d] = product.get(k + d, Fraction(0)) - c
-        numerator = {k: c for k, c in product.items() if c}
-    return numerator
-
-
-@given(
-    st.dictionaries(
-        st.integers(0, 6), st.fractions(-2, 2, max_denominator=6).filter(bool), min_size=1
-    ),
-    st.dictionaries(st.integers(1, 12), st.integers(1, 2), max_size=4),
-    st.lists(st.integers(1, 12), max_size=3),
-)
-def test_lowest_terms_are_equal_and_positive(
-    numerator: dict[int, Fraction], denominator: dict[int, int], cancelling: list[int]
-) -> None:
-    numerator = times_differences(numerator, cancelling)  # so that something cancels
-    found = lowest_terms(numerator, denominator)
-    assert found is not None
-    for base in (Fraction(1, 3), Fraction(4, 5)):
-        values = [sum(c * base**k for k, c in factor) for factor, _ in found.denominator]
-        assert all(value > 0 for value in values)
-        exponents = [e for _, e in found.denominator]
-        below = prod((v**e for v, e in zip(values, exponents, strict=True)), start=Fraction(1))
-        top = sum((c * base**k for k, c in found.numerator.items()), Fraction(0))
-        expected = sum((c * base**k for k, c in numerator.items()), Fraction(0))
-        expected /= prod(((1 - base**d) ** e for d, e in denominator.items()), start=Fraction(1))
-        assert top / below == expected

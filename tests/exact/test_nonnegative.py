@@ -5,16 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
 
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.signs.positive import Positive, positive_on
 from dipapprox.exact.signs.values import sign_at
-from dipapprox.exact.signs.zeros import Factors, zeros
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exact.signs.zeros import Factors
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
-from exact.sign_functions import EPS, OMEGA, ONE, coarse_functions, constant, exp, functions
+from exact.sign_functions import EPS, OMEGA, ONE, constant, exp
 
 LIMITS = Limits()
 F = Fraction
@@ -92,25 +91,6 @@ def test_simple_arguments_first() -> None:
     assert isinstance(found, Nonnegative) and isinstance(found.factors, Factors)
 
 
-@pytest.mark.parametrize("zero", [F(1, 3), F(-1), F(-5, 2)])
-def test_the_factors_multiply_to_the_function(zero: Fraction) -> None:
-    function = OMEGA**2 * (EPS - constant(zero)) ** 4 * (exp(1) + EPS - constant(F(1, 2)))
-    answer = is_nonnegative(function, ALL_EPSILONS, LIMITS)
-    assert isinstance(answer, Nonnegative)
-    assert isinstance(answer.factors, Factors)
-    total = constant(answer.factors.sign)
-    for place, power in answer.factors.rational_zeros:
-        total = total * (EPS - constant(place)) ** power
-    for part in answer.factors.parts:
-        total = total * part.form.function() ** part.exponent
-    # Equal up to one positive monomial.
-    (n, q), c = function.terms[-1]
-    (m, r), d = total.terms[-1]
-    positive = ExponentialPolynomial.monomial(abs(d), m, r)
-    other = ExponentialPolynomial.monomial(abs(c), n, q)
-    assert function * positive == total * other
-
-
 def test_out_of_time_is_undecided_with_the_reason() -> None:
     late = is_nonnegative(OMEGA**2, ALL_EPSILONS, Limits(seconds=0))
     assert isinstance(late, Undecided)
@@ -129,23 +109,6 @@ def test_more_effort_never_changes_an_answer(
     monkeypatch.setattr("dipapprox.exact.signs.zeros._MOST_BOXES", boxes)
     less = is_nonnegative(function, ALL_EPSILONS, LIMITS)
     assert isinstance(less, type(full) | Undecided)
-
-
-@given(functions)
-def test_decisions_agree_with_the_chart(function: ExponentialPolynomial) -> None:
-    answer = is_nonnegative(function, ALL_EPSILONS, LIMITS)
-    chart = zeros(function, ALL_EPSILONS, LIMITS)
-    assert isinstance(answer, Nonnegative) == (min(chart.signs) >= 0)
-    if isinstance(answer, Negative):
-        assert sign_at(function, answer.eps, LIMITS) == -1
-
-
-@given(coarse_functions)
-def test_squares_and_their_opposites(function: ExponentialPolynomial) -> None:
-    square = function * function
-    assert isinstance(is_nonnegative(square, ALL_EPSILONS, LIMITS), Nonnegative)
-    opposite = is_nonnegative(-square, ALL_EPSILONS, LIMITS)
-    assert isinstance(opposite, Negative if function else Nonnegative)
 
 
 def test_denominators() -> None:

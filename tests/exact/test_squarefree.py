@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given
 
 from dipapprox.exact.signs import squarefree
-from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.squarefree import SquarefreeParts, squarefree_parts
 from dipapprox.exponentials import ExponentialPolynomial
-from exact.sign_functions import EPS, ONE, coarse_functions, constant, exp
+from exact.sign_functions import EPS, ONE, constant, exp
 
 F = Fraction
 
@@ -22,20 +21,6 @@ def multiplied(parts: SquarefreeParts) -> NormalForm:
     for part, exponent in parts.parts:
         total = total * part.function() ** exponent
     return normal_form(total)
-
-
-@given(coarse_functions, coarse_functions)
-def test_the_parts_multiply_to_the_function(
-    once: ExponentialPolynomial, twice: ExponentialPolynomial
-) -> None:
-    assume(once and twice)
-    form = reduce_function(once * twice**2).form
-    found = squarefree_parts(form)
-    assert found.complete
-    assert multiplied(found) == form
-    simple = reduce_function(twice).form
-    if simple.size > 1:
-        assert max(exponent for _, exponent in found.parts) >= 2
 
 
 @pytest.mark.parametrize(

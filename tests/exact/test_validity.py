@@ -44,17 +44,6 @@ def reason(law: ChoiceLaw, epsilons: EpsilonInterval) -> str | None:
     return found.reason
 
 
-def test_rand2_is_a_distribution_up_to_one_only() -> None:
-    """Weights (1 + ε)/2 and (1 - ε)/2 (spec, 7.5)."""
-    assert reason(RAND2, UNIT) is None
-    assert reason(RAND2, EpsilonInterval(Fraction(0), Fraction(1), False, True)) is None
-    assert reason(RAND2, point(1)) is None
-    assert reason(RAND2, ALL_EPSILONS) == "weight 2 is negative at eps = 2"
-    assert reason(RAND2, point(Fraction(3, 2))) == "weight 2 is negative at eps = 3/2"
-    beyond = EpsilonInterval(Fraction(0), Fraction(1) + Fraction(1, 10**6))
-    assert str(reason(RAND2, beyond)).startswith("weight 2 is negative at eps = 1")
-
-
 def test_weights_must_add_up_to_one_as_functions() -> None:
     assert reason(FiniteLaw((MORE, MORE)), UNIT) == "the weights do not add up to 1"
     grown = monomial(1, 0, 1)
@@ -82,13 +71,6 @@ def test_denominators_must_not_vanish() -> None:
     assert str(reason(law, EpsilonInterval(Fraction(0), Fraction(1, 2)))).startswith(
         "weight 1 is negative at eps = "
     )
-
-
-def test_negative_denominators_may_have_negative_numerators() -> None:
-    """(1 - e^ε) / (1 - e^{2ε}) = 1 / (1 + e^ε)."""
-    growing, faster = monomial(1, 0, 1), monomial(1, 0, 2)
-    weight = ratio(ONE - growing, ONE - faster)
-    assert reason(FiniteLaw((weight, SURELY - weight)), ALL_EPSILONS) is None
 
 
 def loop(stay: ExponentialRatio) -> ChainLaw:

@@ -49,14 +49,6 @@ def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
         assert {sign_at(function, point, LIMITS) for point in points} == {sign}
 
 
-def test_a_zero_is_found_and_refined() -> None:
-    chart = zeros(OMEGA, ALL_EPSILONS, LIMITS)
-    assert chart.signs == (-1, 1)
-    fine = refine(chart.zeros[0], F(1, 10**30), LIMITS)
-    assert OMEGA_BOUNDS[0] < fine.lower < fine.upper < OMEGA_BOUNDS[1]
-    assert fine.upper - fine.lower <= F(1, 10**30)
-
-
 @pytest.mark.parametrize("power", [1, 2, 3, 4, 7])
 def test_multiplicities(power: int) -> None:
     chart = zeros(OMEGA**power * (exp(F(-1, 3)) + EPS), ALL_EPSILONS, LIMITS)

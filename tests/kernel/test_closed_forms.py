@@ -29,14 +29,6 @@ def number(graph: Graph, scalar: Node, signs: Signs, eps: Fraction = ONE) -> flo
     return value
 
 
-@pytest.mark.parametrize("family", ["Gauss", "DGauss"])
-def test_squares_in_exponents_have_no_closed_form(family: str) -> None:
-    graph = Graph()
-    half = graph.restrict(graph.density(law(family)), Fraction(0), None)
-    with pytest.raises(Refused, match="no closed form"):
-        exact_values(graph, [graph.total(half)], Signs.at(ONE))
-
-
 @pytest.mark.parametrize("family", ["Lap", "DLap"])
 @pytest.mark.parametrize("from_left", [True, False])
 def test_what_is_integrated_twice_has_no_integral(family: str, from_left: bool) -> None:
@@ -59,16 +51,6 @@ def test_what_is_integrated_twice_has_no_integral(family: str, from_left: bool) 
     assert abs(found - expected) < 1e-9
 
 
-@pytest.mark.parametrize("ends", [(0, 2), (0, 0), (HALF, 2), (0, Fraction(5, 3)), (HALF, HALF)])
-def test_between_two_numbers_lie_the_integers_that_do(ends: tuple[Fraction, Fraction]) -> None:
-    graph = Graph()
-    low, high = map(Fraction, ends)
-    inside = graph.total(graph.restrict(graph.density(law("DLap")), low, high))
-    size = (1 - exp(-1)) / (1 + exp(-1))
-    expected = sum(size * exp(-k) for k in range(4) if low <= k <= high)
-    assert abs(number(graph, inside, Signs.at(ONE)) - expected) < 1e-15
-
-
 def test_scales_that_are_no_multiples_of_one_over_eps_are_known_at_one_eps() -> None:
     graph = Graph()
     fixed, growing = (graph.density(law("Lap", 0, 2, power)) for power in (0, -1))
@@ -78,13 +60,6 @@ def test_scales_that_are_no_multiples_of_one_over_eps_are_known_at_one_eps() -> 
     assert abs(number(graph, above[1], Signs(ALL), TWO) - exp(-1) / 2) < 1e-15
     for eps in (ONE, TWO):
         assert abs(number(graph, above[0], Signs.at(eps), eps) - exp(-0.5) / 2) < 1e-15
-
-
-@pytest.mark.parametrize("p", [Fraction(-1, 2), Fraction(0), HALF, Fraction(9, 10)])
-def test_loops_that_end_go_on_for_a_geometric_number_of_turns(p: Fraction) -> None:
-    graph = Graph()
-    found = number(graph, graph.star(graph.rational(p)), Signs.at(ONE))
-    assert abs(found - float(1 / (1 - p))) < 1e-15
 
 
 def test_loops_that_need_not_end_are_refused() -> None:
@@ -112,19 +87,3 @@ def test_functions_of_many_pieces_and_parts_are_refused(monkeypatch: pytest.Monk
     graph.total(both)
     with pytest.raises(Refused, match="more than 4 parts"):
         graph.running(both, True)
-
-
-@pytest.mark.parametrize("power", [1, 2, 3])
-def test_equal_rates_on_either_side_leave_powers(power: int) -> None:
-    """Between means that are 1 apart the product of e^(t - 1) and e^-t is e^-1 throughout."""
-    graph = Graph()
-    left, right = graph.density(law("LapMinus", 1)), graph.density(law("LapPlus", 0))
-    function = graph.times(left, right)
-    for _ in range(power):
-        function = graph.times(left, graph.times(right, graph.running(function, True)))
-    found = number(graph, graph.total(function), Signs.at(ONE))
-    # Integrals of t^n / n! times e^-(n + 1) from 0 to 1.
-    value = exp(-1)
-    for n in range(1, power + 1):
-        value *= exp(-1) / (n + 1)
-    assert abs(found - value) < 1e-15

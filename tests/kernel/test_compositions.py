@@ -31,13 +31,11 @@ from kernel.edits import with_at
 from kernel.forgeries import at, paths, variants
 from kernel.pipelines import (
     BITS,
-    above,
     ball,
     least_delta,
     losses,
     machine,
     number,
-    pairs_of,
     steps_of,
 )
 
@@ -395,14 +393,6 @@ def _is_true(given: object, said: dict[str, object]) -> bool:
     return bool(true <= delta) if said["verdict"] == "DP" else bool(true > delta)
 
 
-def test_chosen_runs_are_dearer_than_any_one_pair() -> None:
-    """The recursion that proofs are compared with takes the worst pair at every turn."""
-    given = PIPELINES["a machine"]
-    (one, other) = pairs_of(MACHINE)
-    assert above(least_delta(given, HALF)) > 0
-    assert one != other
-
-
 def test_noise_of_the_census_has_proofs_of_both_ends() -> None:
     """Discrete Gaussians on lattices of their own, with variances that are no squares."""
     squares = ["6/5", "101/10", "39/2", "134", "1900"]
@@ -417,20 +407,6 @@ def test_noise_of_the_census_has_proofs_of_both_ends() -> None:
     assert ends.upper - ends.lower < Fraction(1, 500)
     # The noise of two runs of variance 6/5 alone costs much of it.
     assert ends.lower > 9
-
-
-@pytest.mark.parametrize("side", [True, False])
-def test_cuts_take_just_so_many_units(side: bool) -> None:
-    """At the low end they are raised, or left out; at the high end infinite, or left out."""
-    one = losses_on(side, HALF, Fraction(0), 3, (2, 3, 4), 1, 0)
-    alone = losses_on(side, HALF, Fraction(0), 1, (1,), 0, 0)
-    whole = one.composed(alone, (0, 0))
-    assert (whole.start, whole.masses, whole.infinite) == (4, (2, 3, 4), 1)
-    found = one.composed(alone, (2, 4))
-    assert (found.start, found.masses) == (5, (5 if side else 3,))
-    assert found.infinite == (5 if side else 1)
-    nearly = one.composed(alone, (1, 3))
-    assert nearly == whole
 
 
 def test_losses_that_are_too_many_are_refused() -> None:

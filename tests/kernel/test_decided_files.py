@@ -132,13 +132,6 @@ def test_verdicts_on_intervals_are_replayed(
     assert file.exists() is proved
 
 
-def test_formulas_at_one_eps_are_replayed_as_the_numbers_that_stand_for_them() -> None:
-    program = load(PROGRAMS / "svt_gauss.dpg", {})
-    found = dipapprox.verify(program, eps="1/2", delta="exp(-4)", options=Options(proved=True))
-    assert found.answer is Answer.DP
-    assert found.replayed is not None
-
-
 @pytest.mark.parametrize("name", ["svt1", "svt4"])
 def test_another_program_is_refuted_whoever_renews_its_hash(name: str) -> None:
     fields = certified((PROGRAMS / "dipc" / f"{name}.dpg").read_text(encoding="utf-8"))
@@ -160,18 +153,6 @@ def test_a_pair_that_is_listed_twice_counts_once() -> None:
     fields = certified(text, pairs=twice)
     assert fields["claim"]["pairs"] == [[[0], [1]]]
     assert checked(fields).outcome is Outcome.CONFIRMED
-
-
-def test_weights_of_choices_are_examined() -> None:
-    text = COIN + "out <- choose { q : 1/2 + eps/8 - eps^2/64, 1 - q : 1/2 - eps/8 + eps^2/64 }\n"
-    fields = certified(text, budget=2, interval=(0, 4))
-    assert (checked(fields).outcome, fields["verdict"]) == (Outcome.CONFIRMED, "DP")
-    wide = {"from": 0, "to": 40}
-    run = {**fields["steps"][0], "eps": wide}
-    claim = {**fields["claim"], "eps": wide}
-    without = checked({**fields, "claim": claim, "steps": [run, *fields["steps"][1:]]})
-    assert without.outcome is Outcome.NOT_CONFIRMED
-    assert "weights" in (without.reason or "")
 
 
 HALVES = """

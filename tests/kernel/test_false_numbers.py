@@ -7,20 +7,15 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from flint import arb
 
 from dipapprox.kernel import compositions
 from dipapprox.kernel.adjacency import Adjacency, Range, adjacent_pairs
-from dipapprox.kernel.balls import precision
 from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.forms import Form
 from dipapprox.kernel.judgements import Distributions, Judgement, Private
-from dipapprox.kernel.losses import Grid, Losses
+from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.mechanisms import finite, sampled
-from dipapprox.kernel.paths import between
 from dipapprox.kernel.proofs import Proof, growth_bound, largest_of
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
@@ -102,30 +97,6 @@ def test_no_such_rounds(name: str) -> None:
     assert read_rounds(stream([say(0)], None))
     with pytest.raises(BadProof, match=reason):
         read_rounds(stream([say(0)], None, **change))
-
-
-def test_an_end_is_announced_or_not() -> None:
-    given = stream([say(0)], None)
-    with pytest.raises(BadProof, match="true or false"):
-        read_rounds({**given, "published": {**given["published"], "ends": 0}})
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "whole", "radius", "change"),
-    [
-        (None, None, False, "7/2", (Fraction(-7, 2), Fraction(7, 2))),
-        (None, None, True, "7/2", (-3, 3)),
-        ("1/2", "5/2", False, 9, (-2, 2)),
-        ("1/2", "5/2", True, 9, (-1, 1)),
-        ("2/3", "7/3", False, 1, (-1, 1)),
-    ],
-)
-def test_inputs_change_within_their_range(
-    low: Json, high: Json, whole: bool, radius: Json, change: tuple[Fraction, Fraction]
-) -> None:
-    adjacency = {"norm": "linf", "radius": radius}
-    given = stream([say(0)], None, inputs=numbers(low, high), whole=whole, adjacency=adjacency)
-    assert read_rounds(given).change("next q") == change
 
 
 # --- numbers of one eps --------------------------------------------------------------------------
@@ -353,38 +324,6 @@ def test_a_pair_of_a_program_is_had_in_both_orders() -> None:
         compositions._known(read_machine(MACHINE), both, [there])
 
 
-FLAT = [ball(Fraction(n, 12)) for n in (6, 3, 2, 1)], [ball(Fraction(n, 12)) for n in (1, 3, 3, 5)]
-
-
-@pytest.mark.parametrize("offset", [0, "1/7", "-1/5"])
-@pytest.mark.parametrize("sample", [None, (Fraction(1, 3), False), (Fraction(1, 3), True)])
-@pytest.mark.parametrize("infinite", [False, True])
-def test_losses_are_about_a_pair_on_any_grid(offset: Json, sample: Any, infinite: bool) -> None:
-    """H of a pair lies between both sides, which are near, wherever the grid begins."""
-    cells = list(zip(*FLAT, strict=True))
-    if infinite:
-        cells = [(p * ball(Fraction(9, 10)), q) for p, q in cells]
-        cells += [(ball(Fraction(1, 10)), arb(0))]
-    pair = finite(cells)
-    if sample:
-        share, added = sample
-        pair = sampled(pair, share, added)
-        cells = [(ball(share) * p + (1 - ball(share)) * q, q) for p, q in cells]
-        cells = [(q, p) for p, q in cells] if added else cells
-    with precision(120):
-        step = {"step": "1/256", "offset": offset, "places": 40, "knots": [[-700, 700, 1]]}
-        grid = Grid(step)
-        high = grid.above(pair.most)
-        low = grid.below(pair.outcomes)
-        for eps_prv in map(Fraction, ("0", "1/9", "1/2", "1", "3/2", "5/2")):
-            factor = ball(eps_prv).exp()
-            true = sum(((p - factor * q).max(arb(0)) for p, q in cells), arb(0))
-            ends = low.delta(eps_prv), high.delta(eps_prv)
-            assert ball(ends[0]) <= true.upper()
-            assert ball(ends[1]) >= true.lower()
-            assert ends[1] - ends[0] < Fraction(1, 200)
-
-
 def test_bounds_of_all_sets_use_the_ends_that_are_worst() -> None:
     found = Distributions(
         Fraction(1),
@@ -405,22 +344,6 @@ def test_bounds_of_all_sets_use_the_ends_that_are_worst() -> None:
 def growth(eps_prv: int) -> int:
     """A lower bound of e ** eps_prv in units of 1/16."""
     return int(growth_bound(Fraction(eps_prv), 4, above=False) * 16)
-
-
-def test_changes_of_forms_are_added_up_by_their_ends() -> None:
-    form = Form(Fraction(1), ((0, Fraction(2)), (1, Fraction(-3))))
-    changes = {0: (Fraction(-1), Fraction(2)), 1: (Fraction(-5), Fraction(7))}
-    assert between(form, changes) == (1 - 2 - 21, 1 + 4 + 15)
-    with pytest.raises(Refuted, match="not known"):
-        between(form, {0: changes[0]})
-
-
-@pytest.mark.parametrize(("low", "high"), [(None, 1), (0, None)])
-def test_a_range_with_one_end_has_no_width(low: Json, high: Json) -> None:
-    given = stream([say(0)], None, inputs=numbers(low, high))
-    assert read_rounds(given).change("next q") == (-1, 1)
-    point = stream([say(0)], None, inputs=numbers("1/2", "3/2"), whole=True)
-    assert read_rounds(point).change("next q") == (0, 0)
 
 
 def test_named_values_have_no_distance() -> None:

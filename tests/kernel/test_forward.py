@@ -143,29 +143,12 @@ def replayed(delta: str, eps_prv: str, edit: tuple[str, object] | None = None) -
     return str(replay(proof.machine, claim, steps))
 
 
-def test_a_bound_that_is_attained_is_proved_and_a_hair_below_is_not() -> None:
-    # The least ratio is (1 - e^(-1/4) / 2) / (e^(-1/4) / 2) = 2 e^(1/4) - 1 = e^0.44984...
-    assert "e^(1/2)" in replayed("0", "1/2")
-    assert "e^(4499/10000)" in replayed("0", "1/2", ("eps_prv", "4499/10000"))
-    with pytest.raises(Refuted):
-        replayed("0", "1/2", ("eps_prv", "2249/5000"))
-
-
 def test_a_violation_is_proved_and_a_claim_a_hair_above_is_not() -> None:
     # delta at eps_prv = 0 is 1 - e^(-1/4) = 0.22119921692859...
     assert "> 11/50" in replayed("11/50", "0")
     assert "> " in replayed("276499/1250000", "0")
     with pytest.raises(Refuted):
         replayed("276499/1250000", "0", ("delta", "553/2500"))
-
-
-def test_pure_privacy_with_room_needs_no_closed_forms() -> None:
-    """There are none of Gaussian noise, and no output is much likelier than e^eps_prv times."""
-    program = parse((PROGRAMS / "svt_gauss.dpg").read_text())
-    options = Options(proved=True)
-    found = verify(program, eps="1/2", delta=0, eps_prv="3/2", options=options)
-    assert found.answer is Answer.DP
-    assert found.replayed is not None
 
 
 @pytest.mark.parametrize(

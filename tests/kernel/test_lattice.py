@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
 
 import numpy as np
 import pytest
@@ -12,11 +11,9 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.grid import Leaves
-from dipapprox.kernel.lattice import Lattice
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
@@ -24,46 +21,6 @@ from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
 FAMILIES = ["DLap", "DGauss"]
 THIN = 2.0**-60
 FAR = 400
-
-
-@pytest.mark.parametrize("eps", [Fraction(1, 50), Fraction(1), Fraction(50)])
-@pytest.mark.parametrize("shift", [0, 1, 7])
-def test_the_order_of_two(eps: Fraction, shift: int) -> None:
-    """With q = exp(-eps), f = (1 - q) / (1 + q): Pr[X - Y = s] = f^2 sum_k q^(|k| + |k - s|)."""
-    graph = Graph()
-    x, y = graph.density(law("DLap", 0, 1, -1)), graph.density(law("DLap", shift, 1, -1))
-    below = graph.total(graph.times(graph.running(x, True), y))
-    above = graph.total(graph.times(graph.running(x, False), y))
-    equal = graph.total(graph.times(x, y))
-    found = enclosed(graph, [below, above, equal], eps)
-    with precision(300):
-        q, f = to_ball(-eps).exp(), (1 - to_ball(-eps).exp()) / (1 + to_ball(-eps).exp())
-        differ = [f**2 * q**s * (s + 1 + 2 * q**2 / (1 - q**2)) for s in range(shift + 1)]
-        # Pr[X - Y <= 0] is (1 + Pr[X = Y]) / 2, by symmetry.
-        up = (1 + differ[0]) / 2 + sum(differ[1:], arb(0))
-        down, ties = 1 - up + differ[shift], differ[shift]
-    assert holds(found[0], up, THIN)
-    assert holds(found[1], down, THIN)
-    assert holds(found[2], ties, THIN)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("n", [2, 1000])
-def test_powers(family: str, n: int) -> None:
-    """The sum over t of Pr[all <= t] - Pr[all < t] is what there is at its ends."""
-    graph = Graph()
-    laws = law(family, 2, Fraction(5, 2))
-    below = graph.running(graph.density(laws), True)
-    power = below
-    for _ in range(n - 1):
-        power = graph.times(power, below)
-    steps = graph.add("rise", [power, graph.moved(power, ONE, -ONE)])
-    (ends,) = enclosed(graph, [graph.total(graph.restrict(steps, -ONE, Fraction(9)))])
-    with precision(200):
-        low, high = (
-            laws.on_integers.below(k, laws.on_integers.rate(Fraction(5, 2))) for k in (-4, 7)
-        )
-        assert holds(ends, high**n - low**n, 2.0**-50)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -94,32 +51,6 @@ def test_restrictions(family: str) -> None:
                     arb(0, arb(2) ** -80),
                 )
             assert holds(ends, value, THIN), (low, high)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_restrictions_around_the_ends_of_few_integers(family: str) -> None:
-    """Where much is beyond the window: it counts where it belongs to the restriction."""
-    laws = law(family, 1, Fraction(7, 4))
-    with precision(100):
-        window = Lattice(Leaves({laws}, set(), set()), ONE, replace(FINE, bits=1))
-        masses = window.density(laws, ONE)
-        radius = laws.on_integers.reach(1)[0] * Fraction(7, 4)
-        first, last = floor(1 - radius), ceil(1 + radius)
-        assert len(masses.cells) == last - first + 1
-        places = [*range(first - 3, first + 2), *range(last - 1, last + 4)]
-        for low in [None, *places]:
-            for high in [*places, None]:
-                bounds = [None if b is None else Fraction(b) for b in (low, high)]
-                ball = window.total(window.restrict(masses, bounds[0], bounds[1]))
-                known = laws.on_integers
-                value = (
-                    arb(1) if high is None else known.below(high - 1, known.rate(Fraction(7, 4)))
-                )
-                if low is not None:
-                    value = value - known.below(low - 2, known.rate(Fraction(7, 4)))
-                assert ball.overlaps(value.nonnegative_part()), (low, high)
-                if low in (None, first, last + 1) and high in (None, first - 1, last):
-                    assert ball.rad() <= masses.left.whole + masses.right.whole
 
 
 def summed(graph: Graph, eps: float) -> dict[Node, object]:

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.replay import replay
 from tests.kernel.machines import ONE, cell, enclosed, exactly, machine
 
@@ -112,37 +111,6 @@ def test_a_loop_that_never_ends_for_certain_is_refused() -> None:
         enclosed(machine(body, {"n": [0]}))
 
 
-def test_a_loop_that_counts_is_followed_to_its_end() -> None:
-    turn = [
-        ["draw", cell("x"), "Lap", 0, [1, 0]],
-        ["if", [">", cell("x"), 0], [["set", cell("n"), ["+", cell("n"), 1]]], []],
-        ["set", cell("k"), ["+", cell("k"), 1]],
-    ]
-    zeros = [["set", cell(name), 0] for name in ("n", "k")]
-    found = enclosed(machine([*zeros, ["while", ["<", cell("k"), 6], turn]], {"n": [*range(7)]}))
-    for n in range(7):
-        low, high = found[n,]
-        assert low <= math.comb(6, n) / 64 <= high
-        assert high - low < 1e-9
-
-
-def test_samples_that_are_drawn_until_they_fit_have_the_law_of_those_that_do() -> None:
-    draw = ["draw", cell("x"), "Lap", 0, [1, -1]]
-    body = [
-        draw,
-        ["while", ["<", cell("x"), "1/2"], [draw]],
-        ["if", [">", cell("x"), 2], [["set", cell("far"), 1]], [["set", cell("far"), 0]]],
-    ]
-    of = machine(body, {"far": [0, 1]})
-    for eps in (ONE, Fraction(1, 3)):
-        expected = math.exp(-1.5 * eps)
-        low, high = enclosed(of, eps)[1,]
-        assert low - 1e-15 <= expected <= high + 1e-15
-        assert high - low < 1e-9
-        closed = Ratio(Sum.exponential(Fraction(-3, 2))).scaled(-ONE)
-        assert (exactly(of, eps)[1,] + closed).numerator.sign(eps) == 0
-
-
 def test_exits_and_loops_in_loops_are_ends_of_the_turn_they_are_in() -> None:
     """A coin p ends all, else a coin q is thrown until it shows, and the next turn comes."""
 
@@ -191,19 +159,6 @@ def test_noise_that_is_held_stays_what_it_is_while_a_loop_goes_on() -> None:
         low, high = found[odd + 2 * far,]
         assert low - 1e-15 <= expected <= high + 1e-15
         assert high - low < 1e-9
-
-
-def test_weights_below_one_are_enclosed_at_any_eps() -> None:
-    stay = ["exp", ["*", -1, ["eps"]]]
-    leave = ["+", 1, ["*", -1, stay]]
-    options = [[0, stay], [1, ["*", leave, "1/2"]], [2, ["*", leave, "1/2"]]]
-    loop = ["while", ["=", cell("n"), 0], [["choose", cell("n"), options, False]]]
-    of = machine([["set", cell("n"), 0], loop], {"n": [0, 1, 2]})
-    for eps in (Fraction(1, 10**6), ONE, Fraction(50)):
-        found = exactly(of, eps)[1,]
-        with precision(200):
-            assert (found + Ratio.constant(Fraction(-1, 2))).numerator.sign(eps) == 0
-            assert found.ball(eps).overlaps(to_ball(Fraction(1, 2)))
 
 
 @pytest.mark.parametrize("leaves", [True, False])

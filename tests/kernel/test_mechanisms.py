@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import exp, log
+from math import exp
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ from dipapprox.kernel.mechanisms import (
     Pair,
     finite,
     noise,
-    of_deltas,
     read_mechanism,
     sampled,
 )
@@ -158,18 +157,6 @@ def outcomes(cells: Cells, rate: Fraction, added: bool) -> Pair:
     return finite([(q, p) for p, q in found] if added else found)
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(2, 3), Fraction(1)])
-@pytest.mark.parametrize("added", [False, True])
-def test_samples_mix_outcomes(rate: Fraction, added: bool) -> None:
-    masses = [("1/2", "1/4"), ("1/3", "1/4"), ("1/6", "1/2")]
-    cells = [(ball(Fraction(p)), ball(Fraction(q))) for p, q in masses]
-    sample, mixed = sampled(finite(cells), rate, added), outcomes(cells, rate, added)
-    for loss in LOSSES:
-        value = upper(mixed.most(loss))
-        assert upper(sample.most(loss)) == pytest.approx(value, abs=1e-14)
-        assert best_of(sample.outcomes([]), loss) == pytest.approx(value, abs=1e-14)
-
-
 def infinite(pair: Pair) -> float:
     """The mass of outcomes that Q never has."""
     return float(sum((p for p, q in pair.outcomes([]) if q.is_zero()), arb(0)))
@@ -184,30 +171,6 @@ def test_what_is_infinite_stays_so_on_samples_of_what_was_removed() -> None:
     assert infinite(sampled(pair, Fraction(1, 5), True)) == 0
     # A sample of all is no sample: what is added has it, as the pair is symmetric.
     assert infinite(sampled(pair, Fraction(1), True)) == 0.125
-
-
-def test_known_deltas_bound_what_lies_between() -> None:
-    """Of a pair and its reverse, whose H is known at some budgets."""
-    masses = [(0.5, 0.2), (0.3, 0.3), (0.2, 0.5)]
-
-    def true(loss: float) -> float:
-        return max(
-            sum(max(p - exp(loss) * q, 0) for p, q in row)
-            for row in (masses, [(q, p) for p, q in masses])
-        )
-
-    points = {}
-    for k in (0, 3, 7, 8):
-        points[Fraction(k, 8)] = Fraction(true(k / 8)) + Fraction(1, 2**40)
-    known = of_deltas(points)
-    for loss in LOSSES:
-        assert upper(known.most(loss)) >= true(float(loss))
-        if abs(loss) in points:
-            assert upper(known.most(loss)) == pytest.approx(true(float(loss)), abs=1e-9)
-    assert upper(known.most(Fraction(20))) == pytest.approx(true(1.0), abs=1e-9)
-    between = (exp(0.5) - exp(0.375)) / (exp(0.875) - exp(0.375))
-    chord = true(0.375) + between * (true(0.875) - true(0.375))
-    assert upper(known.most(Fraction(1, 2))) == pytest.approx(chord, abs=1e-9)
 
 
 BAD = [
@@ -245,35 +208,6 @@ def test_orders_are_above_1() -> None:
     several = {"mechanism": "rdp", "orders": [["9/8", "9/8"]]}
     both = [pair_of({"mechanism": "zcdp", "rho": 1}, low), pair_of(several)]
     assert upper(both[0].most(low)) == upper(both[1].most(low)) < 1
-
-
-EDGES = [
-    {"mechanism": "randomised_response", "probability": "1/2", "values": 2},
-    {"mechanism": "approx_dp", "eps": 0, "delta": 0},
-    {"mechanism": "approx_dp", "eps": 1, "delta": 1},
-    {"mechanism": "rdp", "orders": [[2, 0]]},
-]
-
-
-@pytest.mark.parametrize("json", EDGES, ids=str)
-def test_edges_of_parameters_are_allowed(json: dict[str, object]) -> None:
-    assert read_mechanism(json).name == json["mechanism"]
-
-
-def test_responses_have_the_losses_of_their_odds() -> None:
-    json = {"mechanism": "randomised_response", "probability": "3/4", "values": 4}
-    pair = pair_of(json)
-    loss = log(9)
-    just = Fraction(int(loss * 2**30), 2**30)
-    assert 0 < upper(pair.most(just)) < 1e-8
-    assert pair.most(just + Fraction(1, 2**29)).is_zero()
-    assert upper(pair.most(Fraction(0))) == pytest.approx(0.75 - 1 / 12)
-
-
-def test_a_delta_that_is_known_is_had_exactly() -> None:
-    points = {Fraction(1, 4): Fraction(1, 4), Fraction(1, 2): Fraction(1, 8)}
-    for loss, delta in points.items():
-        assert of_deltas(points).most(loss) == ball(delta)
 
 
 def test_what_diverges_from_nothing_reveals_nothing() -> None:

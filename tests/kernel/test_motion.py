@@ -148,20 +148,6 @@ def test_probabilities_that_do_not(name: str) -> None:
     assert not motion_of(UNORDERED[name]).is_ordered(0)
 
 
-def test_the_second_input_is_another_one() -> None:
-    motion = motion_of("x <- Gauss(q[2], 1)  o <- 0  if x >= 0 and x <= 1 then o <- 1 end")
-    assert motion.is_ordered(0)
-    assert not motion.is_ordered(1)
-
-
-def test_the_exception_is_the_same_for_all_values_of_other_inputs() -> None:
-    head = "input q in real 0..1\ninput c in 0..1\noutput o in 0..3\nadjacent linf 1\n"
-    body = "x <- Gauss(q, 1)  o <- {}  if x >= 0 then o <- 3 - {} end"
-    assert motion_of(body.format("0", "c"), head).is_ordered(0)
-    assert motion_of(body.format("c", "0"), head).is_ordered(0)
-    assert not motion_of(body.format("c", "c"), head).is_ordered(0)
-
-
 # --- random machines -----------------------------------------------------------------------------
 
 
@@ -400,26 +386,6 @@ def test_inputs_that_are_added_to_noise(body: str, largest: Fraction | int | Non
         motion.curvature(0, HALF)
 
 
-def test_noise_takes_along_its_own_input_whatever_comes_first() -> None:
-    """A threshold that is drawn last is compared with both, and stays where it is."""
-    draws = "x <- Lap(0, 2)  y <- Lap(0, 2)  t <- Lap(0, 1)  o <- 0  "
-    motion = motion_of(draws + "if x + q[1] >= t or y + q[2] >= t then o <- 1 end")
-    for place in (0, 1):
-        assert motion.curvature(place, HALF) == Fraction(1, 4)
-
-
-def test_several_samples_around_an_input() -> None:
-    """Norms of products add up, and multiply."""
-    head = HEAD.replace("q[2]", "q")
-    body = "x <- Gauss(q, 1)  y <- Lap({} * q, {})  o <- 0  if x >= y then o <- 1 end"
-    n, m = Fraction(399, 500), Fraction(121, 125)
-    for slope, scale, steep in ((1, "1", 1), (3, "1", 3), (-3, "1", 3), (3, "2", Fraction(3, 2))):
-        motion = motion_of(body.format(slope, scale), head)
-        assert motion.curvature(0, HALF) == (m + 2 * steep**2 + 2 * n * steep) / 2
-    scaled = motion_of("x <- Gauss(q, 1 / eps)  o <- 0  if x >= 0 then o <- 1 end", head)
-    assert scaled.curvature(0, Fraction(1, 3)) == m / 18
-
-
 U: Any = ["cell", "u"]
 X: Any = ["cell", "x"]
 
@@ -516,20 +482,6 @@ def test_published_numbers_that_are_shifted(body: str, is_shift: bool) -> None:
     assert motion.is_shift == motion.is_ordered(0) == motion.is_ordered(1) == is_shift
 
 
-@pytest.mark.parametrize(
-    ("body", "is_shift"),
-    [
-        ("y <- Lap(q[1], 1)", True),
-        ("x <- Lap(q[1], 1)  t <- Gauss(q[2], 1)  y <- x + t", True),
-        ("y <- q[1] + q[2]", True),
-        ("y <- Gauss(q[1], 1)  if y >= 0 then y <- 0 end", False),
-    ],
-)
-def test_one_published_number_that_is_shifted(body: str, is_shift: bool) -> None:
-    head = PUBLISHED.replace("output z in real\n", "")
-    assert motion_of(body, head).is_shift == is_shift
-
-
 def test_numbers_that_are_not_published() -> None:
     for value in ({"name": "one"}, ["cell", "nothing"], None):
         body = [] if value is None else [["set", ["cell", "y"], value]]
@@ -609,10 +561,6 @@ def test_changes_that_no_range_ends() -> None:
     assert single_pairs(json_of(SHIFTED.format("0..1", "l1 3/2"))) is None
 
 
-def test_machines_without_published_numbers_shift_nothing() -> None:
-    assert not motion_of(ORDERED["a threshold"]).is_shift
-
-
 # --- zones and sets ------------------------------------------------------------------------------
 
 GRID = [Fraction(k, 2) for k in range(-2, 5)]
@@ -640,47 +588,6 @@ def zones(seed: int, count: int) -> list[tuple[Any, Zone]]:
         ends: Any = [tuple(sorted(source.choices(GRID, k=2))) for _ in range(3)]
         found.append((ends, zone_of(*ends)))
     return found
-
-
-def test_zones_lose_no_pair_and_are_spanned_by_their_vertices() -> None:
-    for ends, zone in zones(1, 100):
-        inside = [
-            (u, v)
-            for u, v in product(GRID, GRID)
-            if all(a <= x <= b for x, (a, b) in zip((u, v, v - u), ends, strict=True))
-        ]
-        # Ends of the grid meet in its points.
-        assert set(zone) <= set(inside)
-        assert (not zone) == (not inside)
-        assert (len(zone) == 1) == (len(inside) == 1)
-        # A linear function is largest at a vertex, and every vertex counts for one.
-        most: set[Any] = set()
-        for a, b in product(range(-3, 4), repeat=2) if zone else ():
-            top = max(a * u + b * v for u, v in inside)
-            there = {(u, v) for u, v in zone if a * u + b * v == top}
-            assert there
-            most |= there if len(there) == 1 else set()
-        assert most == set(zone)
-
-
-def test_parts_of_zones_are_those_of_polygons() -> None:
-    """Whatever is cut, and however often: a point is on the right side of all cuts, or outside."""
-    source = random.Random(7)
-    for _ in range(100):
-        ends = [tuple(sorted(source.choices(GRID, k=2))) for _ in range(2)]
-        zone, cuts = zone_of(*ends, (-10, 10)), []
-        for _ in range(source.randint(1, 5)):
-            side, at, sign = source.choice(SIDES), source.choice(GRID), source.choice((-1, 1))
-            zone = clipped(zone, side, at, sign)
-            cuts.append((SIDES.index(side), at, sign))
-        inside = [
-            (u, v)
-            for u, v in product(GRID, GRID)
-            if ends[0][0] <= u <= ends[0][1] and ends[1][0] <= v <= ends[1][1]
-            if all(sign * ((u, v, v - u)[side] - at) <= 0 for side, at, sign in cuts)
-        ]
-        assert inside == [pair for pair in product(GRID, GRID) if in_zone(zone, *pair)]
-        assert len(zone) <= 6
 
 
 def test_cuts_cover_and_ends_are_where_no_move_is_possible() -> None:

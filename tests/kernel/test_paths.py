@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import pytest
 
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.forms import Form, only, over
-from dipapprox.kernel.paths import Beside, Path, Sample, between
+from dipapprox.kernel.forms import Form, only
+from dipapprox.kernel.paths import Beside, Path, Sample
 from dipapprox.kernel.rounds import Follower, read_rounds
 
 Json = Any
@@ -23,30 +21,6 @@ def form(constant: Fraction | int, *terms: tuple[int, Fraction | int]) -> Form:
     return Form(F(constant), tuple((atom, F(c)) for atom, c in terms))
 
 
-def at(form: Form, values: list[Fraction]) -> Fraction:
-    return form.constant + sum((c * values[atom] for atom, c in form.terms), ZERO)
-
-
-def test_forms_over_forms_have_the_values_of_their_values() -> None:
-    source = random.Random(1)
-
-    def some(atoms: int) -> Form:
-        numbers = [F(source.randint(-2, 2), source.randint(1, 2)) for _ in range(atoms + 1)]
-        return Form(numbers[0], tuple((k, c) for k, c in enumerate(numbers[1:]) if c))
-
-    for _ in range(50):
-        outer, inner = some(3), [some(2) for _ in range(3)]
-        values = [F(source.randint(-9, 9)) for _ in range(2)]
-        found = over(outer, inner)
-        assert at(found, values) == at(outer, [at(each, values) for each in inner])
-        assert all(c for _, c in found.terms)
-        ends = {k: (F(low), F(low + source.randint(0, 3))) for k, low in enumerate((-2, 0, 1))}
-        corners = [at(outer, list(corner)) for corner in product(*ends.values())]
-        assert between(outer, ends) == (min(corners), max(corners))
-    with pytest.raises(Refuted, match="not known"):
-        between(only(1), {0: (ZERO, ONE)})
-
-
 def shifted(family: str, size: Fraction, shift: Form, mean: Form, changes: Any) -> Fraction:
     """The cost of a sample that is so much more in the second run; atom 0 is the first one's.
 
@@ -55,38 +29,6 @@ def shifted(family: str, size: Fraction, shift: Form, mean: Form, changes: Any) 
     paths = tuple(Path({}, (Sample(family, each, size),)) for each in (Form(ZERO), mean))
     atoms = [only(0)], [only(0).plus(shift)]
     return Beside(paths, atoms, changes).cost()  # type: ignore[arg-type]
-
-
-SIDES = {"Lap": (-1, 1), "LapPlus": (1,), "LapMinus": (-1,), "DLap": (-1, 1), "Gauss": ()}
-
-
-@pytest.mark.parametrize("shift", [-2, -1, 0, 1, 2])
-@pytest.mark.parametrize("family", SIDES)
-def test_a_shift_costs_its_length_in_scales_on_the_sides_of_a_law(family: str, shift: int) -> None:
-    for mean in (-1, 0, 1):
-        # Noise is shifted by what the sample is more, without what the mean is.
-        own = shift - mean
-        asked = (family, HALF, form(shift), form(mean), {})
-        if own and own // abs(own) not in SIDES[family]:
-            with pytest.raises(Refuted, match="cannot be shifted"):
-                shifted(*asked)
-        else:
-            assert shifted(*asked) == 2 * abs(own)
-
-
-@pytest.mark.parametrize("ends", [(-1, 0), (0, 1), (-1, 1), (-2, 1), (-1, 2), (0, 0), (1, 2)])
-@pytest.mark.parametrize("family", SIDES)
-def test_a_shift_that_is_not_known_costs_what_the_largest_does(
-    family: str, ends: tuple[int, int]
-) -> None:
-    changes = {1: (F(ends[0]), F(ends[1]))}
-    asked = (family, F(3), form(0, (1, 1)), Form(ZERO), changes)
-    sides = {(end > 0) - (end < 0) for end in ends} - {0}
-    if sides <= set(SIDES[family]):
-        assert shifted(*asked) == F(max(-ends[0], ends[1]), 3)
-    else:
-        with pytest.raises(Refuted, match="cannot be shifted"):
-            shifted(*asked)
 
 
 @pytest.mark.parametrize("family", ["Lap", "DLap"])
@@ -112,21 +54,6 @@ def test_paths_with_other_samples_are_not_matched() -> None:
     shifts = [only(0).plus(form(1)), only(1).plus(form(-3))]
     cost = Beside((twice, twice), ([only(0), only(1)], shifts), {}).cost()
     assert cost == 1 + F(3, 2)
-
-
-@pytest.mark.parametrize("more", [-1, 0, 1])
-@pytest.mark.parametrize("above", [False, True])
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_guard_follows_from_another_that_is_no_more(more: int, above: bool, strict: bool) -> None:
-    """x >= 0, or x > 0, and x + `more` >= 0, or > 0."""
-    guards = [((only(0), each),) for each in (above, strict)]
-    paths = tuple(Path({}, (), guards=each) for each in guards)
-    beside = Beside(paths, ([only(0)], [only(0).plus(form(more))]), {})  # type: ignore[arg-type]
-    if more > 0 or (more == 0 and (above or not strict)):
-        beside.require_alike()
-    else:
-        with pytest.raises(Refuted, match="does not hold"):
-            beside.require_alike()
 
 
 def test_paths_publish_the_same() -> None:

@@ -11,8 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.budget import budget
-from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excess, Excesses, Ratios
 from dipapprox.kernel.laws import Law
@@ -81,51 +79,6 @@ def test_prices_and_monotone_quotients(made: tuple[Graph, Node, Node]) -> None:
         assert np.all(np.triu(left - left.T) <= 1e-6 * left.T + tiny)
 
 
-ENDS = [Fraction(k) for k in (-1, 0, 1)]
-LOWS = [None, *ENDS]
-INTERVALS = [
-    (low, high)
-    for low in LOWS
-    for high in LOWS
-    if (low is None) != (high is None) or (low is not None and high is not None and low < high)
-]
-POINTS = [-1.5, -0.5, 0.5, 1.5]
-"""One inside of each cell of the line, so that an indicator is known by its values there."""
-
-
-def inside(x: float, interval: tuple[Fraction | None, Fraction | None]) -> bool:
-    low, high = interval
-    return (low is None or low < x) and (high is None or x < high)
-
-
-@pytest.mark.parametrize("one", INTERVALS, ids=str)
-@pytest.mark.parametrize("other", INTERVALS, ids=str)
-def test_indicators_of_intervals_compare_as_their_values_do(
-    one: tuple[Fraction | None, Fraction | None], other: tuple[Fraction | None, Fraction | None]
-) -> None:
-    graph = Graph()
-    law = graph.density(Law("Lap", Fraction(0), ONE, 0))
-    f, g = graph.restrict(law, *one), graph.restrict(law, *other)
-    own, theirs = ([inside(x, each) for x in POINTS] for each in (one, other))
-    falls, rises = (
-        all(
-            (own[s] and theirs[t]) >= (own[t] and theirs[s])
-            for s in range(len(POINTS))
-            for t in range(len(POINTS))
-            if (s < t) == (way < 0) and s != t
-        )
-        for way in (-1, 1)
-    )
-    found = Ratios(graph, ONE).compare(f, g)
-    assert found.price in (None, 0)
-    assert (found.price == 0) == all(y or not x for x, y in zip(own, theirs, strict=True))
-    # Of intervals that have nothing in common one lies before the other: both ways say so.
-    assert (-1 in found.ways) <= falls
-    assert (1 in found.ways) <= rises
-    if any(x and y for x, y in zip(own, theirs, strict=True)):
-        assert found.ways == {way for way, holds in ((-1, falls), (1, rises)) if holds}
-
-
 @pytest.mark.parametrize("p", [-1, 0, Fraction(1, 2), 1, 2])
 @pytest.mark.parametrize("q", [-1, 0, Fraction(1, 2), 1, 2])
 def test_numbers_compare_as_they_do(p: Fraction, q: Fraction) -> None:
@@ -149,32 +102,6 @@ def test_products_of_different_lengths_or_signs_do_not_compare() -> None:
     assert ratios.compare(forth, graph.times(b, c)).price == 2
     for pair in ((forth, back), (back, forth)):
         assert ratios.compare(*pair).price is None
-
-
-@pytest.mark.parametrize("shift", [-1, 0, 1])
-@pytest.mark.parametrize("family", ["Lap", "LapPlus", "LapMinus", "Gauss"])
-def test_densities_compare_by_their_shift(family: str, shift: int) -> None:
-    graph = Graph()
-    f, g = (graph.density(Law(family, Fraction(k), Fraction(2), -1)) for k in (shift, 0))
-    found = Ratios(graph, Fraction(3)).compare(f, g)
-    assert found.ways == ({-1, 1} if not shift else {shift})
-    one_sided = {"Lap": (-1, 0, 1), "LapPlus": (0, 1), "LapMinus": (-1, 0), "Gauss": (0,)}
-    # The scale is 2 / 3.
-    assert found.price == (abs(shift) * Fraction(3, 2) if shift in one_sided[family] else None)
-    factored = graph.scaled(f, Fraction(2))
-    assert Ratios(graph, ONE).compare(factored, g).price is None
-
-
-def test_products_of_many_factors_are_refused() -> None:
-    graph = Graph()
-    f, g = (graph.density(Law("Lap", Fraction(mean), ONE, 0)) for mean in (0, 1))
-    for _ in range(13):
-        f, g = graph.times(f, f), graph.times(g, g)
-    assert Ratios(graph, ONE).compare(f, g).price == 2**13
-    for _ in range(10):
-        f, g = graph.times(f, f), graph.times(g, g)
-    with budget(), pytest.raises(Refused, match="more work"):
-        Ratios(graph, ONE).compare(f, g)
 
 
 @settings(max_examples=6)

@@ -21,7 +21,6 @@ from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
-from kernel.grids import largest_on_grid
 from kernel.small import program_of
 
 LOW, HIGH = Fraction(1, 4), Fraction(1, 2)
@@ -66,18 +65,6 @@ def test_what_holds_at_the_greatest_eps_holds_on_the_interval(proof: Proof) -> N
     assert found.in_sets
     assert steps[-1]["rule"] == "smaller eps"
     assert steps[-1]["point"] == [1]
-
-
-def test_grids_at_every_eps_agree(proof: Proof) -> None:
-    """Delta at eps / 10 grows with eps, and is nowhere above what is proved at the greatest one."""
-    machine, tenth = read_machine(proof[0]), Fraction(1, 10)
-    found = [
-        largest_on_grid(machine, eps, eps * tenth, Fraction(1, 2))
-        for eps in (LOW, (LOW + HIGH) / 2, HIGH)
-    ]
-    assert 1 / 100 < found[0] < found[1] < found[2] < 1 / 10
-    fixed = [largest_on_grid(machine, eps, LOW * tenth, Fraction(1, 2)) for eps in (LOW, HIGH)]
-    assert fixed[0] < fixed[1]
 
 
 def test_a_smaller_delta_is_not_confirmed(proof: Proof) -> None:
@@ -134,21 +121,6 @@ def test_one_eps_needs_a_premise(proof: Proof) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "point", "shrinks"),
-    [
-        ({}, 1, True),
-        ({}, 0, False),
-        ({"noise": "Lap"}, 1, True),
-        ({"scale": "3"}, 1, False),
-        ({"scale": "3 * eps"}, 1, False),
-    ],
-)
-def test_what_shrinks(words: dict[str, str], point: int, shrinks: bool) -> None:
-    machine = read_machine(machine_json(program_of(text_of(**words))))
-    assert Motion(machine).shrinks({0: Fraction(point)}) == shrinks
-
-
-@pytest.mark.parametrize(
     ("before", "after"),
     [
         ("o <- 0", "o <- choose {0 : 1 / (1 + eps), 1 : eps / (1 + eps)}"),
@@ -163,12 +135,6 @@ def test_what_does_not_shrink(before: str, after: str) -> None:
         text = text.replace("\ny <- 0", "").replace("o <- 0", "o <- 0\ny <- 0")
     machine = read_machine(machine_json(program_of(text)))
     assert not Motion(machine).shrinks({0: Fraction(1)})
-
-
-def test_choices_that_do_not_read_eps_shrink() -> None:
-    text = text_of().replace("o <- 0", "o <- choose {0 : 1/3, 1 : 2/3}")
-    machine = read_machine(machine_json(program_of(text)))
-    assert Motion(machine).shrinks({0: Fraction(1)})
 
 
 def test_the_point_is_an_input() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.forms import HOLDS, Form
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.measures import Measure, assume, draw
 from dipapprox.kernel.nodes import Graph
@@ -280,18 +280,6 @@ def test_real_and_integer_samples_are_not_compared() -> None:
     of = decided([("Lap", 0, 1), ("DLap", 0, 1)], [([1, -1], "<", 0)])
     with pytest.raises(Refused, match="real and integer"):
         enclosed(of)
-
-
-@pytest.mark.parametrize("constant", [Fraction(-1, 2), Fraction(0), Fraction(1, 2)])
-def test_a_number_is_compared_as_it_is(constant: Fraction) -> None:
-    """Where no sample is left a measure is kept, or nothing is."""
-    graph = Graph()
-    measure = Measure(graph.one)
-    told = {relation: assume(graph, measure, Form(constant), relation) for relation in HOLDS}
-    assert all(found in ([], [measure]) for found in told.values())
-    signs = {"<": constant < 0, "=": constant == 0, ">": constant > 0}
-    signs |= {"<=": not signs[">"], ">=": not signs["<"], "!=": not signs["="]}
-    assert {relation: bool(found) for relation, found in told.items()} == signs
 
 
 def test_samples_in_many_orders_cost_work() -> None:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from dipapprox import Answer, Limits, UserError
 from dipapprox.kernel import closed
 from dipapprox.kernel.errors import BadProof, NotProved
-from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.judgements import ExactDistributions, Private, Violated
+from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import apply, replay
@@ -28,7 +27,6 @@ from dipapprox.proof_steps.formulas import formula_json
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout
 from kernel.forgeries import names_of, outcome, random_change, single_changes
-from kernel.machines import enclosed
 from kernel.small import program_of
 from kernel.throughout import ASKED, TURNING, Asked, proofs
 from tests.thorough import part
@@ -46,12 +44,6 @@ def test_what_is_decided_is_replayed(name: str) -> None:
     found = replay(*proofs()[name])
     kind = Private if asked.answer == "DP" else Violated
     assert isinstance(found, kind)
-
-
-def test_proofs_by_closed_forms_are_a_run_and_the_claim() -> None:
-    for name in ("named values, kept", "signs that change"):
-        run, last = proofs()[name][2]
-        assert (run["rule"], run["bits"], last["rule"]) == ("distributions", None, "every pair")
 
 
 def test_a_change_is_noticed_or_makes_no_difference() -> None:
@@ -139,45 +131,6 @@ def test_a_constant_eps_prv_is_bounded_from_below() -> None:
             assert replayed_throughout(program, goals, AllPairs(), Limits()).steps == 2
 
 
-def run_of(name: str, **more: Any) -> ExactDistributions:
-    machine, _, steps = proofs()[name]
-    proof, known = Proof(read_machine(machine), None), {}
-    for number, step in enumerate(steps[:-1]):
-        if step["rule"] == "distributions" and step["bits"] is None:
-            step = {**step, **more}
-        known[number] = apply(proof, known, step)
-    found = known[len(steps) - 2]
-    assert isinstance(found, ExactDistributions)
-    return found
-
-
-@pytest.mark.parametrize("name", [n for n, asked in ASKED.items() if asked.answer == "DP"][::3])
-def test_closed_forms_on_an_interval_have_the_values_of_enclosures(name: str) -> None:
-    found, (machine, _, _) = run_of(name), proofs()[name]
-    on = found.epsilons
-    for eps in (Fraction(2, 3), Fraction(5, 2)):
-        if not on.holds(eps, eps):
-            continue
-        for values, row in found.values.items():
-            total = Ratio.constant(Fraction(-1))
-            ends = enclosed(with_input(machine, values), eps)
-            for output, value in zip(found.outputs, [found.forms[k] for k in row], strict=True):
-                low, high = ends.get(output, (0.0, 0.0))
-                middle = float(value.ball(eps).mid())
-                assert low - 1e-9 <= middle <= high + 1e-9
-                total = total + value
-            assert total.numerator.is_zero() or on.point is not None
-            assert total.numerator.sign(eps) == 0
-
-
-def with_input(machine: Any, input: tuple[Any, ...]) -> Any:
-    """The machine with its inputs assigned by statements."""
-    cells = [name for name, _ in machine["inputs"]]
-    values = [{"name": each} if isinstance(each, str) else each for each in input]
-    body = [["set", ["cell", cell], each] for cell, each in zip(cells, values, strict=True)]
-    return read_machine({**machine, "inputs": [], "body": [*body, *machine["body"]]})
-
-
 def test_premises_are_of_the_right_kind() -> None:
     machine, claim, (run, last) = proofs()["signs that change"]
     for premises in ([], [1], [0, 0], ["0"], [0, 1]):
@@ -203,11 +156,6 @@ def many(rate: str) -> Asked:
     end
     """
     return Asked(text, "DP", "1", "1", "0..1")
-
-
-def test_excesses_that_are_proportional_change_their_signs_together() -> None:
-    machine, claim, steps = many("1").proof()
-    assert isinstance(replay(machine, claim, steps), Private)
 
 
 def test_excesses_without_a_known_sign_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
