@@ -40,6 +40,10 @@ VERIFY = (
 )  # fmt: skip
 
 
+MOST_MODULES = 178
+"""Of ours, besides the package: fewer is better, more is a reason to look at what is loaded."""
+
+
 def test_a_verification_loads_what_it_needs_only() -> None:
     found = loaded_by((*VERIFY, "--json"))
     assert "dipapprox.numerics.elimination.engine" in found
@@ -49,6 +53,9 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.exact.signs.values",
         "dipapprox.experiments",
         "dipapprox.highlighting",
+        "dipapprox.language.printer",
+        "dipapprox.language.syntax_errors",
+        "dipapprox.semantics.turns",
         "dipapprox.integrals.optimizer",
         "dipapprox.numerics.algebras.kernels",
         "dipapprox.numerics.nested.engine",
@@ -73,6 +80,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
     )
     assert all(find_spec(name) for name in unneeded if name.startswith("dipapprox"))
     assert sorted(found & set(unneeded)) == []
+    assert sum(name.startswith("dipapprox.") for name in found) <= MOST_MODULES
 
 
 def test_help_loads_no_command() -> None:

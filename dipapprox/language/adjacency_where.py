@@ -10,17 +10,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import NoReturn, assert_never
+from typing import TYPE_CHECKING, NoReturn, assert_never
 
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.deferred import Deferred
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.core import EUCLIDEAN, Cell, Everyone, Input, Listed, Norm, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.printer import print_condition
 from dipapprox.language.symbols import Role, Symbol
 from dipapprox.language.tokens import PRIME
+
+if TYPE_CHECKING:
+    from dipapprox.language import printer
+else:
+    printer = Deferred("dipapprox.language.printer")
 
 MOST_PAIRS = 500_000
 """Pairs that are tried."""
@@ -85,7 +90,7 @@ def listed_pairs(
     text = f"{EUCLIDEAN} {rule.radius}" if isinstance(rule, Euclidean) else ""
     if isinstance(declaration, ast.AdjacentWhere):
         test = _conjunction(_conditions(declaration, parameters, cells, symbols))
-        text = print_condition(declaration)
+        text = printer.print_condition(declaration)
     kept: list[Pair] = []
     tried = 0
     for first in product(*(cell.domain for cell in cells)):

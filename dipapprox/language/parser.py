@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import MOST_DIAGNOSTICS, Diagnosis
 from dipapprox.language import (
     ast,
@@ -16,9 +17,13 @@ from dipapprox.language import (
 )
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import TOKENS
-from dipapprox.language.syntax_errors import report_unexpected, without_error
 from dipapprox.language.tokens import TokenStream, read_tokens
 from dipapprox.source import SourceFile
+
+if TYPE_CHECKING:
+    from dipapprox.language import syntax_errors
+else:
+    syntax_errors = Deferred("dipapprox.language.syntax_errors")
 
 _LONGEST_RECOVERED = 5000  # tokens; longer texts get one message, as each message costs a parse
 
@@ -47,10 +52,12 @@ def parse(text: str, name: str = "<text>") -> ast.Program:
             program = parser.parse(lexer=stream, tracking=True)
             break
         except _Unexpected as error:
-            report_unexpected(stream, error.token, parser.action[parser.state])
+            syntax_errors.report_unexpected(stream, error.token, parser.action[parser.state])
             if len(tokens) > _LONGEST_RECOVERED:
                 break
-            tokens = without_error(tokens, len(tokens) if error.token is None else stream.position)
+            tokens = syntax_errors.without_error(
+                tokens, len(tokens) if error.token is None else stream.position
+            )
     problems.finish()
     assert isinstance(program, ast.Program)
     return program

@@ -7,12 +7,17 @@ values of outputs that no assignment can give, where all assigned values are con
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
+from dipapprox.deferred import Deferred
 from dipapprox.language import ast
-from dipapprox.language.printer import print_expression
 from dipapprox.language.traversal import nodes_in, operands_of, statements_of
 from dipapprox.source import Diagnostic
+
+if TYPE_CHECKING:
+    from dipapprox.language import printer
+else:
+    printer = Deferred("dipapprox.language.printer")
 
 _KIND = "warning"
 
@@ -80,7 +85,7 @@ def _never_given(
         return  # a local variable, or a mistake that others find
     for value in values:
         if value not in given:
-            message = f"the output '{variable.name}' is never {print_expression(value)}"
+            message = f"the output '{variable.name}' is never {printer.print_expression(value)}"
             yield Diagnostic(_KIND, message, variable.span)
 
 

@@ -46,13 +46,13 @@ from dipapprox.semantics.statements import (
     target_name,
     weighed,
 )
-from dipapprox.semantics.turns import in_turn, repetition, skip_turns
 from dipapprox.source import Diagnostic
 
 if TYPE_CHECKING:
-    from dipapprox.semantics import chains
+    from dipapprox.semantics import chains, turns
 else:
     chains = Deferred("dipapprox.semantics.chains")
+    turns = Deferred("dipapprox.semantics.turns")
 
 
 L = TypeVar("L", core.Assign, core.Draw, core.Choose)
@@ -208,10 +208,10 @@ def _statement(
 
 def _repeat(run: Execution, loop: core.Repeat, states: list[State]) -> list[State]:
     """Run the turns of a loop: each once for all that begin in the same way."""
-    known = repetition(run, loop)
+    known = turns.repetition(run, loop)
     turn = 0
-    while states and (turn := skip_turns(run, known, turn, states)) < loop.turns:
-        with in_turn(run, loop, turn):
+    while states and (turn := turns.skip_turns(run, known, turn, states)) < loop.turns:
+        with turns.in_turn(run, loop, turn):
             states = _block(run, loop.body, states)
         turn += 1
     check_states(run, len(states))
