@@ -231,7 +231,6 @@ def test_a_new_family_is_a_file() -> None:
 SHIFTED = "divergences of shifted Gaussian and Laplace noise in closed form"
 NAMED = {
     "composition/explicit_sets": SHIFTED,
-    "composition/gaussian_runs": SHIFTED,
     "composition/moments": SHIFTED,
     "composition/noise_sums": SHIFTED,
     "composition/product_measures": SHIFTED,

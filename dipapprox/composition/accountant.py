@@ -20,6 +20,9 @@ in which they are listed. Lower ends are attained: by noise about two numbers at
 by the worst mechanism that a statement allows, run independently, and after all these by several
 worst pairs, chosen adaptively. Where no pair is known that attains a profile (Rényi, zCDP) the
 mechanism is taken to reveal nothing from below, and the interval stays wide.
+
+Gaussian mechanisms and nothing else are together one shift of Gaussian noise (`pieces`): attained,
+and in closed form.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ from fractions import Fraction
 from functools import partial
 from math import ceil
 
-from dipapprox.arithmetic.extended import Extended
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import CLOSED_FORM, Extended
 from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
@@ -37,11 +41,12 @@ from dipapprox.composition.grid import GridStep
 from dipapprox.composition.lattice import COARSEST, first_step, have_lattices, refined
 from dipapprox.composition.layers import product
 from dipapprox.composition.losses import BoundSide, LossRow
-from dipapprox.composition.mechanisms import Between, Subsampled
+from dipapprox.composition.mechanisms import Between, Gaussian, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on, runs_of
 from dipapprox.composition.profile import BallProfile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
+from dipapprox.composition.shifted_noise import ShiftedNoise, gaussian_shift
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
 from dipapprox.limits import Limits, Progress, silent
@@ -73,6 +78,8 @@ _NO_GAIN = f"{STUCK} on finer grids"
 
 COST, GRID, PROFILE = "what the runs cost", "losses on a grid", "profile of one run"
 """What is bounded, and by which methods."""
+
+_CLOSED_BITS = 64
 
 _FINE = 3
 """Grids finer than the resolution of what is run by this tell hardly more of it."""
@@ -131,6 +138,16 @@ class Composition:
         """How many runs there are in all."""
         return sum(run.times for run in self.runs)
 
+    @property
+    def _only_noise(self) -> ShiftedNoise | None:
+        """The shift that Gaussian mechanisms are together; None if there are others."""
+        square = Fraction(0)
+        for run in self.runs:
+            if not isinstance(run.mechanism, Gaussian):
+                return None
+            square += run.times * (run.mechanism.sensitivity / run.mechanism.sigma) ** 2
+        return gaussian_shift(square)
+
     def epsilon(
         self, delta: Fraction, width: Fraction, limits: Limits, progress: Progress = silent
     ) -> CompositionAnswer:
@@ -148,6 +165,11 @@ class Composition:
         if not 0 < delta < 1:
             raise UserError(f"delta must be in (0, 1), got {delta}")
         _check_width(width)
+        noise = self._only_noise
+        if noise is not None:
+            least = noise.least_budget(delta, _closed_bits(width))
+            assert least is not None, "only for δ = 0 it is infinite"
+            return _closed([least], progress)
 
         def read(losses: LossRow) -> list[Fraction | None]:
             return [least_epsilon(losses, delta)]
@@ -180,6 +202,10 @@ class Composition:
         if not budgets or min(budgets) < 0:
             raise UserError(f"budgets must be >= 0, got {min(budgets, default='none')}")
         _check_width(width)
+        noise = self._only_noise
+        if noise is not None:
+            found = [noise.divergence(each, _closed_bits(width)) for each in budgets]
+            return _closed(found, progress)
 
         def read(losses: LossRow) -> list[Fraction | None]:
             return [*deltas(losses, budgets)]
@@ -209,6 +235,16 @@ class Composition:
         grid = LossGrid(step, True, accuracy, accuracy)
         factors = factors_of(self.runs, grid, limits, added=added)
         return product(runs_of(factors.above), grid.layering(self.runs), limits)
+
+
+def _closed(found: Sequence[Enclosure], progress: Progress) -> CompositionAnswer:
+    progress(1, 1)
+    return CompositionAnswer(tuple(Extended.of(each, CLOSED_FORM) for each in found), None, 0, None)
+
+
+def _closed_bits(width: Fraction) -> int:
+    """Enough for enclosures of this width, and of a small part of numbers far below it."""
+    return max(int(1 / width).bit_length() + 2, _CLOSED_BITS)
 
 
 def _check_width(width: Fraction) -> None:

@@ -38,6 +38,8 @@ from dipapprox.numerics.simplest import simplest
 _FINEST = 64
 """A common grid has at most so many steps for one of a mechanism's own."""
 
+_LEAST_MASS = 2.0**-40
+
 _WIDEST = 256
 """A discrete Gaussian of greater deviation has too many losses for all of them to be kept."""
 
@@ -73,13 +75,23 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridSte
     if max(units) > _FINEST * step.unit:
         return aligned(mechanisms, size), False
     exact = len(known) == len(steps) and all(map(_is_on_its_lattice, mechanisms))
-    while not exact and float(step.loss(1)) > size:
+    most = float(size) / max(map(_beside_its_lattice, mechanisms)) ** 0.5 if not exact else 0.0
+    while not exact and float(step.loss(1)) > most:
         step = step.divided(2)
     return step, exact
 
 
 def _is_on_its_lattice(mechanism: Mechanism) -> bool:
     return not isinstance(mechanism, Laplace | ExponentialMechanism)
+
+
+def _beside_its_lattice(mechanism: Mechanism) -> float:
+    """About the mass at losses that are on no grid, which alone is moved when put on one."""
+    match mechanism:
+        case Laplace(sensitivity, scale):
+            return max(-expm1(-float(sensitivity / scale)) / 2, _LEAST_MASS)
+        case _:
+            return 1.0
 
 
 def _atoms_of(mechanism: Mechanism) -> GridStep | None:

@@ -202,7 +202,11 @@ def shifted_noise(first: Sequence[Part], second: Sequence[Part]) -> ShiftedNoise
         return found[0]
     if any(each.family is not GAUSSIAN for each in found):
         return None
-    square = sum((each.square for each in found), Fraction(0))
+    return gaussian_shift(sum((each.square for each in found), Fraction(0)))
+
+
+def gaussian_shift(square: Fraction) -> ShiftedNoise:
+    """Return Gaussian noise that is shifted; `square` is that of the shift in deviations."""
     return ShiftedNoise(GAUSSIAN, square, Fraction(0))
 
 

@@ -375,32 +375,6 @@ def test_losses_of_no_common_measure_are_grouped() -> None:
     assert bounds.lower <= least.lower <= least.upper <= bounds.upper
 
 
-@pytest.mark.parametrize(
-    ("sigma", "times", "delta"),
-    [("3040/4.88", 2, "4.8e-10"), ("1000", 3, "1e-9"), ("5000", 1, "1e-12"), ("10000", 7, "1e-15")],
-)
-def test_losses_of_much_noise_are_far_below_the_first_step(
-    sigma: str, times: int, delta: str
-) -> None:
-    above, _, below = sigma.partition("/")
-    scale = F(above) / F(below or "1")
-    answer = cost((Gaussian(F(1), scale), times), delta=F(delta), width="0.0005")
-    assert answer.reason is None
-    lower, upper = ends(answer)
-    assert lower <= gaussian_cost(times**0.5 / float(scale), float(F(delta))) <= upper
-    assert upper - lower <= 0.0005
-
-
-def gaussian_cost(shift: float, delta: float) -> float:
-    """The ε of two Gaussian laws so many deviations apart, by a solver of equations."""
-
-    def rest(eps: float) -> float:
-        x, y = shift / 2 - eps / shift, -shift / 2 - eps / shift
-        return special.ndtr(x) - exp(eps) * special.ndtr(y) - delta
-
-    return float(optimize.brentq(rest, 0, 50 * shift, xtol=1e-15, rtol=1e-12))
-
-
 def test_limits_leave_what_is_known() -> None:
     composition = Composition((RepeatedRun(SAMPLED, 1000),))
     answer = composition.epsilon(DELTA, F(1, 10**9), Limits(atoms=8_000))

@@ -5,7 +5,7 @@
 
 Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and for
 all ε of few rational outcomes and of discrete Laplace noise (`exact_profiles`); Gaussian runs alone
-need no grid (`gaussian_runs`). A claim (ε, δ) is decided by ever narrower intervals of the least δ
+need no grid (`accountant`). A claim (ε, δ) is decided by ever narrower intervals of the least δ
 at ε; it is undecided as long as δ lies in them.
 
 Not_DP means that there are mechanisms as they are described, a pair of adjacent data sets, and a
@@ -27,7 +27,6 @@ from dipapprox.composition.accountant import COST, STUCK, Composition
 from dipapprox.composition.accountant import CompositionAnswer as Found
 from dipapprox.composition.bounds import gain
 from dipapprox.composition.exact_profiles import ExactProfile, ProfileLine, exact_profile
-from dipapprox.composition.gaussian_runs import GaussianRuns, gaussian_runs
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
@@ -337,7 +336,7 @@ class Composed:
         )
 
     def _ask(
-        self, accuracy: Fraction, ask: Callable[[Composition | GaussianRuns], Found]
+        self, accuracy: Fraction, ask: Callable[[Composition], Found]
     ) -> tuple[Found | None, str | None]:
         """Ask a composition, of ever finer pairs of programs; also return why it is not narrower.
 
@@ -346,8 +345,7 @@ class Composed:
         known: Found | None = None
         with EarlyEnd() as end, limited(self._options.limits):
             while True:
-                composition = self._mechanisms.composition(accuracy)
-                found = ask(gaussian_runs(composition.runs) or composition)
+                found = ask(self._mechanisms.composition(accuracy))
                 if known is not None:
                     both = zip(known.bounds, found.bounds, strict=True)
                     found = replace(found, bounds=tuple(old.meet(new, COST) for old, new in both))
