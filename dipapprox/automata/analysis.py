@@ -31,6 +31,7 @@ from dipapprox.automata.determined import (
     is_determined,
     looks_of,
     outputs_determine_runs,
+    outputs_distinguish,
 )
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.model import Automaton, Transition
@@ -47,7 +48,6 @@ from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycles
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
-from dipapprox.automata.validity import outputs_distinguish
 from dipapprox.automata.weights import PathWeight, fallback_weight, published_weight
 from dipapprox.automata.word_cycles import better_words
 from dipapprox.automata.word_search import bounds_of_run

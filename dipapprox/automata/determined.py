@@ -25,13 +25,23 @@ _Other = tuple[int, tuple[Hashable, ...]]
 """Where another run may be that has shown the same, and what it has shown more."""
 
 
+def outputs_distinguish(automaton: Automaton) -> bool:
+    """Whether two transitions of a state never look alike (the paper's output distinction).
+
+    Then an output word fits one run.
+    """
+    steps = automaton.transitions
+    return _are_apart(map(steps.__getitem__, row) for row in automaton.leaving())
+
+
 def outputs_determine_runs(graph: Unfolding) -> bool:
     """Whether every word fits at most one feasible run; the graph may be a quotient."""
-    for leaving in graph.leaving:
-        shown = [_look(graph.transition(edge)) for edge in leaving]
-        if len(set(shown)) < len(shown):
-            return False
-    return True
+    return _are_apart(map(graph.transition, row) for row in graph.leaving)
+
+
+def _are_apart(rows: Iterable[Iterable[Transition]]) -> bool:
+    looks = ([*map(_look, row)] for row in rows)
+    return all(len({*row}) == len(row) for row in looks)
 
 
 def _look(transition: Transition) -> tuple[str, ...]:

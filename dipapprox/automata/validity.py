@@ -7,7 +7,7 @@
 - initialisation: on every path from the initial state a variable is assigned before a guard
   mentions it.
 
-Not conditions, but facts about a valid automaton: output distinction (`outputs_distinguish`) and
+Not conditions, but facts about a valid automaton: output distinction (`determined`) and
 states whose guards do not cover all cases (`gaps`), where stopping is an event that no output
 word shows: a budget says nothing about *when* the automaton stops there.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real
+from dipapprox.automata.model import Automaton, OutputSample, Transition
 from dipapprox.errors import Diagnosis
 from dipapprox.language.traversal import reachable
 
@@ -123,19 +123,6 @@ def _check_initialisation(automaton: Automaton, problems: Diagnosis) -> None:
             message = f"{names} may be compared in '{place}' before being assigned"
             hint = "assign it on every path from the first state"
             problems.report("value error", message, transition.span, hint)
-
-
-def outputs_distinguish(automaton: Automaton) -> bool:
-    """Whether two transitions of a state never look alike (the paper's output distinction).
-
-    Then an output word fits one run. `determined.py` has the exact condition for that.
-    """
-    for leaving in automaton.leaving():
-        outputs = [automaton.transitions[index].output for index in leaving]
-        shown = ["a real number" if is_real(output) else (output,) for output in outputs]
-        if len(set(shown)) < len(shown):
-            return False
-    return True
 
 
 def gaps(automaton: Automaton) -> tuple[int, ...]:

@@ -18,10 +18,11 @@ Where neither is true, single runs may still be told (`automata.determined`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
 
 from dipapprox.automata.model import Automaton
+from dipapprox.language.traversal import reachable
 
 Seen = tuple[str | None, ...]
 """What one step publishes, in its order; None for a number that noise may be."""
@@ -65,17 +66,11 @@ def _are_aligned(automaton: Automaton, seen: Sequence[Seen]) -> bool:
         if len(found) > 1:
             return False
         lengths.append(next(iter(found), None))
-    pairs = {(0, 0)}
-    waiting = [(0, 0)]
-    while waiting:
-        one, other = waiting.pop()
-        # A run that has ended publishes nothing more; that it has is published.
-        if lengths[one] != lengths[other]:
-            return False
-        for left in leaving[one]:
-            for right in leaving[other]:
-                targets = automaton.transitions[left].target, automaton.transitions[right].target
-                if seen[left] == seen[right] and targets not in pairs:
-                    pairs.add(targets)
-                    waiting.append(targets)
-    return True
+
+    def alike(states: tuple[int, int]) -> Iterator[tuple[int, int]]:
+        for one, other in product(*(leaving[state] for state in states)):
+            if seen[one] == seen[other]:
+                yield automaton.transitions[one].target, automaton.transitions[other].target
+
+    # A run that has ended publishes nothing more; that it has is published.
+    return all(lengths[one] == lengths[other] for one, other in reachable([(0, 0)], alike))

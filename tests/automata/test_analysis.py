@@ -12,6 +12,7 @@ from dipapprox.automata.determined import (
     is_determined,
     looks_of,
     outputs_determine_runs,
+    outputs_distinguish,
 )
 from dipapprox.automata.families import (
     cost_of_rounds,
@@ -26,7 +27,6 @@ from dipapprox.automata.runs import Run, orders
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Unfolding, augment
-from dipapprox.automata.validity import outputs_distinguish
 from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, word_bound, word_rate
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits

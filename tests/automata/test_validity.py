@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from dipapprox.automata.description import automaton_of, load_automaton
+from dipapprox.automata.determined import outputs_distinguish
 from dipapprox.automata.model import Automaton, OutputSample, members
-from dipapprox.automata.validity import gaps, outputs_distinguish
+from dipapprox.automata.validity import gaps
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.dipa import parse_dipa
 from tests.automata import examples
