@@ -72,7 +72,7 @@ class VariableElimination(ABC, Generic[M, C]):
 
     Args:
         size: How many variables there are.
-        limits: Asked at every piece; `limits.pieces` bounds their number.
+        limits: Asked at every piece; `limits.pieces` bounds how many a variable is split into.
     """
 
     are_integers: bool
@@ -156,15 +156,13 @@ class VariableElimination(ABC, Generic[M, C]):
         return self.irredundant(tightest)
 
     def spend(self, weight: Mapping[M, C], inequalities: int) -> None:
-        """Count a piece that is tried."""
+        """Count a piece that is tried, whether or not it is empty."""
         self._limits.check()
-        self._count += 1
-        if self._count > self._limits.pieces:
-            raise TooMuch(f"{self._limits.pieces} pieces")
 
     def _without(
         self, variable: int, pieces: Mapping[Piece, Mapping[M, C]]
     ) -> dict[Piece, Mapping[M, C]]:
+        self._count = 0
         found: dict[Piece, list[tuple[M, C]]] = {}
         for piece, weight in pieces.items():
             for (bounds, names), weighted in self.sides(variable, piece, weight):
@@ -212,6 +210,9 @@ class VariableElimination(ABC, Generic[M, C]):
             self.spend(primitive, len(conditions))
             where = self.tightened(conditions)
             if where is not None:
+                self._count += 1
+                if self._count > self._limits.pieces:
+                    raise TooMuch(f"{self._limits.pieces} pieces")
                 for end, sign in ((upper, 1), (lower, -1)):
                     if end is not None:
                         yield where, self.at(primitive, variable, end, sign)

@@ -79,7 +79,7 @@ class _Reals(VariableElimination[Rates, fmpq_mpoly]):
     def __init__(self, laws: Sequence[Distribution], limits: Limits) -> None:
         super().__init__(len(laws), limits)
         self._laws = laws
-        self._terms = self._steps = 0
+        self._pieces = self._terms = self._steps = 0
         names = [f"u{k}" for k in range(len(laws))]
         self._context = fmpq_mpoly_ctx.get((*names, "eps"), "lex")
         self._generators = self._context.gens()
@@ -108,12 +108,13 @@ class _Reals(VariableElimination[Rates, fmpq_mpoly]):
         return pairs, 0
 
     def spend(self, weight: Integrand, inequalities: int) -> None:
-        """Count terms, too, and what linear programs take."""
+        """Count all of them together, and terms, too, and what linear programs take."""
         super().spend(weight, inequalities)
         most = self._limits.pieces
+        self._pieces += 1
         self._terms += sum(map(len, weight.values()))
         self._steps += inequalities**3 * self.size
-        if self._steps > _STEPS_A_PIECE * most:
+        if self._pieces > most or self._steps > _STEPS_A_PIECE * most:
             raise TooMuch(f"{most} pieces")
         if self._terms > _TERMS_A_PIECE * most:
             raise TooMuch(f"{_TERMS_A_PIECE * most} terms")
