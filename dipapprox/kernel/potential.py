@@ -82,20 +82,14 @@ MOST_INTEGERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A node: values of cells, cells that hold something random, allowances with their shifts.
+    """A node: what is known of cells, and allowances with their shifts.
 
     Facts are forms over the held cells, by number.
     """
 
-    values: Mapping[str, Stored]
-    held: tuple[str, ...]
+    cells: Cells
     facts: tuple[Guard, ...]
     allowances: tuple[tuple[Fraction, tuple[Fraction, ...]], ...]
-
-    @property
-    def cells(self) -> Cells:
-        """What is known of the cells."""
-        return tuple(self.values.items()), self.held
 
 
 def read_places(json: object) -> list[Place]:
@@ -120,9 +114,9 @@ def read_places(json: object) -> list[Place]:
         if any(value < 0 for value, _ in allowances):
             raise Refuted("an allowance below 0")
         spend(10 + len(values) + sum(len(shifts) + 1 for _, shifts in allowances))
-        found.append(Place(values, held, tuple(facts), tuple(allowances)))
+        found.append(Place((tuple(values.items()), held), tuple(facts), tuple(allowances)))
     start = found[0] if found else None
-    if start is None or start.values or start.held or start.facts or len(start.allowances) != 1:
+    if start is None or any(start.cells) or start.facts or len(start.allowances) != 1:
         raise BadProof("node 0 is the start: nothing is known, and it has one allowance")
     if len(found) > MOST_NODES:
         raise Refused(f"more than {MOST_NODES} nodes")
@@ -146,7 +140,8 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
             raise BadProof("a machine without rounds has one node")
         if not place.allowances and None not in quiet.get(place.cells, {}):
             raise Refuted("a node without an allowance")
-        paths = follower.round(dict(place.values), place.held) if number else follower.start()
+        values, held = place.cells
+        paths = follower.round(dict(values), held) if number else follower.start()
         ends = joined(paths, place.facts)
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):
@@ -245,16 +240,16 @@ class _Step:
             if not 0 < as_integer(target, "a node") < len(self._places):
                 raise BadProof("there is no such node")
             place = self._places[target]
-            held, store = place.held, path.store
+            (values, held), store = place.cells, path.store
             wanted = [*place.allowances]
             for last, shifts in self._quiet.get(place.cells, {}).items():
                 # Runs that were quiet before have their shift from there.
                 if path.said or last not in own:
                     wanted.append((ZERO, shifts))
             self.heads.add((place.cells, place.facts))
-            if any(name not in store or store[name] != v for name, v in place.values.items()):
+            if any(name not in store or store[name] != v for name, v in values):
                 raise Refuted("the cells of the next node hold something else")
-            cells = [number_form(self._path.store.get(name)) for name in held]
+            cells = [number_form(store.get(name)) for name in held]
             facts = [(over(form, cells), strict) for form, strict in place.facts]
             for order, (form, strict) in product(self._orders if facts else (), facts):
                 if not follows(form, strict, order):

@@ -34,7 +34,7 @@ from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Held, Path, Read, Sample, between, number_form
 from dipapprox.kernel.reading import as_integer, as_list, as_number
-from dipapprox.kernel.regions import known_forms, order_of, same_atoms
+from dipapprox.kernel.regions import known_forms, order_of, renamed_forms, same_atoms
 from dipapprox.kernel.rounds import Follower, Rounds
 
 Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
@@ -123,10 +123,8 @@ def _next(
 ) -> list[Quiet]:
     """Return the pair that two paths lead to; none if they are not taken together."""
     apart, size, one = _apart(machine, own.shifts, path, other), len(path.atoms), Fraction(1)
-    known = known_forms(path)
     # What the second run has are numbers of its own, so much more than those of the first one.
-    for form, strict in known_forms(other):
-        known.append((Form(form.constant, tuple([(a + size, c) for a, c in form.terms])), strict))
+    known = [*known_forms(path), *renamed_forms(other, size)]
     for atom, (low, high) in apart.items():
         known.append((Form(-low, ((atom, -one), (atom + size, one))), False))
         known.append((Form(high, ((atom, one), (atom + size, -one))), False))

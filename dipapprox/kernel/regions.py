@@ -143,7 +143,8 @@ def _region(
         terms = sorted(zip(pair, (Fraction(1), Fraction(-1)), strict=True))
         region.append((Form(-least, tuple([t for t in terms if t[0] != NOTHING])), strict))
     atoms, others = paths[numbers[0]].atoms, [k for k in range(len(paths)) if k not in numbers]
-    known = ([*facts, *region, *renamed_forms(paths[k], atoms)] for k in others)
+    shared = {k: same_atoms(paths[k].atoms, atoms) for k in others}
+    known = ([*facts, *region, *renamed_forms(paths[k], len(atoms), shared[k])] for k in others)
     alone = orders and all(order_of(forms) is None for forms in known)
     return region if alone else None
 
@@ -180,11 +181,10 @@ def same_atoms(one: Sequence[Atom], other: Sequence[Atom]) -> int:
     return next((k for k, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def renamed_forms(path: Path, atoms: Sequence[Atom]) -> list[Guard]:
-    """Return the same; atoms that are not those of other paths get new numbers."""
-    same = same_atoms(path.atoms, atoms)
+def renamed_forms(path: Path, more: int, same: int = 0) -> list[Guard]:
+    """Return the guards of a path, up to ties; atoms from one on get larger numbers."""
     found = []
     for form, above in known_forms(path):
-        terms = tuple([(a if a < same else a + len(atoms), c) for a, c in form.terms])
+        terms = tuple([(a if a < same else a + more, c) for a, c in form.terms])
         found.append((Form(form.constant, terms), above))
     return found

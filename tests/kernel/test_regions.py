@@ -175,10 +175,10 @@ def test_atoms_after_the_first_that_differs_are_others() -> None:
     assert same_atoms(atoms, (Held("n"),)) == 1
     both = Form(Fraction(0), ((0, Fraction(1)), (1, Fraction(1))))
     path = Path({}, (Held("n"), of("LapPlus")), ((both, True),))
-    assert renamed_forms(path, atoms) == [
+    assert renamed_forms(path, 2, same_atoms(path.atoms, atoms)) == [
         (Form(Fraction(0), ((0, Fraction(1)), (3, Fraction(1)))), True)
     ]
-    assert renamed_forms(Path({}, atoms, ((both, True),)), atoms) == [(both, True)]
+    assert renamed_forms(Path({}, atoms, ((both, True),)), 2, 2) == [(both, True)]
 
 
 # --- joined paths ---------------------------------------------------------------------------------
