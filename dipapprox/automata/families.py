@@ -13,6 +13,7 @@ or -1. Else the structure costs nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from fractions import Fraction
 
 from dipapprox.automata.model import Automaton, OutputSample
@@ -161,18 +162,15 @@ def rounds_beyond(
     Raises:
         LimitReached: If time is up.
     """
-    most = 1
-    while cost_of_rounds(automaton, structure, most) <= budget:
+
+    def cost(times: int) -> Fraction:
         limits.check()
+        return cost_of_rounds(automaton, structure, times)
+
+    most = 1
+    while cost(most) <= budget:
         if most >= MOST_ROUNDS:
             return None
         most *= 2
-    least = most // 2  # costs too little, or is 0
-    while most - least > 1:
-        limits.check()
-        middle = (least + most) // 2
-        if cost_of_rounds(automaton, structure, middle) <= budget:
-            least = middle
-        else:
-            most = middle
-    return most
+    # Half of them cost too little.
+    return bisect_right(range(most), budget, most // 2 + 1, most, key=cost)
