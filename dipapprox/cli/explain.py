@@ -32,8 +32,8 @@ from dipapprox.language.core import Input, Program
 from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.decisions import closed_form
+from dipapprox.privacy.description import parameter_fields
 from dipapprox.privacy.notation import plain_factors, plain_terms, valuation, valuation_text
-from dipapprox.privacy.parameters import parameter_fields
 from dipapprox.questions import numbers
 from dipapprox.questions.computing import STRUCTURE
 from dipapprox.questions.limiting import LIMITS

@@ -8,8 +8,8 @@ from fractions import Fraction
 from dipapprox.cli.explanation import ExplainedState, Explanation
 from dipapprox.integrals import plan as plans
 from dipapprox.language.core import Program
+from dipapprox.privacy.description import parameter_fields, parameters_text
 from dipapprox.privacy.notation import valuation, valuation_text
-from dipapprox.privacy.parameters import parameter_fields, parameters_text
 
 _MOST_STATES = 50
 """States shown in full as text; JSON has all of them."""

@@ -13,7 +13,7 @@ from dipapprox.integrals.plan import form_text
 from dipapprox.laws.choices import count_outcomes
 from dipapprox.laws.distribution import Distribution, Scale
 from dipapprox.linear.form import LinearForm
-from dipapprox.privacy.parameters import values_text
+from dipapprox.privacy.description import values_text
 from dipapprox.semantics.outcomes import (
     ALWAYS,
     NEVER,

@@ -13,8 +13,8 @@ from dipapprox.errors import LimitReached
 from dipapprox.language.core import Value
 from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
 from dipapprox.pairs.search import Search
+from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION
-from dipapprox.privacy.parameters import values_text
 from dipapprox.privacy.verdict import Answer, Witness, WitnessRow
 
 

@@ -1,18 +1,25 @@
 """How people see answers: one description, from which everything is drawn.
 
 answer.describe()  →  Description  →  a panel and tables (`cli.report`), HTML and text (`layouts`)
+
+And how parameters of programs and values of cells are written in all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
 from dipapprox.data_classes import dataclass
+from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import NoTruth
+from dipapprox.language.core import Value
 
 if TYPE_CHECKING:
     from dipapprox.arithmetic.enclosure import Enclosure
+
 
 Fact = tuple[str, str]
 """A name and a value."""
@@ -94,3 +101,18 @@ class Word(Enum):
         """
         first = next(iter(type(self)))
         raise NoTruth(str(self), f"compare it: … is {first}")
+
+
+def parameter_fields(parameters: Mapping[str, Fraction]) -> dict[str, str]:
+    """Return a program's parameters as the field "params"."""
+    return {name: exact_text(value) for name, value in parameters.items()}
+
+
+def parameters_text(parameters: Mapping[str, Fraction]) -> str:
+    """Write a program's parameters for people: "N = 2, s = 4/3"."""
+    return ", ".join(f"{name} = {brief_text(value)}" for name, value in parameters.items())
+
+
+def values_text(values: Sequence[Value]) -> str:
+    """Write values for people: "(0, 1)"."""
+    return f"({', '.join(map(brief_text, values))})"

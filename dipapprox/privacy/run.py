@@ -20,9 +20,10 @@ from dipapprox.privacy.description import (
     Table,
     Tone,
     known,
+    parameter_fields,
+    parameters_text,
     seconds_text,
 )
-from dipapprox.privacy.parameters import parameter_fields, parameters_text
 from dipapprox.privacy.result import Result
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from dipapprox.pairs.selections import (
     is_symmetric,
     numbered_inputs,
 )
-from dipapprox.privacy.parameters import values_text
+from dipapprox.privacy.description import values_text
 
 _DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
 

@@ -7,8 +7,17 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.privacy.description import Description, Table, Tone, Word, count, known, seconds_text
-from dipapprox.privacy.parameters import parameter_fields, parameters_text
+from dipapprox.privacy.description import (
+    Description,
+    Table,
+    Tone,
+    Word,
+    count,
+    known,
+    parameter_fields,
+    parameters_text,
+    seconds_text,
+)
 from dipapprox.privacy.result import Result
 
 FORMAT = "dipapprox proof"

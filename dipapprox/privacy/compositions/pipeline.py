@@ -16,7 +16,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.privacy.certificate import ProgramText
-from dipapprox.privacy.parameters import parameter_fields
+from dipapprox.privacy.description import parameter_fields
 
 MOST_RUNS = 10**9
 """Of one thing."""

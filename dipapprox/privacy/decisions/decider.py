@@ -37,8 +37,8 @@ from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
+from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.parameters import values_text
 from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import BY_BUDGET, Answer
