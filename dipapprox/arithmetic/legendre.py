@@ -22,13 +22,15 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.precision import precision
+from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 
@@ -99,13 +101,26 @@ def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
         )
 
 
-def legendre_nodes(count: int) -> tuple[list[arb], list[arb]]:
+def legendre_nodes(count: int) -> tuple[tuple[arb, ...], tuple[arb, ...]]:
     """The nodes, ascending, and their weights, at the working precision."""
-    pairs = [arb.legendre_p_root(count, k, True) for k in reversed(range(count))]
-    return [node for node, _ in pairs], [weight for _, weight in pairs]
+    return _rules.find((count, ctx.prec), lambda: _nodes(count))
 
 
-def partial_weights(points: list[arb], nodes: list[arb], weights: list[arb]) -> list[list[arb]]:
+def _nodes(count: int) -> tuple[tuple[arb, ...], tuple[arb, ...]]:
+    right = [arb.legendre_p_root(count, k, True) for k in range((count + 1) // 2)]
+    nodes, weights = zip(*((-x, w) for x, w in right[: count // 2]), *reversed(right), strict=True)
+    return nodes, weights
+
+
+_rules: Cache[tuple[int, int], tuple[tuple[arb, ...], tuple[arb, ...]]] = Cache(
+    20_000, lambda rule: len(rule[0])
+)
+"""By number of nodes and bits, up to about so many nodes."""
+
+
+def partial_weights(
+    points: Sequence[arb], nodes: Sequence[arb], weights: Sequence[arb]
+) -> list[list[arb]]:
     """∫_{-1}^y l_k for points y, by y and k: w_k Σ_m P_m(x_k) (P_{m+1}(y) - P_{m-1}(y)) / 2.
 
     The rule is exact up to degree 2n - 1, so l_k = Σ_{m<n} (2m + 1) / 2 w_k P_m(x_k) P_m; and

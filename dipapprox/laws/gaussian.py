@@ -126,7 +126,9 @@ class GaussianNoise(RealFamily):
         return boxes.growth(square / 2)
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
-        """f' = -z f gives coefficients; Cauchy's estimate on a circle bounds the rest."""
+        """g(u) = f(c + h u) has g' = -h (c + h u) g, so (k + 1) g_{k+1} = -h c g_k - h² g_{k-1}. By
+        Cauchy |g_k| <= m ρ^-k, m the greatest |g| where |u| = ρ: all beyond n is m ρ^-n / (ρ - 1).
+        """
         c, h = precision.to_ball(center), precision.to_ball(half)
         previous, current = flint.arb(0), self.pdf(c, 0)
         coefficients = [current]

@@ -7,21 +7,12 @@ p(u) + e(u): a polynomial p whose coefficients are balls round constants, and a 
 Product: p q cut at the degree n, or before where only negligible coefficients follow; r = |p| r_q
 + |q| r_p + r_p r_q + the 1-norm of what is cut.
 Integral: H ∫_{-1}^u p plus the panels before; remainder 2 H r plus what is cut.
-Densities: their Taylor polynomials.
+Densities: the Taylor polynomials and remainders that families know (`RealFamily.series`).
 
 A panel where a function is 0 is None. On one grid, t -> f(t + c) has its kinks and its ends
 elsewhere than f: a function that was moved has boundaries of its own, and its polynomials are
 composed with lines where it meets others. All errors are relative to the function's largest values,
 and most to its size on the panel: tiny probabilities keep their digits.
-
-Taylor polynomials of standard densities on panels, in balls, with the remainder on the panel.
-
-Gaussian. For g(u) = φ(c + h u), g' = -h (c + h u) g, so (k + 1) g_{k+1} = -h c g_k - h² g_{k-1}.
-By Cauchy, |g_k| <= m ρ^-k with m = φ(0) max exp(-Re(c + h u)² / 2) over |u| = ρ, and the
-coefficients beyond n add up to at most m ρ^-n / (ρ - 1).
-
-Laplace and one-sided laws, with the mass m on the panel's side of 0: the exponential series, with
-remainder m exp(-|c|) h^(n+1) / (n+1)! e^h by Lagrange.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.data_classes import dataclass
@@ -51,13 +52,13 @@ class Bilinear:
 @cache
 def bilinear(count: int, ratios: tuple[float, ...]) -> Bilinear:
     with precision(_BITS):
-        pairs = [arb.legendre_p_root(count, k, True) for k in reversed(range(count))]
-        nodes = [x for x, _ in pairs]
+        nodes, own = legendre_nodes(count)
+        pairs = list(zip(nodes, own, strict=True))
         transform = arb_mat(
             [[(2 * m + 1) * w * x.legendre_p(arb(m)) / 2 for x, w in pairs] for m in range(count)]
         )
         weights = arb_mat(
-            [[pairs[i][1] / 2 if i == k else 0 for k in range(count)] for i in range(count)]
+            [[own[i] / 2 if i == k else 0 for k in range(count)] for i in range(count)]
         )
         first = np.empty((count,) * 3)
         wrong, sizes = [], []

@@ -45,10 +45,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import asinh, ceil, expm1, inf, log, log2
 
-from flint import arb, arb_mat, ctx
+from flint import arb, arb_mat
 
+from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import give_way
-from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -286,9 +286,6 @@ def _log2(value: arb) -> int:
 _MOST_NODES = 512
 """Of a rule; longer panels are divided."""
 
-_REMEMBERED = 20_000
-"""About how many nodes of rules are kept."""
-
 
 def quadrature(
     value: Callable[[arb], arb], bound: arb, height: arb, first: arb, last: arb, bits: int
@@ -309,7 +306,7 @@ def quadrature(
     ratio = slope + (slope * slope + 1).sqrt()
     error = 8 * bound / (ratio - 1) * ratio ** (1 - 2 * count)
     total = arb(0)
-    rule = _rule(count)
+    rule = list(zip(*(each[count // 2 :] for each in legendre_nodes(count)), strict=True))
     for panel in range(panels):
         give_way()
         centre = first + (2 * panel + 1) * half
@@ -331,14 +328,3 @@ def rule_for(length: float, height: float, bound: float, bits: int) -> tuple[int
         if count <= _MOST_NODES:
             return panels, count
         panels *= 2
-
-
-_rules: Cache[tuple[int, int], tuple[tuple[arb, arb], ...]] = Cache(_REMEMBERED, len)
-
-
-def _rule(count: int) -> tuple[tuple[arb, arb], ...]:
-    """The positive nodes and their weights of the rule with an even number of nodes."""
-    return _rules.find(
-        (count, ctx.prec),
-        lambda: tuple([arb.legendre_p_root(count, k, True) for k in range(count // 2)]),
-    )
