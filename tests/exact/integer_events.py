@@ -6,22 +6,19 @@ exact: the points of a box, and a bound for all points outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 from math import prod
 
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-
-Form = Callable[[Event, Limits], ExponentialRatio | NotEnclosed]
 
 
 def dlap(mean: int, scale: Fraction | int = 1) -> Distribution:

@@ -20,7 +20,6 @@ ONE = ExponentialPolynomial.constant(1)
 GROWING = ExponentialPolynomial.monomial(1, 0, 1)  # e^ε
 STAY = ExponentialRatio.of(GROWING, {GROWING + ONE: 1})  # e^ε / (1 + e^ε)
 LEAVE = ExponentialRatio.of(ONE, {GROWING + ONE: 1})
-NEVER = ExponentialRatio.constant(0)
 SURELY = ExponentialRatio.constant(1)
 
 

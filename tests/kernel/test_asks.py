@@ -157,9 +157,6 @@ def test_what_is_nested_deeply_is_refused(depth: int) -> None:
             asked(block)
 
 
-LONG = "1" * 3990
-
-
 @pytest.mark.parametrize(
     "bad",
     [

@@ -16,7 +16,6 @@ from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.mechanisms import (
     Cells,
     Pair,
-    finite,
     noise,
     read_mechanism,
     sampled,
@@ -148,13 +147,6 @@ def best_of(cells: Cells, loss: Fraction) -> float:
     """What the best set of some outcomes has."""
     factor = ball(loss).exp()
     return float(sum(((p - factor * q).max(arb(0)) for p, q in cells), arb(0)))
-
-
-def outcomes(cells: Cells, rate: Fraction, added: bool) -> Pair:
-    """What samples have, outcome by outcome."""
-    share = ball(rate)
-    found = [(share * p + (1 - share) * q, q) for p, q in cells]
-    return finite([(q, p) for p, q in found] if added else found)
 
 
 def infinite(pair: Pair) -> float:

@@ -72,14 +72,6 @@ def test_equal_samples_count_linear_extensions(
     assert value.width < Q(1, 2**40)
 
 
-laws = st.builds(
-    Distribution,
-    st.sampled_from(REAL_FAMILIES),
-    st.fractions(min_value=-2, max_value=2, max_denominator=3),
-    st.sampled_from([Q(1, 3), Q(1), Q(5, 2)]),
-)
-
-
 @each_family
 def test_long_chain_to_many_digits(family: Family) -> None:
     count = 40 if family is GAUSSIAN else 12
