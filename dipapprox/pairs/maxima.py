@@ -9,7 +9,7 @@ wide? with more and more bits: all at once, or the pairs that may be the largest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import islice
 
@@ -162,15 +162,18 @@ class Maxima:
                 self._progress(done + 1, len(factors))
             return found
         arrays = self.gone_through()
+        return [best.maximum(arrays.outputs, arrays.bits) for best in self._best(arrays, factors)]
+
+    def _best(self, tables: Iterable[TabledPairs], factors: Sequence[Factor]) -> list[_Best]:
         best = [_Best() for _ in factors]
-        for tabled in arrays:
+        for tabled in tables:
             for done, (factor, record) in enumerate(zip(factors, best, strict=True)):
                 bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
                 for block in tabled.blocks():
                     self._limits.check()
                     record.take(tabled, block, bounds)
                 self._progress(done + 1, len(factors))
-        return [record.maximum(arrays.outputs, arrays.bits) for record in best]
+        return best
 
     def sharpened(self, factor_at: FactorAt, enough: Enough, *, sign: bool = False) -> Maximum:
         """Bound the largest delta at one eps_prv until the enclosure is good enough.
@@ -217,12 +220,7 @@ class Maxima:
         few = self.pairs is not None and self.pairs <= VERY_MANY
         if self._together is not None or arrays is None or few:
             return None
-        best = _Best()
-        for tabled in islice(arrays, 1):
-            bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
-            for block in tabled.blocks():
-                self._limits.check()
-                best.take(tabled, block, bounds)
+        (best,) = self._best(islice(arrays, 1), [factor])
         found = best.maximum(arrays.outputs, arrays.bits)
         return replace(found, delta=Enclosure(found.delta.lower, UNIT.upper))
 

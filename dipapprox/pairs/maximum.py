@@ -11,6 +11,8 @@ bound the largest delta  --- <= claimed ----> DP
 |      |
 +- bits left? -- no --------------------> the pairs that may attain the upper bound: Unknown
 
+No `refined`: between two precisions other methods are asked, and what is found ends in a `Search`.
+
 Which pair is named. Sums of doubles differ in their last bits from machine to machine: a library
 adds in the order that suits the processor. Where several pairs attain a maximum, as the mirror
 images of a symmetric program do, the greatest of the computed numbers would name now this one, now

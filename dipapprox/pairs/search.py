@@ -11,7 +11,8 @@
             |   bits left?       +---------------------------->  next pair, at best Unknown
             +-- yes -+-- no: critical, as far as these bits tell ->  next pair, at best Unknown
 
-The ladder of precisions: an attempt is repeated with twice the bits until it is good enough.
+The ladder of precisions: an attempt is repeated with twice the bits until it is good enough. What
+only has to become narrow climbs it by `refined`; a pair does not: a proof of either side ends it.
 Nothing is kept per pair: only the number of pairs, the enclosure of the largest delta so far, and
 of the undecided pairs their number and the closest one.
 """

@@ -7,6 +7,8 @@ for each divergence G of each pair (`divergences`, `patterns`):
         |                   (or go on, if every violation is asked for)
         +-- δ known by brackets: narrower brackets, until `LAST_BITS`: open, "tight-delta"
         no sign found: open, with the reason
+
+It is no search over ε or precisions: `exact.signs` knows all ε at once.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ is no claim anywhere in the interval is the user's error: eps_prv below 0, delta
 formula without a value. Where intervals cannot tell, an eps_prv or delta that touches 0 is let
 through, and `check` says so. Below 0 no claim is true of two inputs with one distribution: a
 difference of 0 proves nothing there. All other pairs are compared with enclosures of the same
-formulas, and what is proved of them stays right.
+formulas, and what is proved of them stays right. `check` is no `search`: it has no bounds to
+improve, and all parts have to be looked at, in any order.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ proportional to it; so
     narrow:   guess the crossing on the line through the ends, query a little to the side of it
               where the last answer was not; halve the bracket when that does not shrink it
 
+No subdivision (`intervals.search`): where the claim holds is asked of single eps, not of parts.
 That P grows is not assumed in what is reported: the claim is *certified at* the lower end and
 *refuted at* the upper end. Between and beyond them nothing is claimed.
 """

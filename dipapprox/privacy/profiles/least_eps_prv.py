@@ -8,7 +8,9 @@ The largest delta D(E) over all pairs is convex and non-increasing in E = e^eps_
         ^                                       the answer is at least ln E*; E := a bit above E*
         +-----------------------------------------------+
 
-Every round finds another pair, with a larger solution; in practice two or three rounds do.
+Every round finds another pair, with a larger solution; in practice two or three rounds do. It is no
+search over parts of an interval: convexity leads to the answer from one side, and `refined` climbs
+the precisions of each round.
 """
 
 from __future__ import annotations
