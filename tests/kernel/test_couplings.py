@@ -366,7 +366,7 @@ def test_no_budget_serves_where_the_quotient_stays_away_from_1() -> None:
         assert not loses(little, zero, budget, eps)
 
 
-def repeated(body: list[Any], **fields: Any) -> Any:
+def repeated(body: list[Any], change: str = "insert", **fields: Any) -> Any:
     """Replay: data sets n to 1 in the first run only, which shows 1 again and again."""
     ask = [1, []]
     step = {
@@ -378,7 +378,8 @@ def repeated(body: list[Any], **fields: Any) -> Any:
         "eps": 1,
         **fields,
     }
-    return replay(small(body), {"verdict": "Not_DP", "budget": None}, [step])
+    machine = small(body, change=change)
+    return replay(machine, {"verdict": "Not_DP", "budget": None}, [step])
 
 
 def test_turns_are_likelier_whatever_the_second_run_is_in() -> None:
@@ -389,6 +390,11 @@ def test_turns_are_likelier_whatever_the_second_run_is_in() -> None:
     told = ["if", ["=", N, 1], [often], [seldom]]
     ask = [1, []]
     assert repeated([told]) == none
+    fair = ["choose", REPLY, [[1, "1/2"], [0, "1/2"]], False]
+    assert repeated([["if", ["=", N, 1], [often], [fair]]]) == none
+    assert repeated([told], "replace", events=[[[0, [1]], [0, [0]], None]]) == none
+    with pytest.raises(Refuted, match="another way"):
+        repeated([told], "replace")
     zeros: dict[str, Any] = {"turns": [[ask, ask, [0]]], "store": [0]}
     assert repeated([told], events=[[None, [0, [1]], None]], **zeros) == none
     for fields in ({"store": [0]}, {"store": [2]}, {"turns": [[ask, ask, [0]]]}, {"eps": -1}):
