@@ -10,6 +10,7 @@ import pytest
 from dipapprox.kernel.replay import replay
 from kernel.forgeries import names_of, outcome, proofs, random_change, repeated, single_changes
 from kernel.small import SMALL
+from tests.thorough import part
 
 HONEST = proofs()
 SOUND = {"refused", "true", "undecided"}
@@ -41,7 +42,7 @@ def test_a_change_is_noticed_or_makes_no_difference() -> None:
 
 def test_several_changes_are_noticed_or_make_no_difference() -> None:
     source, counts = random.Random(29), Counter[str]()
-    for _ in range(120):
+    for _ in part(range(120), 2):
         name, proof = source.choice(HONEST)
         names = names_of(proof[0])
         for _ in range(source.randint(2, 3)):

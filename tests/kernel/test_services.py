@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import dipapprox
 from dipapprox import Answer
@@ -18,6 +18,7 @@ from dipapprox.kernel.replay import replay
 from tests.kernel.edits import others_for, places_in, with_at
 from tests.kernel.served import EXAMPLES, found, written
 from tests.services.strategies import counting_services, services
+from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs" / "services"
 
@@ -33,12 +34,13 @@ def test_examples_are_replayed(name: str) -> None:
         assert judged == Budgets(least, least, at_any=False)
 
 
+@examples(6)
 @given(services())
 def test_random_services_are_replayed(text: str) -> None:
     are_replayed(text)
 
 
-@settings(max_examples=8)
+@examples(4)
 @given(counting_services())
 def test_random_services_that_count_are_replayed(text: str) -> None:
     are_replayed(text)

@@ -29,7 +29,7 @@ from dipapprox.proof_steps.throughout import GoalThroughout
 from kernel.forgeries import names_of, outcome, random_change, single_changes
 from kernel.small import program_of
 from kernel.throughout import ASKED, TURNING, Asked, proofs
-from tests.thorough import part
+from tests.thorough import examples, part
 
 SOUND = {"refused", "true", "undecided"}
 HALF = Fraction(1, 2)
@@ -250,6 +250,7 @@ LAWS = st.sampled_from(["Lap", "Lap", "LapPlus", "LapMinus", "DLap"])
 OFFSETS = st.integers(-1, 2)
 
 
+@examples(5)
 @given(
     LAWS,
     st.lists(st.tuples(st.integers(1, 3), OFFSETS), min_size=2, max_size=2),

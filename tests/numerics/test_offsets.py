@@ -29,6 +29,7 @@ from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace
 from tests.numerics.alone import alone
+from tests.thorough import examples
 
 Q = Fraction
 LAPLACE_TYPE = tuple(family for family in CONTINUOUS if family.is_exponential)
@@ -47,6 +48,7 @@ def enclose(event: Event, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
     return found
 
 
+@examples(5)
 @given(event=difference_events(LAPLACE_TYPE))
 def test_closed_forms_lie_inside(event: Event) -> None:
     parts = connected_parts(event)
