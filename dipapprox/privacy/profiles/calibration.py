@@ -23,7 +23,7 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.limits import Progress, silent
+from dipapprox.limits import Progress
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
@@ -32,8 +32,6 @@ from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
-
-DEFAULT_WIDTH = Fraction(1, 10**6)
 
 _SMALLEST = Fraction(1, 2**20)
 _LARGEST = Fraction(2**20)
@@ -74,8 +72,8 @@ def calibrate(
     delta: Fraction,
     selection: PairSelection,
     options: Options,
-    width: Fraction = DEFAULT_WIDTH,
-    progress: Progress = silent,
+    width: Fraction,
+    progress: Progress,
     *,
     near_budget: bool = False,
 ) -> Calibration:
