@@ -49,8 +49,13 @@ from dipapprox.numerics.tier import Tier
 _ACCURATE = 60
 """Bits of accuracy beyond which no composition goes."""
 
+_ACCURATE_CELLS = 54
+"""The same where lines are cut into cells."""
+
 _ACCURATE_TERMS = 20
 """The same for the terms of sums of products: these add up to bounds only."""
+
+_GUARD_BITS = 8
 
 _FAR = 2**64
 """Panels reach so far; larger factors are left to closed forms alone."""
@@ -60,6 +65,7 @@ _BUDGET_BITS = 32
 
 _REMEMBERED = 2_000
 
+_Product = tuple[tuple[tuple[int, Line, Line], ...], Enclosure, int]
 _Sum = tuple[tuple[Part, ...], tuple[Part, ...], Enclosure, int]
 
 
@@ -74,6 +80,7 @@ class ProductMeasures:
         self.line = HockeyStick(method, limits, tier)
         self._limits = limits
         self._sums: Cache[_Sum, Split | NotEnclosed] = Cache(_REMEMBERED)
+        self._products: Cache[_Product, Enclosure | NotEnclosed] = Cache(_REMEMBERED)
 
     def divergence(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
@@ -257,9 +264,16 @@ class ProductMeasures:
             closed = laplace_product(laplace, factor, bits, self._limits)
             if closed is not None:
                 return _times(own, closed)
-        value = PairProducts(
-            self.line, runs, lines, _hints(stripped), factor, bits, self._limits
-        ).enclosure()
+        if lines or sum(run.times for run in runs) > 1:
+            # No grid tells more with more bits than these, nor of a factor that is known better.
+            bits = min(bits, _ACCURATE_CELLS if lines else _ACCURATE)
+            factor = _rounded(factor, bits + _GUARD_BITS)
+        value = self._products.find(
+            (factors.pairs, factor, bits),
+            lambda: PairProducts(
+                self.line, runs, lines, _hints(stripped), factor, bits, self._limits
+            ).enclosure(),
+        )
         return value if isinstance(value, NotEnclosed) else _times(own, value)
 
 
@@ -338,6 +352,13 @@ def gaussian_pair(square: Fraction, adjacency: Adjacency = Adjacency.ADD_REMOVE)
 
 def _gaussian(square: Fraction, bits: int) -> BallProfile:
     return GaussianProfile(to_ball(square).sqrt())
+
+
+def _rounded(value: Enclosure, bits: int) -> Enclosure:
+    """Return ends of so many bits after the point around an enclosure."""
+    unit = 1 << bits
+    low, high = (value.lower * unit).__floor__(), (value.upper * unit).__ceil__()
+    return Enclosure(Fraction(low, unit), Fraction(high, unit)) if low else value
 
 
 def _times(left: Enclosure, right: Enclosure) -> Enclosure:
