@@ -178,7 +178,9 @@ class ExponentialNoise(RealFamily):
             tail = float(self.steep) * double_functions.growth(-edges)
             near, far = tail[:, :-1], tail[:, 1:] * (1 - double_functions.EXCESS)
             real = np.maximum(1 - far, near - 1)
-            body = np.sqrt(real * real + near * (heights * heights)) * rounding.UP
+            body = (
+                np.sqrt(real * real + near * panels.on_all(heights * heights, edges)) * rounding.UP
+            )
         return near, body, near
 
     def below(self, z: Array) -> Array:

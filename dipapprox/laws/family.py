@@ -232,7 +232,8 @@ class RealFamily(Family):
 
         Args:
             edges: Real parts, shape (R, n + 1, P). With a kink, distances on one side of it.
-            heights: Shape (R, n, P), or one that is broadcast to that.
+            heights: Shape (R, n, P), or one that is broadcast to that; or only those of the left
+                half, if the right one is its mirror image (`panels.on_all`).
 
         Returns:
             Bounds of f, the distribution function and the survival function, each (R, n, P). On a
@@ -243,8 +244,7 @@ class RealFamily(Family):
         """Bound them on the R ellipses round each of P panels, each (R, P)."""
         turned = (center < 0) & self.has_kink
         edges, heights = panels.arcs(np.where(turned, -center, center), half, rule)
-        bounds = self.on_boxes(edges, panels.both_halves(heights))
-        density, below, above = (bound.max(axis=1) for bound in bounds)
+        density, below, above = (b.max(axis=1) for b in self.on_boxes(edges, heights))
         return density, np.where(turned, above, below), np.where(turned, below, above)
 
     def below(self, z: Array) -> Array | None:

@@ -181,7 +181,8 @@ class GaussianNoise(RealFamily):
             density = np.maximum(bell[:, :-1], bell[:, 1:])
             density[right[:, 1:] > right[:, :-1]] = _ROOT_ABOVE
             q = double_functions.growth(0.5 * heights * heights)
-            vertical = heights * (1 + (q - 1) / 3)
+            vertical = panels.on_all(heights * (1 + (q - 1) / 3), edges)
+            q = panels.on_all(q, edges)
             horizontal = np.minimum(np.maximum(t[:, :-1], t[:, 1:]) * (q - 1), vertical) * density
             squares = (vertical * density) ** 2 + 2.0**-1000  # for what underflowed
 

@@ -211,7 +211,7 @@ class Gumbel(RealFamily):
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         """All grow as C falls: it is kept away from 0. What `growth` adds covers all other
         roundings."""
-        left, right = edges[:, :-1], edges[:, 1:]
+        left, right, heights = edges[:, :-1], edges[:, 1:], panels.on_all(heights, edges)
         cosine = panels.least_cosine(heights)
         cosine = np.where(cosine > 2.0**-20, cosine, np.minimum(cosine, -(2.0**-20)))
         positive = cosine > 0

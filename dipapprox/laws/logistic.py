@@ -170,7 +170,7 @@ class Logistic(RealFamily):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             most = double_functions.growth(-nearest)
             least = double_functions.growth(-furthest) * (1 - 2 * double_functions.EXCESS)
-            cosine = panels.least_cosine(heights)
+            cosine = panels.on_all(panels.least_cosine(heights), edges)
             u = np.clip(-cosine, least, most)
             q = np.maximum(1 + u * (2 * cosine + u) - _SLACK, 0.0)
             root = rounding.SAFE / np.sqrt(q)

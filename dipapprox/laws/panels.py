@@ -100,6 +100,8 @@ def arcs(center: Array, half: Array, rule: Rule) -> tuple[Array, Array]:
     return wide[:, None, :] * _EDGES + center, high[:, None, :] * _HEIGHTS
 
 
-def both_halves(left: Array) -> Array:
-    """Return numbers on all arcs from those on the left half."""
-    return np.concatenate([left, left[:, ::-1]], axis=1)
+def on_all(values: Array, edges: Array) -> Array:
+    """Return numbers on all boxes between edges from those on the left half, if that is all."""
+    if 2 * values.shape[1] == edges.shape[1] - 1:
+        return np.concatenate([values, values[:, ::-1]], axis=1)
+    return values

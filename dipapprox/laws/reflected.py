@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import Family, Real, RealFamily, Speeds
+from dipapprox.laws.libraries import panels
 
 if TYPE_CHECKING:
     from flint import arb
@@ -117,7 +118,8 @@ class Reflected(RealFamily):
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         """Likewise, from the right."""
-        density, below, above = self._base.on_boxes(-edges[:, ::-1], heights[:, ::-1])
+        turned = panels.on_all(heights, edges)[:, ::-1]
+        density, below, above = self._base.on_boxes(-edges[:, ::-1], turned)
         return density[:, ::-1], above[:, ::-1], below[:, ::-1]
 
     def at_differences(self, z: Array, differences: Array) -> Array:
