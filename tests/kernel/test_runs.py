@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.forms import Form
+from dipapprox.kernel.forms import Form, only
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import require_possible
@@ -58,6 +58,15 @@ def test_rays_stay_inside_and_adjacent(
     else:
         with pytest.raises(Refuted):
             read_inputs(flow(low, high), [["next q", [pair]]], large)
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_rays_go_the_way_that_adjacency_does(large: bool) -> None:
+    for norm, grows, other in (("increasing", 1, -1), ("decreasing", -1, 1)):
+        machine = flow(adjacency={"norm": norm, "radius": 1})
+        assert read_inputs(machine, [["next q", [[0, grows]]]], large)
+        with pytest.raises(Refuted, match="not adjacent"):
+            read_inputs(machine, [["next q", [[0, other]]]], large)
 
 
 def test_inputs_of_rays_are_named_once_and_known() -> None:
@@ -209,6 +218,7 @@ def test_ends_that_are_not_seen_have_no_rays() -> None:
     padded = runs_of({**TOLD, "published": {**TOLD["published"], "padding": [0]}})
     assert ("the end",) not in padded.word(padded.along([0, 1]))
     assert len(padded.word(padded.along([0, 1, 0]))) == 2
+    assert [turn.ended for turn in padded.along([0, 1, 0, 0])] == [False, True, True, True]
     hidden = runs_of({**TOLD, "published": {**TOLD["published"], "ends": False}})
     with pytest.raises(Refuted, match="are not seen"):
         list(hidden.alike(hidden.along([0, 1]), {}))
@@ -341,6 +351,8 @@ def test_turns_are_flattened_over_noise_and_steps() -> None:
     # s0 + (q1 + x1), then + (q2 + x2); -1 is the number of steps.
     assert whole.said[1] == [Form(Fraction(3), ((-1, ONE), (0, ONE), (1, ONE)))]
     assert whole.said[2] == [Form(Fraction(8), ((-1, -ONE), (0, ONE), (1, ONE), (2, ONE)))]
+    longer = found.along([0, 0, 0, 0])
+    assert flat(longer, inputs, False).said[3][0] == whole.said[2][0].plus(only(3))
     last = flat(run, inputs, False, 2)
     ((atom, _),) = ((atom, name) for atom, name in last.held.items() if name == "s")
     ((said,),) = last.said
