@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.errors import BrokenInvariant
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
@@ -26,6 +27,26 @@ r <- Gauss(q, 1/eps)
 if r >= 0 then o <- 1 elif r >= -30 then o <- 2 else o <- 0 end
 """)
 """One output is so rare that large powers of its probability leave every number format."""
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=2, max_size=4),
+    st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 4)]),
+)
+def test_relative_entropies_of_wide_probabilities_are_inside(
+    weights: list[tuple[int, int]], spread: Fraction
+) -> None:
+    """Against the sum in doubles, for probabilities of which little is known."""
+    totals = [sum(column) for column in zip(*weights, strict=True)]
+    pairs = [(Fraction(p, totals[0]), Fraction(q, totals[1])) for p, q in weights]
+    wide = [
+        tuple(Enclosure(each * (1 - spread), each * (1 + spread)) for each in column)
+        for column in zip(*pairs, strict=True)
+    ]
+    lower, upper = renyi.relative_entropy(wide[0], wide[1], 64)
+    truth = sum(float(p) * math.log(p / q) for p, q in pairs)
+    assert upper is not None
+    assert float(lower) - 1e-12 <= truth <= float(upper) + 1e-12
 
 
 def result(order: int | str, lower: Fraction | None, upper: Fraction | None) -> OrderResult:

@@ -133,7 +133,7 @@ def _pair_divergence(
     if any(p.lower > 0 and not q.upper for p, q in zip(first, second, strict=True)):
         return None, None
     if order == 1:
-        return _relative_entropy(first, second, bits)
+        return relative_entropy(first, second, bits)
     return _moment(first, second, order, bits)
 
 
@@ -163,9 +163,10 @@ def _moment(
     return low_end, high_end
 
 
-def _relative_entropy(
+def relative_entropy(
     first: Probabilities, second: Probabilities, bits: int
 ) -> tuple[Fraction, Fraction | None]:
+    """Bound the sum of p ln(p/q) >= 0, from above None where a q may be 0 and its p is not."""
     lower, upper = Fraction(0), Fraction(0)
     bounded = True
     for p, q in zip(first, second, strict=True):
