@@ -135,7 +135,7 @@ def replay(
         told: Called with the number of every step and what it concludes.
 
     Returns:
-        The judgement that is the claim; what does not prove it raises (`errors`).
+        The last judgement: the claim, or more. What does not prove it raises (`errors`).
     """
     known: dict[int, Judgement] = {}
     last: Judgement | None = None

@@ -8,6 +8,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.grid import MOST_BITS
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
@@ -22,6 +23,7 @@ from dipapprox.proof_steps.verdicts import (
     Goal,
     attempts,
     goal_of,
+    least_of,
     written,
 )
 
@@ -78,6 +80,9 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
                     failed, left = obstacle, left - {*filter(_encloses, left)}
                 case Refuted() if bits != IN_CLOSED_FORM:
                     failed = obstacle
+                    if least_of(goal, bits) < goal.claim.eps_prv:
+                        # More was to be proved than is claimed.
+                        failed = Refused(f"probabilities below 2^-{MOST_BITS} tell")
                 case _:
                     # It is false, or nothing else can be written.
                     failed, left = obstacle, left & {BY_BUDGET}

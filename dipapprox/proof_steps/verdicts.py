@@ -126,6 +126,17 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     yield from by_budget
 
 
+def least_of(goal: Goal, bits: int) -> Fraction:
+    """Return the eps_prv that a proof is about: what holds there holds at a larger one.
+
+    It is one that bits are enough for; that the claim holds there nobody knows, if it is smaller.
+    """
+    stated = goal.claim.eps_prv
+    if goal.witness is not None or bits <= 0:
+        return stated
+    return min(stated, Fraction(max(4 * bits // 7, _MOST_RATE)))
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenProof:
     """A proof as the kernel reads it: JSON."""
@@ -173,11 +184,7 @@ def written(
     elif witness is None:
         if (count_selected(program, selection) or 0) > MOST_PAIRS:
             raise Refused(f"more than {MOST_PAIRS} pairs")
-        # What holds at a smaller eps_prv, for which bits are enough, holds at a larger one.
-        least = claim.eps_prv
-        if bits:
-            least = min(least, Fraction(max(4 * bits // 7, _MOST_RATE)))
-        enough = {**said, "eps_prv": number_json(least)}
+        enough = {**said, "eps_prv": number_json(least_of(goal, bits))}
         steps = kept(program, machine, enough, inputs, goal.gap, bits)
     else:
         steps = _broken(program, witness, said, bits)
