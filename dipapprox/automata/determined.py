@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from dipapprox.automata.model import Automaton, Transition, is_real
 from dipapprox.automata.runs import Run, Segment
-from dipapprox.automata.unfolding import Unfolding, followed, label
+from dipapprox.automata.unfolding import Unfolding, followed
 
 Looks = Sequence[tuple[Hashable, ...]]
 """What each transition shows, in its order."""
@@ -69,7 +69,7 @@ def is_determined(
         Whether other runs that show the same may be nowhere after all of it: exactly so without
         repetition; with it, for any numbers of copies at once.
     """
-    walk = followed(whole, [label(whole.automaton.transitions[index]) for index in run])
+    walk = followed(whole, run, lambda edge: whole.edges[edge].transition)
     others: frozenset[_Other] = frozenset()
     position = 0
     for segment in repeated:
@@ -92,7 +92,7 @@ def determined_extension(whole: Unfolding, looks: Looks, run: Run) -> Run | None
 
     A longer run never costs less, so its bound is at least as good.
     """
-    walk = followed(whole, [label(whole.automaton.transitions[index]) for index in run])
+    walk = followed(whole, run, lambda edge: whole.edges[edge].transition)
     others = _along(whole, looks, walk, frozenset())
     node = whole.edges[walk[-1]].target if walk else 0
     known = {(node, others)}

@@ -17,7 +17,7 @@ from dipapprox.automata.runs import (
     run_of,
 )
 from dipapprox.automata.structures import LeakingPair, Structure, ViolatingPath, holds
-from dipapprox.automata.unfolding import Quotient, followed, label
+from dipapprox.automata.unfolding import Quotient, followed
 from dipapprox.graphs import shortest_way
 
 # --- a path between given parts of a run --------------------------------------------------------
@@ -80,7 +80,7 @@ def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | N
         walk: Edges of the augmented automaton, from its initial node.
     """
     graph, whole = quotient.graph, quotient.whole
-    image = followed(graph, map(label, map(whole.transition, walk)))
+    image = followed(graph, map(whole.label, walk), graph.label)
     looping = [position for position, edge in enumerate(image) if graph.is_internal(edge)]
     downward = [p for p in looping if graph.transition(image[p]).below]
     upward = [p for p in looping if graph.transition(image[p]).above]

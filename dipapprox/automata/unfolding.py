@@ -19,7 +19,8 @@ loop is one of its rounds already.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from dipapprox.automata.model import Automaton, Output, Transition
 from dipapprox.automata.orders import ValueOrder, unordered
@@ -61,6 +62,10 @@ class Unfolding:
     def transition(self, edge: int) -> Transition:
         """Return the transition of an edge."""
         return self.automaton.transitions[self.edges[edge].transition]
+
+    def label(self, edge: int) -> Label:
+        """Return what an edge has in common with bisimilar ones."""
+        return label(self.transition(edge))
 
     def steps(self, node: int) -> dict[int, int]:
         """Return the transitions that are feasible at a node, each with where it leads."""
@@ -157,14 +162,25 @@ class Quotient:
         Returns:
             The edges of `whole`, as many.
         """
-        return followed(self.whole, map(label, map(self.graph.transition, walk)))
+        return followed(self.whole, map(self.graph.label, walk), self.whole.label)
 
 
-def followed(graph: Unfolding, labels: Iterable[Label]) -> tuple[int, ...]:
-    """Return the edges of the walk whose steps have some labels; a bisimilar graph has one, too."""
+Step = TypeVar("Step")
+
+
+def followed(
+    graph: Unfolding, steps: Iterable[Step], step_of: Callable[[int], Step]
+) -> tuple[int, ...]:
+    """Return the edges of the walk from the start whose steps these are.
+
+    Args:
+        graph: No two edges that leave a node have one step.
+        steps: What the edges are known by.
+        step_of: What an edge is known by.
+    """
     node, walk = 0, list[int]()
-    for wanted in labels:
-        edges = (edge for edge in graph.leaving[node] if label(graph.transition(edge)) == wanted)
+    for wanted in steps:
+        edges = (edge for edge in graph.leaving[node] if step_of(edge) == wanted)
         edge = next(edges, None)
         if edge is None:
             raise BrokenInvariant("there is no such walk")
