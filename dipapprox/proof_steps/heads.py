@@ -8,6 +8,7 @@ from itertools import permutations, product
 
 from dipapprox.automata.pins import pin
 from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.paths import Held, Path, Read, Sample, number_form
@@ -34,6 +35,9 @@ class Head:
 
 
 START = Head(is_first=True)
+
+MOST_WITH_FACTS = 1_500
+"""Heads that are told apart by what is known of what is held: its orders are many."""
 
 _Place = tuple[int, str]
 """A head, by number, and a cell."""
@@ -168,6 +172,8 @@ class Heads:
             if head in self.ways:
                 continue
             self._limits.check_states(len(self.ways) + 1)
+            if self._with_facts and len(self.ways) == MOST_WITH_FACTS:
+                raise NoCertificate("what is known of values that are held has too many cases")
             if head.is_first:
                 paths = self._follower.start()
             else:

@@ -34,6 +34,9 @@ Vector = Mapping[Shift, Fraction]
 MOST_ENTRIES = 200_000
 """Of all vectors."""
 
+MOST_COMPARED = 500_000
+"""Vectors that others are compared with: some seconds."""
+
 MOST_PATIENCE = 3_000
 """Vectors; from then on entries that grow round after round are given up."""
 LEFT_FREE = 4
@@ -106,7 +109,7 @@ class PotentialSearch:
         self._pins: dict[Head, dict[int, int]] = {}
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}
-        self._entries, self._most = 0, most
+        self._entries, self._compared, self._most = 0, 0, most
 
     def step(self) -> Json:
         """Return a proof.
@@ -142,7 +145,7 @@ class PotentialSearch:
 
     def _look(self) -> None:
         """Find a closed family of vectors with the pinned shifts alone."""
-        self.least, self._entries = Fraction(0), 0
+        self.least, self._entries, self._compared = Fraction(0), 0, 0
         self._members, self._front = [Member(START, {(): Fraction(0)})], {}
         # Nothing leads back to a component that is done with: so all costs of it are known.
         waiting: list[tuple[int, Fraction, int, int]] = [(0, Fraction(0), 0, 0)]
@@ -250,6 +253,9 @@ class PotentialSearch:
     def _add(self, head: Head, vector: Vector, before: tuple[int, Way, Changes]) -> bool:
         """Add a vector, unless it is within one that is there; drop those within it."""
         front = self._front.setdefault(head, [])
+        self._compared += len(front)
+        if self._compared > MOST_COMPARED:
+            raise NoCertificate("the search compares too many vectors")
         if any(_within(vector, self._members[k].vector) for k in front):
             return False
         self._entries += len(vector)
