@@ -6,6 +6,7 @@ Randomised response that lies with probability 1/4 has delta = 3/4 - e^eps_prv /
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import Answer, Options, verify
+from dipapprox.kernel.claims import follows
 from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.judgements import Budgets, Private, Violated
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
 from kernel.small import program_of
@@ -60,6 +63,25 @@ def test_weaker_claims_follow_and_others_do_not(more: Fraction, also: Fraction) 
     eps_prv = AT + more
     assert holds("DP", eps_prv, BROKEN + also) == (more >= 0 and also >= 0)
     assert holds("Not_DP", eps_prv, KEPT + also) == (more <= 0 and also <= 0)
+
+
+def test_formulas_are_claimed_as_they_are_proved_and_numbers_may_be_weaker() -> None:
+    half, one = Fraction(1, 2), Fraction(1)
+    for kind, sign in (Private, 1), (Violated, -1):
+        more = (None,) if kind is Private else ()
+        found = kind(one, ("eps",), half, *more)
+        assert follows(found, found)
+        assert follows(kind(one, ("eps",), half + sign * Fraction(1, 9), *more), found)
+        assert not follows(kind(one, ("eps",), half - sign * Fraction(1, 9), *more), found)
+        for eps_prv in (one, ("inverse", ("eps",))):
+            assert not follows(kind(one, eps_prv, half, *more), found)
+
+
+def test_what_is_claimed_is_judged_and_nothing_else() -> None:
+    one = Fraction(1)
+    judged = [Private(one, one, one, None), Violated(one, one, one), Budgets(one), Budgets(None)]
+    for claim, found in product(judged, repeat=2):
+        assert follows(claim, found) == (claim == found)
 
 
 def test_what_is_claimed_is_claimed_of_the_same_eps() -> None:
