@@ -189,10 +189,13 @@ def _proved(runs: list[dict[str, object]], **asked: object) -> tuple[float, floa
     return float(deltas.delta_enclosure.lower), float(deltas.delta_enclosure.upper)
 
 
-@pytest.mark.parametrize("sigmas", [[1000, 1000], [3, 5, 7]])
-def test_proofs_of_gaussian_noise_keep_the_digits(sigmas: list[int]) -> None:
-    shift = sqrt(sum(1 / sigma**2 for sigma in sigmas))
-    low, high = _proved([{"mechanism": "gaussian", "sigma": s} for s in sigmas], delta="1e-9")
+@pytest.mark.parametrize("noise", [[(1, 1000), (1, 1000)], [(1, 3), (4, 9), (2, 7)]])
+def test_proofs_of_gaussian_noise_keep_the_digits(noise: list[tuple[int, int]]) -> None:
+    shift = sqrt(sum((change / sigma) ** 2 for change, sigma in noise))
+    runs: list[dict[str, object]] = [
+        {"mechanism": "gaussian", "sensitivity": change, "sigma": sigma} for change, sigma in noise
+    ]
+    low, high = _proved(runs, delta="1e-9")
     for eps_prv, sign in ((low, 1), (high, -1)):
         here = shift / 2 - eps_prv / shift
         delta = norm.cdf(here) - exp(eps_prv) * norm.cdf(here - shift)
