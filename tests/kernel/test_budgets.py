@@ -26,14 +26,16 @@ def violated(budget: Any) -> dict[str, Any]:
 
 def test_claims_follow_from_what_is_judged_wherever_that_is_so() -> None:
     """Whatever the least budget is that serves: one of these numbers, one between, or none."""
-    numbers, least = (None, 0, 1, 2, 3), (*(Fraction(k, 2) for k in range(-1, 8)), inf)
+    numbers: list[Any] = [None, 0, 1, 2, 3]
+    least = (*(Fraction(k, 2) for k in range(-1, 8)), inf)
 
     def serves(budget: Any, claimed: Any, truth: Any) -> bool:
         """Whether it is so that one budget serves, and none below another one."""
         return truth <= budget and (claimed is None or claimed <= truth)
 
     for one, below, budget, at_least in product(numbers, repeat=4):
-        found = Budgets(*(None if n is None else Fraction(n) for n in (one, below)))
+        serving, failing = (None if n is None else Fraction(n) for n in (one, below))
+        found = Budgets(serving, failing)
         where = [truth for truth in least if serves(inf if one is None else one, below, truth)]
         if one is None and below is None:
             where = [inf]

@@ -79,7 +79,12 @@ def test_formulas_are_claimed_as_they_are_proved_and_numbers_may_be_weaker() -> 
 
 def test_what_is_claimed_is_judged_and_nothing_else() -> None:
     one = Fraction(1)
-    judged = [Private(one, one, one, None), Violated(one, one, one), Budgets(one), Budgets(None)]
+    judged: list[Any] = [
+        Private(one, one, one, None),
+        Violated(one, one, one),
+        Budgets(one),
+        Budgets(None),
+    ]
     for claim, found in product(judged, repeat=2):
         assert follows(claim, found) == (claim == found)
 
