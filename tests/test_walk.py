@@ -75,7 +75,7 @@ VERIFY = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
         # of functions, variables of linear systems and brackets of δ.
         (VERIFY, 153, 77),
         (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 172, 82),
-        (("decide", "programs/dipc/svt1.dpg"), 178, 77),
+        (("decide", "programs/dipc/svt1.dpg"), 178, 78),
     ],
 )
 def test_few_files_and_classes_are_passed(
