@@ -241,9 +241,8 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: NameScope) -> Any:
             parts.append(each.value)
         elif isinstance(each, ast.FormattedValue):
             value = machine.evaluate(each.value, scope)
-            plain = each.format_spec is None and type(value) in SCALARS
-            show = repr if each.conversion == ord("r") else format
-            parts.append(show(value) if plain else Text())
+            shown = each.format_spec is None and each.conversion < 0 and type(value) in SCALARS
+            parts.append(format(value) if shown else Text())
     return Text() if any(isinstance(each, Text) for each in parts) else "".join(parts)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
+from enum import EnumType
 from fractions import Fraction
 from functools import cache
 from inspect import BoundArguments, Parameter, Signature, signature
@@ -317,6 +318,7 @@ def _numeral(machine: Machine, value: Any) -> Any:
 
 
 _SEQUENCES = (list, tuple, range, str, dict)
+_SIZED = (*_SEQUENCES, set, EnumType, *VIEWS)
 _INFINITE = ("inf", "infinity")
 
 
@@ -335,7 +337,7 @@ TAKEN: dict[str, _Taker] = {
     "truths": lambda machine, values: (truth(machine, v) for v in items(machine, values)),
     "summand": _where(lambda v: type(v) is not str, "is not added up: ''.join(…) does"),
     "sequence": _where(lambda v: type(v) in _SEQUENCES, "is not read from its end"),
-    "sized": _where(lambda v: type(v) in (*_SEQUENCES, set, *VIEWS), "has no length here"),
+    "sized": _where(lambda v: type(v) in _SIZED, "has no length here"),
     "stream": _where(lambda v: isinstance(v, Stream), "is no iterator: iter(…) makes one"),
     "infinity": _where(
         lambda v: (

@@ -12,6 +12,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from enum import EnumType
 from fractions import Fraction
 from functools import partial, reduce
 from inspect import BoundArguments
@@ -33,6 +34,8 @@ from dipapprox.language.functions.machine import (
 )
 from dipapprox.language.functions.operators import (
     MOST_BITS,
+    bounded,
+    key,
     listed,
     truth,
 )
@@ -135,6 +138,8 @@ def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
         raise value.refusal(message, "inputs and noise are numbers, named values or truth values")
     found = False
     for each in kinds if type(kinds) is tuple else (kinds,):
+        if isinstance(each, EnumType) and issubclass(each, int | str):
+            raise machine.refusal("a member of such an enumeration is a number or a text here")
         if isinstance(each, type):
             found = found or isinstance(value, each)
         elif isinstance(each, Function) and each.standard and each.name in _KINDS:
@@ -195,17 +200,28 @@ def _list__sort(machine: Machine, held: list[Any], *, key: Any, reverse: Any) ->
         held[:] = given
 
 
+@ours
+def _list__extend(machine: Machine, held: list[Any], values: Any) -> None:
+    for each in held[:] if values is held else bounded(machine, values):
+        held.append(each)
+
+
+@ours
+def _set__update(machine: Machine, held: set[Any], *others: Any) -> None:
+    for values in others:
+        for each in list(values) if type(values) is set else bounded(machine, values):
+            held.add(key(machine, each))
+
+
 def _extreme(best: Any, machine: Machine, first: Any, *others: Any, key: Any, default: Any) -> Any:
     """Return what max or min is of several values, or of those of one."""
     if others and default is not MISSING:
         raise machine.raised(TypeError("a default with several arguments"))
     given = [first, *others] if others else first
-    values = list(given) if type(given) is set and key is None else listed(machine, given)
-    if values:
-        return best(Ranked(machine, each, key) for each in values).value
-    if default is MISSING:
-        raise machine.raised(ValueError(f"{best.__name__}() iterable argument is empty"))
-    return default
+    values = iter(given) if type(given) is set and key is None else bounded(machine, given)
+    otherwise = {} if default is MISSING else {"default": default}
+    found = machine.native(best, (Ranked(machine, each, key) for each in values), **otherwise)
+    return found.value if isinstance(found, Ranked) else found
 
 
 OURS |= {each.__name__: partial(_extreme, each) for each in (max, min)}

@@ -81,21 +81,26 @@ def items(machine: Machine, value: Any) -> Iterator[Any]:
 
 
 def _unchanged(machine: Machine, value: Any) -> Iterator[Any]:
-    try:
-        yield from value
-    except RuntimeError:
-        raise machine.refusal("the dictionary changes while it is iterated over") from None
+    held = value if type(value) is dict else value.mapping
+    names = list(held)
+    for place in range(len(names) + 1):
+        if list(held) != names:
+            raise machine.refusal("the dictionary changes while it is iterated over")
+        yield from list(value)[place : place + 1]
+
+
+def bounded(machine: Machine, value: Any) -> Iterator[Any]:
+    """Yield all values of an iterable, which must end."""
+    for place, each in enumerate(items(machine, value)):
+        machine.step()
+        if place >= MOST_CELLS:
+            raise machine.limit("this goes on for ever")
+        yield each
 
 
 def listed(machine: Machine, value: Any) -> list[Any]:
     """Return all values of an iterable."""
-    found: list[Any] = []
-    for each in items(machine, value):
-        machine.step()
-        found.append(each)
-        if len(found) > MOST_CELLS:
-            raise machine.limit("this goes on for ever")
-    return found
+    return list(bounded(machine, value))
 
 
 def key(machine: Machine, value: Any) -> Any:
@@ -195,6 +200,8 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
     """Apply an operator of two sides."""
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
         return _combine_symbols(machine, op, left, right)
+    if op is ast.Add and {type(left), type(right)} in ({Text}, {Text, str}):
+        return Text()
     types = (Annotation, type, Function, ImportedName, type(None))
     if op is ast.BitOr and isinstance(left, types) and isinstance(right, types):
         return Annotation("|", (left, right))
@@ -233,7 +240,10 @@ def _bits(value: int | Fraction) -> int:
 
 
 def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
-    """Apply an operator where a symbol stands: //, % and ** compute with each of its values."""
+    """Apply an operator where a symbol stands.
+
+    Divisors, and both sides of // % ** << >> & | ^, are each of the values that they may have.
+    """
     sign = _BINARY[op][0] if op in _BINARY else "@"
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Symbolic) or type(side) in NUMBERS:
@@ -245,20 +255,26 @@ def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right:
         raise machine.refusal(f"an input or a sample meets {kind_of(side)}")
     if op is ast.Pow and type(left) is Weight:
         return symbols.power(left, right)
-    if op in (ast.FloorDiv, ast.Mod, ast.Pow):
-        first, second = number(machine, left), number(machine, right)
-        if op is not ast.Pow:
-            return combine(machine, op, first, second)
-        if second.denominator != 1:
-            raise machine.refusal("a power of what is not known is a whole one")
-        _small(machine, op, first, second)
-        found = machine.native(operator.pow, Fraction(first), second.numerator)
-        return int(found) if found.denominator == 1 else found
-    if sign in "+-*/":
-        return symbols.arithmetic(sign, left, right)
     if sign in "&|^" and all(type(side) in (Condition, bool) for side in (left, right)):
         return symbols.joined(sign, left, right)
-    raise (left if isinstance(left, Symbolic) else right).refusal("has no such operation")
+    if op is ast.Div and Weight not in (type(left), type(right)):
+        known = number(machine, right) if getattr(right, "compute", True) else right
+        if known == 0:
+            raise machine.raised(ZeroDivisionError("division by zero"))
+        if known is not right:
+            return combine(machine, op, left, known)
+    if sign in "+-*/":
+        return symbols.arithmetic(sign, left, right)
+    if op is ast.MatMult:
+        raise (left if isinstance(left, Symbolic) else right).refusal("has no such operation")
+    first, second = number(machine, left), number(machine, right)
+    if op is not ast.Pow:
+        return combine(machine, op, first, second)
+    if second.denominator != 1:
+        raise machine.refusal("a power of what is not known is a whole one")
+    _small(machine, op, first, second)
+    found = machine.native(operator.pow, Fraction(first), second.numerator)
+    return int(found) if found.denominator == 1 else found
 
 
 # --- comparisons ----------------------------------------------------------------------------------

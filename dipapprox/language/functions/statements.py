@@ -25,7 +25,7 @@ from dipapprox.language.functions.machine import (
     rule,
 )
 from dipapprox.language.functions.objects import function_of
-from dipapprox.language.functions.operators import combine, equal, is_same, items, listed, truth
+from dipapprox.language.functions.operators import combine, equal, is_same, items, truth
 from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import INSTEAD
 
@@ -87,7 +87,7 @@ def _assign(machine: Machine, node: Any, scope: NameScope) -> None:
 def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: NameScope) -> Any:
     value = machine.evaluate(node.value, scope)
     if type(before) is list and isinstance(node.op, ast.Add):
-        machine.change(before).extend(listed(machine, value))
+        machine.call(library.method(machine, before, "extend"), value)
         return before
     after = combine(machine, type(node.op), before, value)
     if type(before) in (list, set, dict) and type(after) is type(before):
@@ -255,6 +255,8 @@ def _raise(machine: Machine, node: ast.Raise, scope: NameScope) -> None:
             raise machine.refusal("there is no exception to raise again")
         raise machine.handled[-1]
     value = machine.evaluate(node.exc, scope)
+    if node.cause is not None:
+        machine.evaluate(node.cause, scope)
     if isinstance(value, type) and issubclass(value, BaseException):
         value = machine.call(value)
     if not isinstance(value, BaseException):

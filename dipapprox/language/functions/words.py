@@ -56,6 +56,7 @@ _INSTEAD = {
     "where": "dipapprox.where(condition, a, b) is a or b",
     "mean fmean average": "the mean of n numbers is sum(values) / n",
     "fabs": "abs(x) is known",
+    "format": 'f-strings are followed: f"{x} of {n}"',
     "sign copysign": "compare with 0",
     "float": "numbers are exact: leave float(…) out",
     "Decimal Fraction": "inputs and samples are exact numbers already",

@@ -339,7 +339,7 @@ WRONG = {
     "if laplace(q, 1 / eps) > 0:\n    return [1][2]\nreturn 0": "on the path where",
     "return laplace(q, laplace(0, 1)) > 0": "depends on a sample",
     "return [0, 1][laplace(q, 1 / eps)]": "has no value to compute with",
-    "return q / q": "divided by what is not known",
+    "return q / q": "division by zero",
     "return laplace(q, 1) > laplace(0, 0)": "a scale must be > 0",
     "try:\n    print(1)\nexcept Exception:\n    pass\nreturn 0": "the function prints",
     "return {laplace(q, 1): 1}[0]": "has no value to compute with",
@@ -362,7 +362,7 @@ WRONG = {
     "try: m = q * 0.5\nexcept Exception: m = 0\nreturn gauss(m, 1 / eps) > 0": "the float 0.5",
     "with contextlib.suppress(Exception): k = q * 1.0\nreturn 0": "'with' is not followed",
     "try: k = {eps: 0}\nexcept Exception: k = 0\nreturn k": "eps is not known",
-    "try: k = q ^ 1\nexcept TypeError: k = 0\nreturn k": "no such operation",
+    "try: k = q @ 1\nexcept TypeError: k = 0\nreturn k": "no such operation",
     "return 1 if hasattr(q, '__index__') else 0": "'hasattr' tells what is known",
     "try: k = Decimal(q)\nexcept TypeError: k = 0\nreturn k": (
         "'decimal.Decimal' is not among the functions"
@@ -780,7 +780,7 @@ def text_made(body: str) -> str:
         ("return max([q, None])", "return max([q, None])", "no number"),
         ("return sum(map(lambda x:\n    x * 0.5, [q]))", "x * 0.5", "the float 0.5"),
         ("import heapq\nreturn heapq.nlargest(1, 3)[0]", "heapq.nlargest(1, 3)", "iterate over"),
-        ("return max([])", "return max([])", "ValueError: max() iterable argument is empty"),
+        ("return max([])", "return max([])", "ValueError: max()"),
         ("return [1].index(q, 0, 1, 2)", "[1].index(q, 0, 1, 2)", "too many positional arguments"),
     ],
 )

@@ -137,6 +137,22 @@ NATURAL = [
     "return choose({k: 1, 3 - k: 0})",
     'd = dict(zip("ab", q), c=k)\nd.update(e=1)\nreturn d.pop("a") + d["c"] + len(d)',
     "return max(range(3), key=q.__getitem__) + dict.fromkeys([1, 2], 2)[1]",
+    # of the numbers that inputs are
+    "return (k & 1) + (k >> 1) * 3 + (k ^ choose([0, 1])) * 9 + (on << 4 | (k > 1))",
+    "try: return (sum(q) / k > 1) + (laplace(0, 1) / k > 1)\n"
+    "except ZeroDivisionError: return Fraction(1) / 3",
+    # one after the other
+    "v = []\ntry: v.extend(1 // x for x in q)\nexcept ZeroDivisionError: pass\nreturn len(v)",
+    "v = []\ntry: v += (1 // x for x in q)\nexcept ZeroDivisionError: pass\nreturn len(v)",
+    "v = []\nv.extend(len(v) for _ in q)\nv += v\nreturn sum(v) + k",
+    "s = {5}\ntry: s.update(s, (6 // x for x in q))\nexcept ZeroDivisionError: pass\nreturn len(s)",
+    "n = 0\ndef add(x, y):\n    nonlocal n\n    n += 1\n    return x + 2 * y + n\n"
+    "return functools.reduce(add, (x + n for x in q))",
+    "seen = []\ndef score(x): seen.append(x); return -x if len(seen) > 1 else x\n"
+    "return max((x + len(seen) for x in q), key=score)",
+    "try: raise KeyError(1) from q.append(5)\nexcept KeyError: return len(q) + k",
+    "try: raise ValueError('bad ' + str(k) + '!')\nexcept ValueError as e: return len(e.args)",
+    "return len(Colour) + len(Level) + int('101', 2) + k",
     # cases
     "match q:\n    case [0, *rest]: return sum(rest)\n    case [*_, 1]: return 7\nreturn 9",
     "match P(k, 1):\n    case P(0, y): return y\n    case P(x, y=1) if x > 1: return x\nreturn 8",
@@ -203,6 +219,9 @@ RETURNING = [
     "d = {5: 1, 0: 0, 1: 0, 2: 0}\ndel d[5]\nfor b in d:\n    if laplace(b, 1) > k:\n"
     "        d[7] = 1\n        return sum(d.values()) + b\n    d[b] = q.count(b)\n"
     "return d[0] + 4 * d[1] + 16 * d[2]",
+    "d = {5: 1, 0: 0, 1: 0, 2: 0}\ndel d[5]\nfor b in d:\n    if laplace(b, 1) > k:\n"
+    "        d[7] = d[8] = d[9] = 1\n        del d[7], d[8], d[9]\n        return b\n"
+    "    d[b] += 5\nreturn d[0] + 10 * d[1] + 100 * d[2]",
     "d = {0: 0, 1: 0, 2: 0}\nfor b in d:\n    if laplace(b, 1) > k:\n        d[b] += 5\n"
     "        return sum(d.values())\n    d[b] += q[0]\nreturn d[0] + 4 * d[1] + 16 * d[2]",
     "try:\n    if laplace(k, 1) > 0:\n        raise ValueError(3)\n    n = 1\n"
@@ -216,6 +235,10 @@ RETURNING = [
 OUTSIDE = [
     "return statistics.mean([1, 3]) + k",
     "return len(bytes(int(k)))",
+    "return isinstance(Level.MID, Level) + k",
+    "return (f'{math.fabs(3)}' == '3') + (f'{Level.MID!r}' == '1') + k",
+    "return (f'{Level.MID!r}' == '1') + k",
+    "d = {1: k}\nfor x in d: d[x + 5] = 1\nreturn len(d)",
     'return eval("k + 1")',
     "def g():\n    x = yield k\n    yield x + 1\nh = g()\nnext(h)\nreturn h.send(q[0])",
     "class L:\n    def __getitem__(self, i):\n        return q[i]\nreturn L()[0]",

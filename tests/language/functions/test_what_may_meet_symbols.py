@@ -104,7 +104,6 @@ REFUSED = {
     ),
     "floor by float": "return 1 if k // 2.0 == 1 else 0",
     "complex": "try:\n    return 1 if q + 1j else 0\nexcept TypeError:\n    return 0",
-    "and with int": "return 1 if (q > 0) & 1 else 0",
     # errors of C, whoever catches them
     "len": "try: return len(q)\nexcept TypeError: return 3",
     "subscript": "try: return q[0]\nexcept TypeError: return 3",
@@ -230,6 +229,7 @@ FOLLOWED = {
         "except TypeError:\n    return 1\nreturn 0",
         "out <- 1",
     ),
+    "and with int": ("return 1 if (q > 0) & 1 else 0", "if q > 0"),
     "power with a modulus": ("return pow(k, 2, 4)", "if k = 0"),
     "not of a decided condition": ("return 1 if ~(q < 7) else 0", "out <- 0"),
     "not twice": (
