@@ -7,10 +7,10 @@ what it comes to is a graph of functions of one variable and of numbers, which a
 with balls or gives exactly in eps. Rules turn such numbers into divergences, and divergences into
 the claim. To be read in this order, in which modules import those before them:
 
-    ground              loading, errors, budget, reading, balls, exponentials, taylor, laws
+    ground              loading, errors, budget, reading, balls, exponentials, laws
     machines            adjacency, forms, machine, signs
     graphs              nodes
-      in balls          grid, sampled, densities, panels, lattice
+      in balls          grid, sampled, panels, lattice
       in closed form    exact
     runs                measures, integration, expressions, walk, loops, forward,
                         published
@@ -18,7 +18,7 @@ the claim. To be read in this order, in which modules import those before them:
     finite verdicts     evaluate, excesses, rules, closed
     real inputs         motion, sets, shrinking
     compositions        parts, compositions
-    every eps           likelier, paths, rounds, regions, quiet, potential, runs, rays
+    every eps           paths, rounds, regions, quiet, potential, runs, rays
     budgets of claims   served
     services            services, couplings, traces
     the whole           claims, replay

@@ -71,7 +71,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class RealFamily(Family, ABC):
-    """Laws with a density (`densities`), entire or, if `is_exponential`, in two branches.
+    """Laws with a density (`panels`), entire or, if `is_exponential`, in two branches.
 
     Attributes:
         norms: What the integral of |f'| and the variation of f' are at most; None if f jumps.

@@ -2,29 +2,136 @@
 
 Densities are analytic between their kinks, which are ends of panels, as are the bounds of all
 restrictions; so are products, sums, and integrals of such functions. On a panel with the centre
-c and half width h, t in [-1, 1] stands for c + h * t (`taylor`).
+c and half width h, t in [-1, 1] stands for c + h * t.
+
+Coefficients of polynomials are balls. C holds f if for every t in [-1, 1] there are c_k in the
+coefficients C_k such that f(t) is the sum of c_k t^k; they need not be the same for all t. If D
+holds g, then, computed with balls,
+
+1. C + D holds f + g, C * D holds f * g, and s * C holds s * f for s in a ball: for each t alone.
+2. If V contains the sum of c_k t^(k - n) over k >= n for all c_k in C_k and t in [-1, 1], the terms
+   of C below n hold f once every x with |x| <= |v|, v in V, is added to C_0, as |t^n| <= 1.
+3. Let m_k and r_k be the midpoint and radius of C_k, P the antiderivative of C with P_0 = 0. The
+   integral of f from -1 to t is that of the midpoints, give or take that of the sum of r_k |s|^k
+   over s in [-1, t], which is the sum of r_k (1 + t |t|^k) / (k + 1): at most the radius of
+   P(t) - P(-1) as the difference of two balls, r_k (1 + |t|^(k + 1)) / (k + 1) for each k. So P
+   minus the ball P(-1) holds it; likewise P(1) minus P that from t to 1, and P(1) - P(-1) contains
+   the whole integral.
+4. |e^v - sum of v^k / k! over k < n| <= |v|^n / n! e^|v| for real v (Lagrange).
+5. Let a_k(z) h^k be the coefficients of t -> f(z + h t) at t = 0. Then f(c + h t) is the sum of
+   a_k(c) h^k t^k over k < n, and a_n(z) h^n t^n for a z between c and c + h t (Lagrange).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import factorial
+from operator import mul
 
 from flint import arb, arb_poly
 
 from dipapprox.kernel.balls import error, to_ball
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.densities import density
-from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.grid import Accuracy, Leaves, ends_of_panels
-from dipapprox.kernel.laws import Law
+from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail
-from dipapprox.kernel.taylor import running, times, whole
 
 MOST_SUMMED = 400
 """Panels of functions that are convolved: something is kept of each two."""
+
+_PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
+
+
+def shortened(held: arb_poly, terms: int) -> arb_poly:
+    """Return what holds the same functions with few terms (2)."""
+    return held.truncate(terms) + held.right_shift(terms)(_PLACES) * _PLACES
+
+
+def times(one: arb_poly, other: arb_poly, terms: int) -> arb_poly:
+    """Return what holds products (1, 2)."""
+    return shortened(one * other, terms)
+
+
+def whole(held: arb_poly) -> arb:
+    """Enclose the integral from -1 to 1 (3)."""
+    found = held.integral()
+    return found(_RIGHT) - found(_LEFT)
+
+
+def exponential(rate: arb, terms: int, step: int = 1) -> arb_poly:
+    """Return what holds t -> e^(rate * t^step), with the terms of t^0, t^step, ... (4)."""
+    coefficients, power = [arb(0)] * terms, arb(1)
+    for count, place in enumerate(range(0, terms, step), 1):
+        coefficients[place] = power
+        power *= rate / count
+    coefficients[0] += power * abs(rate).exp() * _PLACES
+    return arb_poly(coefficients)
+
+
+def jet(
+    coefficients: Callable[[arb, int], list[arb]], centre: arb, half: arb, terms: int
+) -> arb_poly:
+    """Return what holds t -> f(c + h t) (5).
+
+    Args:
+        coefficients: Of t -> f(z + h t) for z in a ball, as many as are asked for.
+        centre, half: c and h.
+        terms: n >= 1.
+    """
+    found = coefficients(centre, terms)
+    found[0] += coefficients(centre + half * _PLACES, terms + 1)[terms] * _PLACES
+    return arb_poly(found)
+
+
+def density(name: str, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
+    """Return what holds t -> f(c + h t), f of a family (`laws`).
+
+    Gauss: (c + h t)^2 / 2 = c^2 / 2 + c h t + h^2 t^2 / 2. Laplace noise has two branches, each the
+    restriction of an entire function: `side` -1 says z <= 0, 1 says z >= 0.
+    """
+    match name:
+        case "Gauss":
+            linear = exponential(-centre * half, terms)
+            both = times(linear, exponential(-half * half / 2, terms, 2), terms)
+            return both * ((-centre * centre / 2).exp() / (2 * arb.pi()).sqrt())
+        case "Lap" | "LapPlus" | "LapMinus":
+            sides = FAMILIES[name].sides
+            if side not in sides:
+                return arb_poly()
+            return exponential(-side * half, terms) * ((-side * centre).exp() / len(sides))
+        case "Logistic":
+            # f is even, and s is small on the left.
+            flip = -1 if centre > 0 else 1
+            return jet(lambda z, n: _logistic(flip * z, flip * half, n), centre, half, terms)
+        case "Gumbel":
+            return jet(lambda z, n: _gumbel(z, half, n), centre, half, terms)
+        case "GumbelMinus":
+            return jet(lambda z, n: _gumbel(-z, -half, n), centre, half, terms)
+    raise Refuted(f"no density of {name} is known")
+
+
+def _logistic(z: arb, half: arb, count: int) -> list[arb]:
+    """Coefficients of t -> f(z + h t): s' = f = s - s^2."""
+    s, f = [1 / (1 + (-z).exp())], list[arb]()
+    for k in range(count):
+        f.append(s[k] - sum(map(mul, s, s[::-1]), arb(0)))
+        s.append(half * f[k] / (k + 1))
+    return f
+
+
+def _gumbel(z: arb, half: arb, count: int) -> list[arb]:
+    """Coefficients of t -> f(z + h t): F' = f = v F, and v' = -v."""
+    v, f = [(-z).exp()], list[arb]()
+    below = [(-v[0]).exp()]
+    for k in range(count):
+        f.append(sum(map(mul, v, below[::-1]), arb(0)))
+        below.append(half * f[k] / (k + 1))
+        v.append(-half * v[k] / (k + 1))
+    return f
 
 
 class Panels(Space):
@@ -68,7 +175,10 @@ class Panels(Space):
         return times(one, other, self._terms)
 
     def partial(self, place: int, cell: arb_poly, from_left: bool) -> arb_poly:
-        return running(cell * self._halves[place], from_left, self._terms)
+        # From -1 to t, or from t to 1 (3).
+        found = (cell * self._halves[place]).integral()
+        found = found - found(_LEFT) if from_left else found(_RIGHT) - found
+        return shortened(found, self._terms)
 
     def whole(self, place: int, cell: arb_poly) -> arb:
         return whole(cell) * self._halves[place]

@@ -1,6 +1,6 @@
 """Functions >= 0 on the cells of a grid, and beyond.
 
-On the reals cells are panels, and a polynomial holds f on each (`taylor`). On the integers they are
+On the reals cells are panels, and a polynomial holds f on each (`panels`). On the integers they are
 (k - 1/2, k + 1/2), from a first to a last k, with a ball around f(k). Beyond the grid, to the left
 and to the right, a tail says what is known.
 """

@@ -17,12 +17,11 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.likelier import loses
 from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
 from dipapprox.kernel.signs import ALL, Signs
-from dipapprox.kernel.traces import Belief, ServiceRuns, total_of
+from dipapprox.kernel.traces import Belief, ServiceRuns, loses, total_of
 from dipapprox.kernel.traces import repetition as repetition_of
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in

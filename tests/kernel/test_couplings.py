@@ -10,9 +10,9 @@ import pytest
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.likelier import loses
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
+from dipapprox.kernel.traces import loses
 from tests.kernel.edits import with_at
 from tests.kernel.served import EXAMPLES, REAL, found, written
 

@@ -17,9 +17,9 @@ from scipy import stats
 
 from dipapprox.arithmetic import precision as searching
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
-from dipapprox.kernel.densities import density as on_panel
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, RealFamily
+from dipapprox.kernel.panels import density as on_panel
 from kernel.ends import lower, upper
 
 REAL = {name: family for name, family in FAMILIES.items() if isinstance(family, RealFamily)}
