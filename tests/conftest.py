@@ -15,14 +15,14 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
-import replaying
 from hypothesis import HealthCheck, settings
 from thorough import EXAMPLES, THOROUGH
 
 # Compiling the package anew takes longer than most of the commands that tests start: compiled
-# modules are kept, also where the environment asks for none.
+# modules are kept, also where the environment asks for none. Plugins are imported after this.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+pytest_plugins = ["replaying"]
 
 settings.register_profile(
     "repeatable",
@@ -37,8 +37,6 @@ settings.register_profile(
     "explore", settings.get_profile("repeatable"), derandomize=False, max_examples=1000
 )
 settings.load_profile("repeatable")
-
-replaying.install()
 
 collect_ignore = (
     [] if THOROUGH else ["test_site.py", "test_packaging.py", "experiments/sweep/test_cluster.py"]
@@ -78,9 +76,3 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(30_000, 20, 50)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many verdicts the kernel has replayed in this process."""
-    for reason, count in replaying.outcomes.most_common(12):
-        terminalreporter.write_line(f"kernel: {count} {reason}")

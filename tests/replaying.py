@@ -161,9 +161,15 @@ def _replay_budget(answer: BudgetAnswer) -> str:
     return end.reason or ""
 
 
-def install() -> None:
+def pytest_configure() -> None:
     """From now on `verify`, `decide` and what `prove` asks are the functions above."""
     verifier.verify = replayed
     decider.decide = replayed_decision
     for name in _proved:
         setattr(prove, name, _with_budget(name))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many verdicts the kernel has replayed in this process."""
+    for reason, count in outcomes.most_common(12):
+        terminalreporter.write_line(f"kernel: {count} {reason}")
