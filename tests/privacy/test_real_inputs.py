@@ -432,6 +432,21 @@ def test_one_number_with_laplace_noise_is_as_private_as_its_scale() -> None:
     assert verify(parse(text), eps=1, eps_prv="0.499", delta=0).answer is Answer.NOT_DP
 
 
+@pytest.mark.parametrize(
+    "noise",
+    ["Logistic(q, 1)", "Gumbel(q, 1)", "LapPlus(q, 1)", "Gauss(q, 1) + Lap(0, 1)", "q - Lap(0, 1)"],
+)
+def test_one_number_with_any_noise_is_as_private_as_at_the_largest_change(noise: str) -> None:
+    """Half-lines are the best sets, and move apart with the shift."""
+    text = f"input q in {{domain}}\noutput y in real\nadjacent linf 1\ny <- {noise}\n"
+    ends = _delta(text.format(domain="0..1"), "1/2")
+    assert ends.lower > 0 and _delta(text.format(domain="real 0..1"), "1/2").meets(ends)
+    program = parse(text.format(domain="real 0..1"))
+    for claimed, answer in ((ends.upper * 1.001, Answer.DP), (ends.lower * 0.999, Answer.NOT_DP)):
+        delta = Fraction(claimed).limit_denominator(10**9)
+        assert verify(program, eps=1, eps_prv="1/2", delta=delta).answer is answer
+
+
 def test_numbers_beside_guards_are_unknown() -> None:
     text = "input q in real 0..1\noutput y in real\nr <- Gauss(q, 1)\ny <- 0\n"
     text += "if r >= 0 then y <- r end\n"

@@ -7,9 +7,10 @@ not fall as the norm of B t for the covariance of A X grows (Balle and Wang 2018
 singular, which no norm exceeds). Norms are convex: over a polytope of differences the largest is at
 a vertex.
 
-**One number, Laplace.** y = a X + b·u + c with X Laplace: delta is a function of |b·t| that does
-not fall (the likelihood ratio is monotone, so half-lines are optimal sets, and their probabilities
-move apart with the shift). |b·t| is convex, too.
+**One number.** y = a·X + b·u + c with X independent of log-concave densities, as all real noise
+has: a·X has one, too, so the likelihood ratio is monotone, half-lines are optimal sets, and their
+probabilities move apart with the shift: delta does not fall as b·t moves away from 0 to either
+side. So a largest one is at an end of the values of b·t, which a vertex attains.
 
 Differences of real inputs are adjacent if they lie in a box, for all adjacencies but l1, whose
 vertices are corners. For l1 they lie in a box and their absolute values add up to at most the
@@ -28,7 +29,6 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Norm, Program, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.laws.families import LAPLACE
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.polygons import Point, Polygon
 from dipapprox.pairs.selections import Pair
@@ -87,12 +87,11 @@ def _require_numbers(states: FinalStates) -> None:
             + _otherwise(states)
         )
     families = [states.samples[k].family for form in state.reals for k in form.samples()]
-    if all(family.is_normal for family in families):
-        return
-    if len(state.reals) != 1 or families != [LAPLACE]:
+    alone = len(state.reals) == 1 and not any(family.is_discrete for family in families)
+    if not alone and not all(family.is_normal for family in families):
         raise LimitReached(
-            "for real inputs only numbers with Gaussian noise, or one number with Laplace noise, "
-            f"are covered{_otherwise(states)}"
+            "for real inputs only numbers with Gaussian noise, or one number, are covered"
+            + _otherwise(states)
         )
 
 

@@ -8,7 +8,8 @@ The largest delta D(E) over all pairs is convex and non-increasing in E = e^eps_
         ^                                       the answer is at least ln E*; E := a bit above E*
         +-----------------------------------------------+
 
-Every round finds another pair, with a larger solution; in practice two or three rounds do. It is no
+Every round finds another pair, with a larger solution; in practice two or three rounds do. Where
+nothing tells what is enough for some pair, rounds only look for pairs that need more. It is no
 search over parts of an interval: convexity leads to the answer from one side, and `refined` climbs
 the precisions of each round.
 """
@@ -97,22 +98,31 @@ def least_eps_prv(
     used, enough_by = 0, ""
     most = known.upper
     generous: Fraction | None = None  # a factor that is enough, wherever the search ends
+    known_pairs = set[Pair | None]()
+    endless = False  # nothing bounds what some pair needs: others may be known to need more
     while True:
         try:
-            if maxima.pairs is None and attaining is not None and generous is None:
+            if maxima.pairs is None and attaining is not None and not (generous or endless):
                 # Sets of pairs are hard to bound near what is demanded, and easy well above.
                 assert demand.upper is not None
                 easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
                 easily = maxima.sharpened(_exactly(easy), decided)
                 if easily.delta.upper <= delta:
                     generous, enough_by = easy, easily.by[1]
-            found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
+            if endless:
+                found = maxima.sharpened(_exactly(trial), lambda _: True)
+            else:
+                found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
             used = max(used, found.bits)
             if found.delta.upper <= delta:
                 enough_by = found.by[1]
                 break
+            if endless and (found.delta.lower <= delta or found.pair in known_pairs):
+                trial = generous or Fraction(0)
+                break
             solved = None
             if found.delta.lower > delta or attaining is None:
+                known_pairs.add(found.pair)
                 solved = _solved(maxima.ladder, details, found, delta, slack)
         except LimitReached as reached:
             if attaining is None and maxima.pairs is not None and not maxima.out_of_time:
@@ -137,10 +147,11 @@ def least_eps_prv(
                 break
         else:
             slack *= 64
-        if demand.upper is None or slack > _LARGEST_SLACK:
+        if slack > _LARGEST_SLACK or demand.lower >= LARGEST_FACTOR:
             trial = generous or Fraction(0)
             break
-        trial = _rounded_up(max(demand.upper, trial) * (1 + slack), slack)
+        endless = endless or demand.upper is None
+        trial = _rounded_up(max(demand.upper or demand.lower, trial) * (1 + slack), slack)
     assert demand.lower is not None
     lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
     upper = logarithm(trial, bits).upper if trial else None

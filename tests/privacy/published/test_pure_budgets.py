@@ -7,7 +7,7 @@ from math import exp, log
 
 import pytest
 from scipy.integrate import quad
-from scipy.stats import laplace
+from scipy.stats import laplace, norm
 
 import dipapprox
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
@@ -15,6 +15,7 @@ from dipapprox.privacy.verdict import Answer
 
 COUNTS = "input q[2] in 0..2\noutput y[2] in real\nadjacent linf 1\n"
 BITS = COUNTS.replace("0..2", "0..1")
+BIT = "input q in 0..1\noutput y in real\nadjacent all\n"
 COUNT = "input q in 0..2\noutput y in real\nadjacent linf 1\n"
 MIXTURE = """
 b <- choose {0 : 1/2, 1 : 1/2}
@@ -112,3 +113,13 @@ def test_sums_over_choices_of_independent_numbers_are_products() -> None:
     assert bounds.lower is not None and bounds.upper is not None
     assert bounds.lower - Fraction(1, 10**12) <= least <= bounds.upper + Fraction(1, 10**12)
     assert bounds.upper - bounds.lower < Fraction(1, 10**9)
+
+
+def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
+    """No closed form tells how much is enough, of neither pair: 1/2 costs less than 5/2."""
+    text = BIT + "y <- clamp(Gauss(q, 3), 1/2, 5/2)\n"
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv)
+    bounds = found.eps_prv_enclosure
+    assert bounds.upper is None and bounds.lower is not None
+    assert abs(float(bounds.lower) - log(norm.sf(0.5) / norm.sf(2.5 / 3))) < 1e-12
