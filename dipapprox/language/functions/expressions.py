@@ -55,7 +55,8 @@ class Unread:
 def look_up(machine: Machine, name: str, scope: NameScope) -> Any:
     """Return the value of a name."""
     holder = scope.holder(name)
-    if holder is not None and name in holder.values:
+    own = scope.kind == "class" and name in scope.local  # then Python looks in no function
+    if holder is not None and name in holder.values and (not own or holder.kind):
         found = holder.values[name]
         if isinstance(found, Unread):
             raise found.error
@@ -73,7 +74,8 @@ def look_up(machine: Machine, name: str, scope: NameScope) -> Any:
 
 def bind(machine: Machine, name: str, value: Any, scope: NameScope) -> None:
     """Give a name a value: in the scope, or in an outer one if it is `nonlocal`."""
-    holder = scope if name in scope.local else scope.outer and scope.outer.holder(name)
+    outer = scope.outer
+    holder = scope if name in scope.local else outer and outer.holder(name, inside=False)
     if holder is None or holder.fixed:
         hint = "only what a mechanism returns is published; nothing else may leave it"
         raise machine.refusal(f"the mechanism assigns '{name}' outside itself", hint, "error")

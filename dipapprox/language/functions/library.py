@@ -307,9 +307,6 @@ def _where(holds: Callable[[Any], bool], message: str, hint: str = "") -> _Taker
 
 
 def _rational(machine: Machine, value: Any) -> Any:
-    if isinstance(value, Symbolic):
-        message = "is asked for its type: a Fraction is made of numbers that are known"
-        raise value.refusal(message, INSTEAD["Fraction"])
     return value if value is None else _numeral(machine, value)
 
 

@@ -7,6 +7,7 @@ import builtins
 import collections
 import copy
 import dataclasses
+import enum
 import fractions
 import heapq
 import itertools
@@ -54,7 +55,7 @@ def ours(function: Callable[..., Any]) -> Callable[..., Any]:
 _HOMES: dict[str, Any] = {
     "hidden": builtins,
     **{each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)},
-    **{each.__name__: each for each in (copy, fractions, heapq, itertools, math)},
+    **{each.__name__: each for each in (copy, enum, fractions, heapq, itertools, math)},
 }
 
 

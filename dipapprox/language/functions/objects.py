@@ -10,7 +10,7 @@ import ast
 import re
 from collections import OrderedDict
 from dataclasses import dataclass
-from enum import Enum, EnumType, IntEnum, StrEnum
+from enum import Enum, EnumType, IntEnum, StrEnum, auto
 from fractions import Fraction
 from inspect import BoundArguments, getattr_static
 from types import MethodType, MethodWrapperType, new_class
@@ -35,7 +35,7 @@ from dipapprox.language.functions.machine import (
     plain,
     rule,
 )
-from dipapprox.language.functions.operators import items
+from dipapprox.language.functions.operators import items, key
 from dipapprox.language.functions.places import facts_of
 from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import NO_RULE
@@ -167,7 +167,7 @@ def define(
     if isinstance(base, EnumType):
         for name, value in values.items():
             member = not name.startswith("_") and not hasattr(value, "__get__")
-            if member and type(value) not in (int, str, Fraction, bool):
+            if member and type(value) not in (int, str, Fraction, bool, auto):
                 raise machine.refusal("a member of an enumeration is a number or a text here")
     slots = values.pop("__slots__", None)
     if slots is not None and (type(slots) not in (tuple, list) or base is not object or options):
@@ -176,7 +176,9 @@ def define(
     try:
         made = new_class(node.name, (base,), {}, lambda body: _fill(body, space))
         if options is not None:
+            slotted = options.pop("slots", False)
             made = dataclass(**options)(made)
+            slots = tuple(made.__dataclass_fields__) if slotted else slots
     except (TypeError, ValueError) as error:
         raise machine.refusal(str(error)) from None
     if slots is not None:
@@ -199,9 +201,7 @@ def _make(kind: type, machine: Machine, placed: tuple[Any, ...], named: dict[str
     try:
         if not issubclass(kind, Enum):
             return kind(*placed, **named)
-        if any(isinstance(each, Symbolic) for each in placed):
-            raise machine.refusal("an enumeration takes the value of a member, which is known")
-        return member(machine.native(kind, *placed, **named))
+        return member(machine.native(kind, *(key(machine, each) for each in placed), **named))
     except TypeError as error:
         raise machine.refusal(str(error)) from None
 

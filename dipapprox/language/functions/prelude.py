@@ -288,6 +288,10 @@ class dataclasses:
     def replace(of, /, **changes): ...
 
 
+class enum:
+    def auto(): ...
+
+
 class fractions:
     def Fraction(numerator: rational = 0, denominator: rational = None): ...
 

@@ -328,7 +328,7 @@ WRONG = {
     "match q:\n    case int(): return 1\nreturn 0": "is asked for its type",
     "return int(q.__class__ is int)": "'.__class__' tells what is known",
     "return int(type(q) is int)": "'type' tells what is known",
-    "return int(Fraction(q) > 0)": "is asked for its type",
+    "return int(Fraction(laplace(q, 1)) > 0)": "what depends on samples",
     "return shown(q)": "the decorator 'functools.singledispatch' is not followed",
     "global kept\nkept = []\nreturn 0": "assigns 'kept' outside itself",
     "return random.random() < 0.5": "another source of randomness",

@@ -161,6 +161,11 @@ NATURAL = [
     '    case {"op": "add", "n": n}: return n + 1',
     "match N:\n    case bool(): return 1\n    case str(): return 2\n    case int(n): return n",
     "return 1 if (k > 1) is True else 2 if (k > 0) is not False else 3",
+    "class M(enum.Enum):\n    A = enum.auto()\n    B = enum.auto()\n"
+    "try: return M(k).value + 5 * (M(k) is M.B)\nexcept ValueError: return Level(2)",
+    "n = 0\nclass A:\n    n = 10\n    def go(self):\n        nonlocal n\n        n += 1\n"
+    "A().go()\nreturn n + k",
+    "try: return Fraction(1, k) > Fraction(on, 2)\nexcept ZeroDivisionError: return 7",
     # tuples with names
     'T = collections.namedtuple("T", "a b")\nt = T(k, b=2)._replace(b=q[0])\na, b = t\n'
     "return a + 3 * b + (t == (a, b))",
@@ -236,6 +241,8 @@ OUTSIDE = [
     "return statistics.mean([1, 3]) + k",
     "return len(bytes(int(k)))",
     "return isinstance(Level.MID, Level) + k",
+    "N = 1\nclass A:\n    N = N\nreturn A.N",
+    "@dataclass(slots=True)\nclass A:\n    n: int\na = A(k)\na.m = 1\nreturn a.m",
     "return (f'{math.fabs(3)}' == '3') + (f'{Level.MID!r}' == '1') + k",
     "return (f'{Level.MID!r}' == '1') + k",
     "d = {1: k}\nfor x in d: d[x + 5] = 1\nreturn len(d)",
