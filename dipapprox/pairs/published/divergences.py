@@ -255,9 +255,9 @@ class PublishedDivergences:
             The set, `value` being that of what was found; None if no rule finds one.
         """
         sides = self.sides(pair)
-        if isinstance(sides, NoProduct) or factor.upper is None:
-            return None
-        form = next(form for outcome, form in sides if outcome == found.outcome)
+        form = None if isinstance(sides, NoProduct) else dict(sides).get(found.outcome)
+        if form is None or factor.upper is None:
+            return None  # it may be an outcome of what tells less
         growth = Enclosure(factor.lower, factor.upper)
         measures = form.sides.first, form.sides.second
         own = explicit_set(self._products, *measures, growth, bits, best=best)

@@ -13,6 +13,7 @@ So where a joint density is out of reach, other programs bound delta from both s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
@@ -31,8 +32,8 @@ _FEW = 4
 
 _MOST_SAMPLES = 16
 
-_BITS = 24
-"""At most: bounds from two sides leave more than that between them."""
+COARSE_BITS = 24
+"""Of what bounds others: from two sides, more than that is left between them."""
 
 _Less = tuple[tuple[int, ...], PublishedDivergences]
 """Which of the numbers are published; and what that tells."""
@@ -57,32 +58,37 @@ class Processed:
         samples = _all_samples(self._own.states)
         return None if samples is None else self._own.of(samples)
 
-    def bounds(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
+    def bounds(self, pair: Pair, factor: Factor, least: Fraction) -> Enclosure:
         """Bound the delta of a pair; [0, 1] if nothing is known.
+
+        Args:
+            pair: Of inputs.
+            factor: Bounds of e^eps_prv.
+            least: Nothing else is asked where it is at most this.
 
         Raises:
             LimitReached: If a limit is reached before anything is known.
         """
-        bits = min(bits, _BITS)
         known = UNIT
         try:
-            for _, found in self._found(pair, factor, bits):
-                known = Enclosure(max(known.lower, found.lower), known.upper)
-            more = None if self._more is None else _delta(self._more, pair, factor, bits)
-            return known if more is None else Enclosure(known.lower, more.upper)
+            more = None if self._more is None else _delta(self._more, pair, factor)
+            if more is not None:
+                known = Enclosure(known.lower, more.upper)
+            if known.upper > least:
+                for _, found in self._found(pair, factor):
+                    known = Enclosure(max(known.lower, found.lower), known.upper)
         except LimitReached:
-            if not known.lower:
+            if known == UNIT:
                 raise
-            return known
+        return known
 
-    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[OutcomeExcess] | NotEnclosed:
+    def excess(self, pair: Pair, factor: Factor) -> list[OutcomeExcess] | NotEnclosed:
         """Return the sets that tell a pair apart best; numbers that are left out may be any."""
-        bits = min(bits, _BITS)
-        found = list(self._found(pair, factor, bits))
+        found = list(self._found(pair, factor))
         if not found:
             return NotEnclosed("less is no easier")
         (places, own), _ = max(found, key=lambda each: each[1].lower)
-        sets = own.excess(pair, factor, bits)
+        sets = own.excess(pair, factor, COARSE_BITS)
         if isinstance(sets, NotEnclosed):
             return sets
         return [
@@ -96,23 +102,23 @@ class Processed:
         # Others are coordinates that nothing is said of.
         return tuple(known.get(k) or LinearForm.symbol(count + k) for k in range(count))
 
-    def _found(self, pair: Pair, factor: Factor, bits: int) -> Iterator[tuple[_Less, Enclosure]]:
+    def _found(self, pair: Pair, factor: Factor) -> Iterator[tuple[_Less, Enclosure]]:
         """Yield the deltas of the programs that tell less, of the largest that are in reach."""
         done: list[set[int]] = []
         for places, own in self._less:
             if any(known.issuperset(places) for known in done):
                 continue
-            delta = _delta(own, pair, factor, bits)
+            delta = _delta(own, pair, factor)
             if delta is not None:
                 done.append(set(places))
                 yield (places, own), delta
 
 
-def _delta(own: PublishedDivergences, pair: Pair, factor: Factor, bits: int) -> Enclosure | None:
+def _delta(own: PublishedDivergences, pair: Pair, factor: Factor) -> Enclosure | None:
     terms = own.terms(pair)
     if isinstance(terms, NoProduct):
         return None
-    found = own.divergence(terms, factor, bits)
+    found = own.divergence(terms, factor, COARSE_BITS)
     return found if isinstance(found, Enclosure) else None
 
 

@@ -10,6 +10,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, c
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise, shifted_noise
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Part
 from dipapprox.events.measures import NoProduct
@@ -21,7 +22,7 @@ from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.normal_form import MeasureSides
-from dipapprox.pairs.published.processed import Processed
+from dipapprox.pairs.published.processed import COARSE_BITS, Processed
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 
@@ -50,6 +51,29 @@ def shift_of(terms: Terms) -> ShiftedNoise | None:
         return None
     ((sides, times),) = terms
     return shifted_noise(sides.first, sides.second) if times == 1 else None
+
+
+_About = tuple[Factor, Growth | None, bool]
+"""Bounds of e^ε_prv, the growth that is claimed, and whether δ = 0 is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is known of a pair, and by what.
+
+    Attributes:
+        about: What was asked.
+        delta: Encloses its delta, for all factors within the bounds.
+        by: The method.
+        obstacle: Why it is wide; None if only for want of bits.
+        final: Whether more bits are hardly of use.
+    """
+
+    about: _About
+    delta: Enclosure
+    by: str
+    obstacle: str | None
+    final: bool
 
 
 class PublishedPairs(Together):
@@ -90,6 +114,7 @@ class PublishedPairs(Together):
         self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: list[tuple[Terms | NoProduct, Pair]] | None = None
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
+        self._before: dict[Pair, _Told] = {}
 
     @contextmanager
     def claiming(self, growth: Growth) -> Iterator[None]:
@@ -133,29 +158,72 @@ class PublishedPairs(Together):
         least_by, most_by = BY_ENCLOSURES
         self.obstacle = self.ended = None
         self._open = []
-        for terms, pair in self.classes():
-            obstacle = None
+        about = factor, self._claimed, self._pure
+        known = [self._known_of(pair, about) for _, pair in self.classes()]
+        least = max((each.delta.lower for each in known if each), default=lower)
+        for (terms, pair), before in zip(self.classes(), known, strict=True):
             try:
                 self._limits.check()
-                delta, by = self._told(terms, pair, factor, bits)
-                if not isinstance(delta, Enclosure):
-                    obstacle = self.obstacle = delta.reason
-                    delta, by = self._around(pair, factor, bits), PROCESSING
+                told = self._asked(terms, pair, about, bits, least, before)
             except LimitReached as reached:
                 if not lower:
                     raise
                 self.ended = reached.reason
                 return Maximum(Enclosure(lower, UNIT.upper), certain, bits, pair, (least_by, ""))
-            self._open.append((pair, delta, obstacle))
+            delta, by = told.delta, told.by
+            self._before[pair] = told
+            self.obstacle = told.obstacle or self.obstacle
+            self._open.append((pair, delta, told.obstacle))
+            least = max(least, delta.lower)
             if certain is None or delta.lower > lower:
                 lower, certain, least_by = delta.lower, pair, by
             if likely is None or delta.upper > upper:
                 upper, likely, most_by = delta.upper, pair, by
         return Maximum(Enclosure(lower, upper), certain, bits, likely, (least_by, most_by))
 
-    def _around(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
+    def _known_of(self, pair: Pair, about: _About) -> _Told | None:
+        """Return what was told of a pair before, if it holds for a factor that is known better."""
+        before = self._before.get(pair)
+        if before is None or before.about[1:] != about[1:]:
+            return None
+        (old, *_), (new, *_) = before.about, about
+        above = old.upper is None or (new.upper is not None and new.upper <= old.upper)
+        return before if above and old.lower <= new.lower else None
+
+    def _asked(
+        self,
+        terms: Terms | NoProduct,
+        pair: Pair,
+        about: _About,
+        bits: int,
+        least: Fraction,
+        before: _Told | None,
+    ) -> _Told:
+        """Enclose the delta of a pair: by fewer bits, or by other programs, where it has to be.
+
+        What is known before stays where some pair has more, or where it got no narrower.
+        """
+        if before is not None and (before.final or before.delta.upper <= least):
+            return before
+        obstacle, factor = None, about[0]
+        delta, by = self._told(terms, pair, factor, bits)
+        if not isinstance(delta, Enclosure):
+            obstacle = delta.reason
+            if before is not None:
+                return replace(before, final=True)
+            if not isinstance(terms, NoProduct):
+                delta = self.divergences.divergence(terms, factor, min(bits, COARSE_BITS))
+        if not isinstance(delta, Enclosure):
+            delta, by = self._around(pair, factor, least), PROCESSING
+        final = obstacle is not None
+        if before is not None:
+            delta = before.delta.intersect(delta, by, before.by, "δ of a pair")
+            final = final or 2 * delta.width > before.delta.width
+        return _Told(about, delta, by, obstacle, final)
+
+    def _around(self, pair: Pair, factor: Factor, least: Fraction) -> Enclosure:
         """Bound the delta of a pair by programs that tell less, or more."""
-        found = self.processed.bounds(pair, factor, bits)
+        found = self.processed.bounds(pair, factor, least)
         if found != UNIT:
             self.divergences.note(PROCESSING)
         return found
@@ -285,7 +353,7 @@ class PublishedPairs(Together):
             found = self.divergences.divergence(terms, factor, bits)
         if isinstance(found, Enclosure):
             return compare(found, delta)
-        side = compare(self._around(pair, factor, bits), delta)
+        side = compare(self._around(pair, factor, UNIT.lower), delta)
         return NotEnclosed(found.reason) if side is Side.UNDECIDED else side
 
     def _are_possible(self, parts: Sequence[Part], bits: int) -> bool:

@@ -22,6 +22,7 @@ from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
+from dipapprox.pairs.published.processed import COARSE_BITS
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
@@ -234,10 +235,11 @@ class PublishedDetails:
         self, pair: Pair, factor: Factor, bits: int
     ) -> Sequence[OutcomeExcess] | NotEnclosed:
         """Return the sets that exceed; where they are out of reach, of what tells less."""
-        found = self._divergences.excess(pair, factor, bits)
-        if isinstance(found, NotEnclosed):
-            return self._pairs.processed.excess(pair, factor, bits)
-        return found
+        for own in (bits, min(bits, COARSE_BITS)):
+            found = self._divergences.excess(pair, factor, own)
+            if not isinstance(found, NotEnclosed):
+                return found
+        return self._pairs.processed.excess(pair, factor)
 
     def _rows(self, found: Sequence[OutcomeExcess]) -> tuple[WitnessRow, ...]:
         return tuple(WitnessRow(self._values(e), e.first, e.second) for e in found)

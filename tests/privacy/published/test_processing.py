@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import exp
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dipapprox
@@ -57,6 +58,34 @@ def test_sums_with_a_common_sample_are_bounded_from_both_sides() -> None:
     assert found.lower >= less.lower - Fraction(1, 10**6)
     assert found.upper <= more.upper + Fraction(1, 10**6)
     assert found.lower < found.upper < Fraction(4, 10)
+
+
+SUMMED = """
+input q in {0, 1}
+adjacent all
+output y, z in real
+a <- Lap(q, 3 / eps)
+b <- Lap(2 * q, 1 / eps)
+y <- Lap(q, 2 / eps)
+z <- a + b
+"""
+
+
+def test_sums_that_take_too_many_panels_are_enclosed_less_well() -> None:
+    """y moves by 1, of scale 2, and z by 3: δ is an integral of δ of z at what y has lost."""
+    x = np.linspace(-80, 80, 160_001)
+    f, g = ((3 * np.exp(-abs(x - m) / 3) - np.exp(-abs(x - m))) / 16 for m in (3, 0))
+    y = (np.arange(200) + 0.5) / 200
+    inner = np.exp(-abs(y - 1) / 2) / 4
+    lost = [0.5, -0.5, *(y - 0.5)]
+    weight = [0.5, 0.5 * exp(-0.5), *(inner / 200)]
+    truth = sum(
+        w * np.maximum(f - exp(0.5 - each) * g, 0).sum() * 0.001
+        for w, each in zip(weight, lost, strict=True)
+    )
+    found = _delta(SUMMED, "1/2")
+    assert found.width < Fraction(1, 10**6)
+    assert truth == pytest.approx(float(found.lower), abs=1e-4)
 
 
 def test_the_least_budget_has_two_ends() -> None:
