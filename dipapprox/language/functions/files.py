@@ -12,6 +12,7 @@ import ast
 import builtins
 import linecache
 import sys
+from collections.abc import Iterator
 from dataclasses import Field
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
@@ -46,7 +47,11 @@ _FILLED = (expressions, statements)
 """The modules that fill the tables of `machine`."""
 
 _REACHING = frozenset(
-    ("exec", "eval", "globals", "vars", "locals", "setattr", "delattr", "__import__", "sys", "gc")
+    (
+        *("exec", "eval", "globals", "vars", "locals", "setattr", "delattr", "__import__", "gc"),
+        *("modules", "currentframe", "_getframe", "f_globals", "__globals__", "__dict__"),
+        *("__builtins__", "__code__", "__defaults__", "__kwdefaults__"),
+    )
 )
 """What may change any name of a file."""
 
@@ -57,18 +62,20 @@ class Files:
     def __init__(self, folder: Path) -> None:
         """Look for files in a folder."""
         self._folder = folder
-        self._modules: dict[str, Module | None] = {}
+        self._modules: dict[str, Module] = {}
 
     def load(self, machine: Machine, name: str) -> Module | None:
         """Return the file that a name imports; None if it is none of the user's."""
         if name in self._modules:
             known = self._modules[name]
-            if known is not None and not known.scope.fixed:
+            if not known.scope.fixed:
                 raise machine.refusal(f"'{name}' imports itself")
             return _kept(machine, known)
-        path = self._folder.joinpath(*name.split(".")).with_suffix(".py")
-        if name.partition(".")[0] == "dipapprox" or not path.is_file():
-            self._modules[name] = None
+        top, path = name.partition(".")[0], self._folder.joinpath(*name.split("."))
+        path = path.with_suffix(".py")
+        if top == "dipapprox" or not path.is_file():
+            if machine.tries and top not in {"dipapprox", *sys.stdlib_module_names}:
+                raise machine.refusal(f"whether '{top}' is installed is not known")
             return None
         try:
             text = path.read_text(encoding="utf-8")
@@ -98,9 +105,9 @@ class Files:
         return module
 
 
-def _kept(machine: Machine, module: Module | None) -> Module | None:
+def _kept(machine: Machine, module: Module) -> Module:
     """Return a file of which a function, that imports it, changes nothing."""
-    if module is not None and machine.draws:
+    if machine.draws:
         machine.outside |= reached([module])
     return module
 
@@ -115,32 +122,67 @@ def failed(error: Raised, hint: str = "") -> SourceError:
 def _leave(statement: ast.stmt, error: SourceError, tree: ast.Module, scope: NameScope) -> None:
     """Leave unread what a statement binds, and what it may have changed."""
     unread = Unread(error)
-    nodes = list(ast.walk(statement))
-    defines = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    if not defines and not isinstance(statement, ast.Import | ast.ImportFrom):
-        named = {each.id for each in nodes if isinstance(each, ast.Name)}
-        values = [scope.values[name] for name in named if name in scope.values]
-        stores = [each for each in nodes if isinstance(each, ast.Attribute | ast.Subscript)]
-        if any(isinstance(each.ctx, ast.Store | ast.Del) for each in stores) and any(
-            isinstance(value, ImportedName | Module | type) for value in values
-        ):
-            raise error
-        calls = any(isinstance(each, ast.Call) for each in nodes)
-        own = (Function, type, Unread, MethodType, Module)
-        anything = named & _REACHING or any(isinstance(v, own) or is_object(v) for v in values)
-        if calls and anything:
-            named = set(scope.values)
-            for each in ast.walk(tree):
-                if isinstance(each, ast.Global):
-                    scope.values.update(dict.fromkeys(each.names, unread))
-        for name in named & scope.values.keys():
-            if _changes(scope.values[name]):
-                scope.values[name] = unread
+    nodes = list(_running(statement))
+    values = [scope.values[word] for word in _words(nodes) if word in scope.values]
+    if _reaches(nodes, values):
+        raise error
+    if any(map(_calls, nodes)) and any(map(_is_own, values)):
+        nodes, values = list(ast.walk(tree)), list(scope.values.values())
+        for each in nodes:
+            if isinstance(each, ast.Global):
+                scope.values.update(dict.fromkeys(each.names, unread))
+    kept = (ImportedName, Annotation, Module, Function, type)
+    if any(isinstance(scope.values.get(name), kept) for name in map(_stored, nodes)):
+        raise error
+    reached = _reaches(nodes, values)
+    for name in _words(nodes) & scope.values.keys():
+        value = scope.values[name]
+        if _changes(value) or (reached and not isinstance(value, kept)):
+            scope.values[name] = unread
     decorators = getattr(statement, "decorator_list", ())
     if any("mechanism" in ast.unparse(each) for each in decorators):
         unread = Unread(error, mechanism=True)
     whole = ast.Module([statement], [])
     scope.values.update(dict.fromkeys(facts_of(whole).local, unread))
+
+
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that are computed when a statement is."""
+    yield node
+    defines = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    for each in places.seen_in(node) if defines else ast.iter_child_nodes(node):
+        yield from _running(each)
+
+
+def _words(nodes: list[ast.AST]) -> set[str]:
+    return {getattr(each, "id", getattr(each, "attr", "")) for each in nodes}
+
+
+def _reaches(nodes: list[ast.AST], values: list[Any]) -> bool:
+    """Whether nodes, or what their names are, may change any name of the file."""
+    imported = {each.name.rpartition(".")[2] for each in values if isinstance(each, ImportedName)}
+    return not _REACHING.isdisjoint(_words(nodes) | imported)
+
+
+def _is_own(value: Any) -> bool:
+    """Whether a value runs functions of the file."""
+    own = isinstance(value, type | Unread | MethodType | Module) or is_object(value)
+    return own or (isinstance(value, Function) and not value.standard)
+
+
+def _calls(node: Any) -> bool:
+    """Whether a node may run functions: calls, and decorators and bases of what it defines."""
+    named = getattr(node, "decorator_list", ()) or getattr(node, "bases", ())
+    return bool(named) or isinstance(node, ast.Call)
+
+
+def _stored(node: Any) -> str:
+    """Return the name of what is changed by an assignment to its attributes or items."""
+    if not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or hasattr(node, "id"):
+        return ""
+    while hasattr(node, "value"):
+        node = node.value
+    return getattr(node, "id", "")
 
 
 def _changes(value: Any) -> bool:

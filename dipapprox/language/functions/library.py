@@ -314,8 +314,8 @@ def _numeral(machine: Machine, value: Any) -> Any:
     return value if type(value) is str else number(machine, value)
 
 
-_SEQUENCES = (list, tuple, range, str, dict)
-_SIZED = (*_SEQUENCES, set, EnumType, *VIEWS)
+_SEQUENCES = (list, tuple, range, str)
+_SIZED = (*_SEQUENCES, dict, set, EnumType, *VIEWS)
 _INFINITE = ("inf", "infinity")
 
 

@@ -248,7 +248,7 @@ def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right:
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Symbolic) or type(side) in NUMBERS:
             continue
-        if op is ast.Mult and type(side) in (list, tuple) and type(other) is not Weight:
+        if op is ast.Mult and type(side) in (list, tuple, str) and type(other) is not Weight:
             return combine(machine, op, side, whole(machine, other))
         if type(side) in (float, str) or type(side) in CONTAINERS:
             raise machine.refusal(f"'{sign}' with what is no number: {type(side).__name__}")

@@ -130,12 +130,12 @@ def facts_of(node: Any) -> Facts:
         if not comprehends:
             bound.update(_bound_by(each))
         inside = comprehends or isinstance(each, _COMPREHENSIONS)
-        waiting += [(child, inside) for child in _seen_in(each)]
+        waiting += [(child, inside) for child in seen_in(each)]
     node.facts = known = Facts(frozenset(bound - outer), yields)
     return known
 
 
-def _seen_in(node: ast.AST) -> Iterator[ast.AST]:
+def seen_in(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the parts of a node that belong to the scope that it stands in."""
     match node:
         case (

@@ -153,6 +153,7 @@ class str:
     lower = title = capitalize = strip = lstrip = rstrip = split = splitlines = upper
     startswith = endswith = removeprefix = removesuffix = find = count = index = upper
     isdigit = isalpha = isupper = islower = zfill = ljust = rjust = center = upper
+    isalnum = rfind = rsplit = partition = swapcase = upper
 
     def join(self, values: listed, /): ...
     def replace(self, old, new, count: whole = -1, /): ...

@@ -384,6 +384,8 @@ def compared(relation: Relation, left: Any, right: Any) -> Any:
         _refuse_text(second, relation.value)
     elif running().is_text(left) != running().is_text(second):
         return never
+    if left.node == second.node:
+        return constant(relation.holds(Fraction(0), Fraction(0)))
     node = ast.Comparison((left.node, second.node), (relation.value,), span=running().here)
     found = Condition(node, left.cells | second.cells, _operation(relation.holds, left, second))
     return found if found.known is None else constant(bool(found.known))

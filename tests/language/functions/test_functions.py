@@ -559,6 +559,21 @@ def f(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> bool:
         ("elsewhere.f(limit := 3)", "limit", False),
         ("with elsewhere.f() as limit: pass", "limit", False),
         ("elsewhere.f(table)", "other[0]", True),
+        ("exec('limit = 3')", "limit", False),
+        ("globals()['limit'] = 3", "limit", False),
+        ("reach = globals\nreach().update(limit=3)", "limit", False),
+        ("def change(): globals()['limit'] = 3\nchange()", "limit", False),
+        ("class A:\n    globals()['limit'] = 3", "limit", False),
+        ("def g(): return 1\ng.__code__ = (lambda: 2).__code__", "g()", False),
+        ("import math\ndef change(): math.gcd = max\nchange()", "math.gcd(2, 4)", False),
+        ("def change(f): table.append(1)\n@change\ndef g(): pass", "len(table)", False),
+        (
+            "class A:\n    def __init_subclass__(cls): table.append(1)\nclass B(A): pass",
+            *("len(table)", False),
+        ),
+        ("try:\n    import nowhere\nexcept ImportError:\n    limit = 3", "limit", False),
+        ("import sys\nsys.setrecursionlimit(5000)", "len(table)", True),
+        ("def change(): print(vars())\nprint(1)", "limit", True),
     ],
 )
 def test_what_a_file_does_that_is_not_followed_leaves_names_unread(

@@ -175,6 +175,9 @@ NATURAL = [
     "    c: C = dataclasses.field(default_factory=C)\n    n: int = dataclasses.field(default=2)\n"
     "a, b = A(), A(n=k)\na.c.v += k\na.more = 3\nd = dataclasses.replace(a, n=4)\n"
     "return a.c.v * 9 + b.c.v + a.n + b.n + d.n + d.c.v",
+    "r = [laplace(x, 1) for x in q]\nm = max(r)\n"
+    "return [i for i, x in enumerate(r) if x == m][0] + (r[0] == r[0] >= r[0])",
+    "return ('ab' * k).rfind('b') + list(reversed(list({1: 2, 3: 4})))[0]",
     # modules
     "return bisect.bisect_left([5, 3, 1], -k, key=lambda x: -x) + bisect.bisect(sorted(q), 1)",
     "return sum(itertools.compress(q, [1, 0, 1])) + sum(itertools.filterfalse(lambda x: x > 1, q))",
@@ -246,6 +249,7 @@ OUTSIDE = [
     "return (f'{math.fabs(3)}' == '3') + (f'{Level.MID!r}' == '1') + k",
     "return (f'{Level.MID!r}' == '1') + k",
     "d = {1: k}\nfor x in d: d[x + 5] = 1\nreturn len(d)",
+    "d = {1: k}\nfor x in reversed(d): d[x + 5] = 1\nreturn len(d)",
     'return eval("k + 1")',
     "def g():\n    x = yield k\n    yield x + 1\nh = g()\nnext(h)\nreturn h.send(q[0])",
     "class L:\n    def __getitem__(self, i):\n        return q[i]\nreturn L()[0]",
