@@ -51,6 +51,9 @@ from dipapprox.numerics.tier import Tier
 _REMEMBERED = 200
 """Pairs of measures whose densities are kept."""
 
+_DENSITIES = 6
+"""Of a pair that are kept, on several grids: factors take turns with precisions."""
+
 _GUARD_BITS = 12
 """What the grid may lack: samples times the factor times 2**-12 of the wanted width."""
 
@@ -244,7 +247,9 @@ class _Pair:
         self._parts = first, second
         self._table = FunctionTable()
         self._plans: dict[int, tuple[_Planned, _Planned] | NotEnclosed] = {}
-        self._densities: dict[tuple[RefinementLevel, int], Densities | NotEnclosed] = {}
+        self._densities: Cache[tuple[RefinementLevel, int], Densities | NotEnclosed] = Cache(
+            _DENSITIES, lambda found: int(isinstance(found, Densities))
+        )
 
     def signs(
         self, growth: Enclosure, bits: int, masses: IntervalMasses, tier: Tier, limits: Limits
@@ -324,12 +329,10 @@ class _Pair:
         level: RefinementLevel,
         limits: Limits,
     ) -> Densities | NotEnclosed:
-        key = level, kept
-        densities = self._densities.get(key)
-        if densities is None:
-            densities = open_densities(*plans, kept, level, self._table, limits)
-            self._densities = {**dict(list(self._densities.items())[-3:]), key: densities}
-        return densities
+        return self._densities.find(
+            (level, kept),
+            lambda: open_densities(*plans, kept, level, self._table, limits),
+        )
 
     def _plans_for(
         self, kept: int, masses: IntervalMasses, limits: Limits

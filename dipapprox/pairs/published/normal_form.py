@@ -137,6 +137,7 @@ def _centred_part(part: Part) -> Part:
 
 def _centred(marginal: Marginal) -> Marginal:
     """Shift samples to mean 0 and give the first published one the coefficient 1."""
+    marginal = _renumbered(marginal)
     laws = marginal.event.samples
     leading, factor = marginal.form.terms[0]
     values: dict[Symbol, LinearForm] = {}
@@ -149,6 +150,27 @@ def _centred(marginal: Marginal) -> Marginal:
         changed.append(Distribution(family, Fraction(0), law.scale * abs(scale)))
     guards = tuple(guard.substitute(values).normalised() for guard in marginal.event.guards)
     return Marginal(Event(tuple(changed), guards), marginal.form.substitute(values))
+
+
+def _renumbered(marginal: Marginal) -> Marginal:
+    """Number samples by what they are: those that look alike may be told apart by names still."""
+    event, form = marginal.event, marginal.form
+
+    def looks(sample: int) -> tuple[object, ...]:
+        guards = [
+            (guard.coefficient(sample), sorted(c for _, c in guard.terms), guard.constant)
+            for guard in event.guards
+            if guard.coefficient(sample)
+        ]
+        law = event.samples[sample]
+        own = abs(form.coefficient(sample)), form.coefficient(sample), law.family.name, law.scale
+        return *own, sorted(guards), law.mean
+
+    order = sorted(range(len(event.samples)), key=looks, reverse=True)
+    places: dict[Symbol, Symbol] = {sample: place for place, sample in enumerate(order)}
+    guards = in_order([guard.renamed(places.__getitem__) for guard in event.guards])
+    laws = tuple([event.samples[sample] for sample in order])
+    return Marginal(Event(laws, guards), form.renamed(places.__getitem__))
 
 
 def _placed(own: Sequence[Marginal]) -> tuple[int, Fraction, list[Marginal]]:

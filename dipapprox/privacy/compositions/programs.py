@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import islice, pairwise
-from math import exp, inf, log
+from math import inf, log
 
 import numpy as np
 
@@ -293,8 +293,9 @@ def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
     tops, bottoms = (np.zeros((len(rows), width), dtype=object) for _ in "pq")
     for k, row in enumerate(rows):
         for o, (p, q) in enumerate(row):
-            tops[k, o] = (p.upper * _UNIT).__ceil__() << _PLACE_BITS
-            bottoms[k, o] = (q.lower * _UNIT).__floor__()
+            most, least = p.upper, q.lower
+            tops[k, o] = -(-most.numerator * _UNIT // most.denominator) << _PLACE_BITS
+            bottoms[k, o] = least.numerator * _UNIT // least.denominator
     left = list(range(len(rows)))
     left.sort(key=lambda k: _cost(rows[k], 1), reverse=True)
     found: list[tuple[Masses, Row]] = []
@@ -342,7 +343,7 @@ def _slope(one: tuple[Fraction, Fraction], two: tuple[Fraction, Fraction]) -> Fr
 
 
 def _middle(each: Enclosure) -> float:
-    return float((each.lower + each.upper) / 2)
+    return (float(each.lower) + float(each.upper)) / 2
 
 
 def _loss(p: Enclosure, q: Enclosure) -> float:
@@ -394,11 +395,9 @@ def _cost(row: Row, times: int) -> float:
     losses = [(_middle(p), _loss(p, q)) for p, q in row if p.upper]
     if any(loss == inf and p > _UNLIKELY for p, loss in losses):
         return inf
-    finite = [(p, loss) for p, loss in losses if p and loss < inf]
-    most = max(loss for _, loss in finite)
-
-    def bound(order: float) -> float:
-        moment = sum(p * exp(order * (loss - most)) for p, loss in finite)
-        return times * (log(moment) / order + most) - log(_LIKELY_DELTA) / order
-
-    return min(bound(2.0 ** (k / 2)) for k in range(-8, 17))
+    likely, finite = np.array([each for each in losses if each[0] and each[1] < inf]).T
+    most = finite.max()
+    orders = 2.0 ** (np.arange(-8, 17) / 2)
+    moments = np.exp(orders[:, None] * (finite - most)) @ likely
+    bounds = times * (np.log(moments) / orders + most) - log(_LIKELY_DELTA) / orders
+    return float(bounds.min())

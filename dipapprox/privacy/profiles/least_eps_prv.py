@@ -166,7 +166,7 @@ def _solved(
     delta: Fraction,
     slack: Fraction,
 ) -> tuple[LeastFactor, int]:
-    """Solve one pair for its least factor, to a relative width below `slack` if bits allow."""
+    """Solve one pair for its least factor, to half of `slack`, relatively, if bits allow."""
     pair = found.pair
     assert pair is not None, "without pairs every delta is 0"
 
@@ -178,7 +178,7 @@ def _solved(
         own, _ = known
         if own.lower is None:
             return True
-        return own.upper is not None and own.upper - own.lower <= slack * own.lower / 16
+        return own.upper is not None and own.upper - own.lower <= slack * own.lower / 2
 
     return refined(ladder, again, narrow, (LeastFactor(Fraction(1), None, ()), 0))
 
