@@ -104,8 +104,6 @@ class Couplings:
         self._signs = signs
         self._known: dict[object, list[tuple[Path, Store]]] = {}
         self.budget = as_number(step["budget"], "a budget")
-        if self.budget < 0:
-            raise Refuted("a budget below 0")
         cells = dict(service.cells)
         self._held = tuple([as_name(name, "a cell") for name in as_list(step["held"], "cells")])
         first = [cells.pop(name) if name in cells else None for name in self._held]
@@ -186,7 +184,7 @@ class Couplings:
         """Return the calls in which runs differ, from a store."""
         data = [way for way in self.asked if way[0] == 0]
         stay: Way = 0, None, [()]
-        ways = [(one, other) for one in data for other in data if one != other or one[2] != [()]]
+        ways = [*product(data, data)]
         if self._service.inserts:
             ways = [way for each in data for way in ((each, stay), (stay, each))]
         found = list[Case]()
@@ -258,7 +256,7 @@ class Couplings:
 
 
 def _atoms(path: Path, held: Shifts, arguments: Sequence[Fraction]) -> list[Form]:
-    """Return atoms: what is held, shifted; numbers for arguments; samples, behind each other."""
+    """Return atoms: what is held, shifted; numbers for arguments; samples."""
     found, values = list[Form](), iter(arguments)
     for atom in path.atoms:
         match atom:
@@ -267,7 +265,7 @@ def _atoms(path: Path, held: Shifts, arguments: Sequence[Fraction]) -> list[Form
             case Read():
                 found.append(Form(next(values)))
             case Sample():
-                found.append(only(len(found) - len(path.atoms)))
+                found.append(only(len(found)))
     return found
 
 

@@ -286,4 +286,4 @@ def published_pairs(proof: Proof, step: Step) -> Private:
     for parts, pair in sums.items():
         if sum(bounds[each] for each in parts) > delta * (1 << places):
             raise Refuted(f"the bound of delta for {pair[0]}, {pair[1]} is larger")
-    return Private(eps, eps_prv, delta, proof.pairs, count)
+    return Private(eps, eps_prv, delta, proof.pairs, count, proof.in_sets)

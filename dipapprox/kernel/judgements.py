@@ -133,16 +133,6 @@ class Violated:
 
 
 @dataclass(frozen=True, slots=True)
-class Representatives:
-    """For every adjacent pair, whatever eps and eps_prv, one of these has at least its delta."""
-
-    pairs: tuple[Inputs, ...]
-
-    def __str__(self) -> str:
-        return f"no adjacent pair has a larger delta than all of {len(self.pairs)} pairs have"
-
-
-@dataclass(frozen=True, slots=True)
 class Budgets:
     """Which B serve: the machine is (B eps, 0)-differentially private for every eps > 0.
 
@@ -233,16 +223,7 @@ class LossesOf:
         return f"{runs}: {side} bounded from {self.losses}"
 
 
-Judgement = (
-    Distributions
-    | ExactDistributions
-    | Private
-    | Representatives
-    | Violated
-    | Budgets
-    | Of
-    | LossesOf
-)
+Judgement = Distributions | ExactDistributions | Private | Violated | Budgets | Of | LossesOf
 
 
 def words_of(values: Sequence[Value]) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.kernel.adjacency import Input, Inputs, Output, adjacent_pairs
+from dipapprox.kernel.adjacency import Input, Inputs, Output, Range, adjacent_pairs
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, ExactDistributions, Private
+from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine, Tree, read_input, read_value, read_weight
 from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Epsilons
@@ -34,12 +35,21 @@ class Proof:
     machine: Machine
     pairs: tuple[Inputs, ...] | None
 
+    @property
+    def in_sets(self) -> bool:
+        """Whether all pairs of real inputs are meant: some have the largest delta (`sets`)."""
+        machine = self.machine
+        real = any(isinstance(domain, Range) for domain in machine.domains)
+        return real and self.pairs is None and machine.adjacency.norm != "pairs"
+
 
 def pairs_of(proof: Proof) -> Iterator[Inputs]:
-    """Yield the pairs that are meant."""
-    machine = proof.machine
-    adjacent = adjacent_pairs(machine.adjacency, machine.domains)
-    pairs = adjacent if proof.pairs is None else proof.pairs
+    """Yield the pairs that are meant, or some of which one has at least the delta of any."""
+    machine, pairs = proof.machine, iter(proof.pairs or ())
+    if proof.in_sets:
+        pairs = iter(named("sets.representatives")(machine))
+    elif proof.pairs is None:
+        pairs = adjacent_pairs(machine.adjacency, machine.domains)
     for count, (first, second) in enumerate(pairs):
         spend(1)
         if count >= MOST_PAIRS:
@@ -130,7 +140,7 @@ def kept(
         count += 1
         if not hold(first, second):
             raise Refuted(f"delta is not known to bound {first}, {second}")
-    return Private(eps, *stated, proof.pairs, count)
+    return Private(eps, *stated, proof.pairs, count, proof.in_sets)
 
 
 def violating_set(

@@ -13,7 +13,6 @@ which nobody needs any more: it is forgotten, so that memory does not grow with 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import replace
 from functools import cache
 from inspect import signature
 from typing import Any, get_type_hints
@@ -21,7 +20,7 @@ from typing import Any, get_type_hints
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.claims import follows, read
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Judgement, LossesOf, Of, Private, Representatives
+from dipapprox.kernel.judgements import Judgement, LossesOf, Of
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.proofs import Proof, Step
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
@@ -39,7 +38,6 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "every pair": ("rules.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
     "smaller eps": ("shrinking.smaller_eps", ("eps", *_CLAIM, "point")),
-    "representatives": ("sets.representatives", ()),
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
     "violation": ("rules.violation", (*_CLAIM, "input", "adjacent", "outputs")),
@@ -59,9 +57,6 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """By name: module and function, and the fields of its steps besides "rule", "from" and "of"."""
 
-REPRESENTED = ("every published pair", "every pair")
-"""Rules that may go through representatives in place of all pairs, if they are the last premise."""
-
 
 @cache
 def kinds_of(function: Callable[..., Judgement]) -> tuple[Any, list[Any], Any]:
@@ -75,11 +70,6 @@ def kinds_of(function: Callable[..., Judgement]) -> tuple[Any, list[Any], Any]:
 
 def conclude(name: str, about: object, step: Step, premises: Sequence[Judgement]) -> Judgement:
     """Apply a rule, if what it is given is of its kinds."""
-    match premises:
-        case [*others, Representatives(pairs)] if name in REPRESENTED and isinstance(about, Proof):
-            found = conclude(name, replace(about, pairs=pairs), step, others)
-            if isinstance(found, Private):
-                return replace(found, pairs=None, in_sets=True)
     function: Callable[..., Judgement] = named(RULES[name][0])
     kind, first, more = kinds_of(function)
     kinds = [kind, *first, *[more] * (len(premises) - len(first))]

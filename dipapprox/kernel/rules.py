@@ -50,7 +50,9 @@ def every_pair(proof: Proof, step: Step, found: Distributions | ExactDistributio
     Theorem (DiPApprox, Lemma 2): the sum is the largest Pr[S | u] - e^eps_prv Pr[S | u'] over all
     sets S of outputs. It is bounded above with upper bounds of Pr[o | u] and lower bounds of
     Pr[o | u'] and e^eps_prv, in integers; or signs of closed forms tell (`closed.Sums`): delta may
-    be attained, and all eps of an interval are meant.
+    be attained, and all eps of an interval are meant. Of real inputs some pairs are enough, at
+    ends of sets of pairs (`sets`, 1): f_S is largest there where every Pr[S | u] moves in one
+    direction with u_i (`motion`), or delta depends on u' - u alone, and is largest at its ends.
 
     Step: "eps_prv", "delta"; throughout an interval they are formulas in eps, the first a multiple
     of eps, or a constant. One premise: distributions for all inputs of the pairs.

@@ -29,12 +29,12 @@ from itertools import combinations, product
 from math import floor, prod
 from typing import Any
 
-from dipapprox.kernel.adjacency import Input, Number, Range
+from dipapprox.kernel.adjacency import Input, Inputs, Number, Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.evaluate import enclosed
 from dipapprox.kernel.grid import accuracy
-from dipapprox.kernel.judgements import Distributions, Private, Representatives
+from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of, positive
@@ -108,7 +108,7 @@ class Sets:
                 return None
         return replace(self, zones=zones)
 
-    def vertices(self) -> Iterator[tuple[Input, Input]]:
+    def vertices(self) -> Iterator[Inputs]:
         """Yield the vertices of all zones together."""
         if prod(map(len, self.zones)) > MOST_VERTICES:
             raise Refused(f"a part with more than {MOST_VERTICES} vertices")
@@ -191,23 +191,19 @@ def errors_of(
     return errors
 
 
-def representatives(proof: Proof, step: Step) -> Representatives:
-    """Pairs of which one has at least the delta of any adjacent pair, at every eps and eps_prv.
+def representatives(machine: Machine) -> tuple[Inputs, ...]:
+    """Return pairs of which one has at least the delta of any adjacent one, at all eps and eps_prv.
 
-    Theorem: where for every set S of outputs Pr[S | u] moves in one direction with u_i (`motion`),
-    Pr[S | u] - e^eps_prv Pr[S | u'] is largest where u'_i - u_i is least or largest, so a set of
-    pairs may be replaced by these ends. So it may where delta depends on u' - u alone, and is
-    largest at ends of each change; then one pair with this change is enough.
-
-    Step: nothing.
+    They are ends of sets, as above (1); where delta depends on u' - u alone, and is largest at the
+    ends of each change, one pair with this change is enough.
     """
-    motion, found = _motion(proof), []
+    motion, found = Motion(machine), dict[Inputs, None]()
     for pairs in undivided(motion, motion.is_shift):
         for low, high in (extent(zone, "change") for zone in pairs.zones if len(zone) > 1):
             if low < high or not motion.is_shift:
                 raise Refuted("a set of more pairs than one")
-        found.append(next(pairs.vertices()))
-    return Representatives(tuple(dict.fromkeys(found)))
+        found[next(pairs.vertices())] = None
+    return tuple(found)
 
 
 def every_real_pair(proof: Proof, step: Step) -> Private:
@@ -217,7 +213,9 @@ def every_real_pair(proof: Proof, step: Step) -> Private:
 
     Step: "eps", "eps_prv", "delta", "bits".
     """
-    motion, eps = _motion(proof), positive(step["eps"], "eps")
+    if proof.pairs is not None:
+        raise BadProof("listed pairs are no sets")
+    motion, eps = Motion(proof.machine), positive(step["eps"], "eps")
     bits = as_integer(step["bits"], "bits")
     accuracy(bits)  # which refuses what is too much
     if proof.machine.reals:
@@ -260,9 +258,3 @@ def every_real_pair(proof: Proof, step: Step) -> Private:
             middle = sum(extent(pairs.zones[place], side), Fraction(0)) / 2
             waiting += [half for half in pairs.cut(place, side, middle) if half is not None]
     return Private(eps, eps_prv, delta, None, count, in_sets=True)
-
-
-def _motion(proof: Proof) -> Motion:
-    if proof.pairs is not None:
-        raise BadProof("listed pairs are no sets")
-    return Motion(proof.machine)

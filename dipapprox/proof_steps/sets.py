@@ -8,7 +8,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.sets import representatives
 from dipapprox.proof_steps.machines import Json, value_json
 
@@ -21,9 +20,6 @@ class SinglePairs:
     inputs: list[Json]
 
 
-REPRESENTATIVES: dict[str, Json] = {"rule": "representatives", "from": []}
-
-
 def single_pairs(machine: Json) -> SinglePairs | None:
     """Return pairs of which delta is largest; None if finitely many are not enough.
 
@@ -31,7 +27,7 @@ def single_pairs(machine: Json) -> SinglePairs | None:
         machine: As the kernel reads it.
     """
     try:
-        pairs = representatives(Proof(read_machine(machine), None), REPRESENTATIVES).pairs
+        pairs = representatives(read_machine(machine))
     except Refuted:
         return None
     inputs = dict.fromkeys(u for pair in pairs for u in pair)

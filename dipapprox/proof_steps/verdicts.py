@@ -27,7 +27,7 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.published import cuts_for, intervals
 from dipapprox.proof_steps.serving import served_step
-from dipapprox.proof_steps.sets import REPRESENTATIVES, single_pairs
+from dipapprox.proof_steps.sets import single_pairs
 
 LEAST_BITS = 24
 """Distributions are enclosed to 2 ** -LEAST_BITS where nobody knows what is enough."""
@@ -210,7 +210,6 @@ def kept(
 ) -> Sequence[Json]:
     """Return steps to a claim that is kept, for all adjacent pairs or those that it lists."""
     stated = {name: said[name] for name in ("eps_prv", "delta")}
-    before: list[Json] = []
     meant = said
     if said["pairs"] is None and has_real_inputs(program):
         single = single_pairs(machine)
@@ -220,14 +219,13 @@ def kept(
             ]
         if single is None:
             raise Refused("a set of pairs of real inputs is bounded by none of them")
-        before, inputs = [REPRESENTATIVES], single.inputs
+        inputs = single.inputs
         meant = {**said, "pairs": single.listed}
     if program.real_outputs:
         cuts = cuts_for(machine, meant, gap, bits)
-        every: dict[str, Json] = {"rule": "every published pair", "from": [-1] * len(before)}
-        return [*before, {**every, "eps": said["eps"], "bits": bits, **stated, "cuts": cuts}]
-    last: Json = {"rule": "every pair", "from": [-2, -1] if before else [-1], **stated}
-    return [*before, run_step(said, inputs, bits), last]
+        every: dict[str, Json] = {"rule": "every published pair", "from": [], "eps": said["eps"]}
+        return [{**every, "bits": bits, **stated, "cuts": cuts}]
+    return [run_step(said, inputs, bits), {"rule": "every pair", "from": [-1], **stated}]
 
 
 def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int) -> list[Json]:

@@ -182,7 +182,7 @@ def test_a_line_of_pairs_is_no_single_pair() -> None:
     """Its ends have other changes than what lies between; or the same, which is not enough."""
     text = "input q in real 0..1\noutput y in real\nadjacent all\ny <- Gauss(q, 1)"
     shifted = read_machine(machine_json(program_of(text)))
-    found = representatives(Proof(shifted, None), {})
-    assert {v - u for (u,), (v,) in found.pairs} == {-1, 1}  # type: ignore[operator]
+    found = representatives(shifted)
+    assert {v - u for (u,), (v,) in found} == {-1, 1}  # type: ignore[operator]
     with pytest.raises(Refuted, match="more pairs than one"):
-        representatives(Proof(machine(LEVEL, 2, NEAR, False), None), {})
+        representatives(machine(LEVEL, 2, NEAR, False))

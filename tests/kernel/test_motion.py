@@ -512,11 +512,11 @@ def test_integer_noise_shifts_nothing() -> None:
 def changes(text: str) -> set[tuple[Fraction, ...]]:
     """Of the representatives."""
     machine = machine_of(text)
-    found = representatives(Proof(machine, None), {})
+    found = representatives(machine)
     domains = [domain for _, domain in machine.inputs]
-    for pair in found.pairs:
+    for pair in found:
         assert all(u[k] in domain for u in pair for k, domain in enumerate(domains))
-    return {tuple(b - a for a, b in zip(*pair, strict=True)) for pair in found.pairs}  # type: ignore[operator]
+    return {tuple(b - a for a, b in zip(*pair, strict=True)) for pair in found}  # type: ignore[operator]
 
 
 SHIFTED = (
