@@ -204,7 +204,7 @@ FULL = Suite(
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
     growing=Patience(runs=5, seconds=1.0, cap=60.0, least=3),
-    commanding=Patience(runs=2, seconds=1.0, cap=30.0),
+    commanding=Patience(runs=2, seconds=1.0, cap=10.0),
     starts=7,
     blocks=40,
 )
