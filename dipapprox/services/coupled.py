@@ -12,7 +12,6 @@ from dipapprox.kernel import services as kernel
 from dipapprox.kernel.couplings import Case, Couplings, Store
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.forms import Form
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.signs import ALL, Signs
@@ -146,21 +145,11 @@ def _classes(paths: Sequence[Path]) -> dict[object, _Classes]:
     found: dict[object, _Classes] = {}
     for number, path in enumerate(paths):
         samples = [each for each in path.atoms if isinstance(each, Sample)]
-        first = len(path.atoms) - len(samples)
-        said = tuple(
-            _relative(each, first) if isinstance(each, Form) else each for each in path.said
-        )
-        guards = tuple((_relative(form, first), strict) for form, strict in path.guards)
         drawn = tuple((each.family, each.size) for each in samples)
-        alike = found.setdefault((said, guards, drawn), {})
-        means = tuple(_relative(each.mean, first) for each in samples)
+        alike = found.setdefault((tuple(path.said), tuple(path.guards), drawn), {})
+        means = tuple(each.mean for each in samples)
         alike.setdefault((tuple(path.store.items()), means), []).append(number)
     return found
-
-
-def _relative(form: Form, first: int) -> tuple[object, ...]:
-    """A form, with the numbers of its samples among these."""
-    return form.constant, tuple((atom - first, c) for atom, c in form.terms)
 
 
 def ratio_of(ratio: Ratio) -> ExponentialRatio:

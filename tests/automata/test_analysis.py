@@ -7,6 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound, analyse
+from dipapprox.automata.candidates import first_changes
+from dipapprox.automata.description import automaton_of
 from dipapprox.automata.determined import (
     determined_extension,
     is_determined,
@@ -29,6 +31,7 @@ from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Unfolding, augment
 from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, word_bound, word_rate
 from dipapprox.errors import LimitReached
+from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from tests.automata import examples
 from tests.automata.examples import automaton, chain
@@ -485,3 +488,21 @@ def test_wherever_time_runs_out_what_is_said_is_true(
         if whole.upper is not None:
             assert part.lower_bound <= whole.lower_bound
             assert part.upper is None or part.upper.value >= whole.upper.value
+
+
+def test_inputs_between_two_samples_rise_and_fall_in_turn() -> None:
+    text = """
+(q0:non-input, 1/4, 0): x := insample; output oa; goto q1
+(q1:non-input, 1/4, 10): y := insample; output oa; goto q2
+(q2, 1/4, 0): if (insample >= x && insample < y) then output oa; goto q2
+              elseif (insample >= x && insample >= y) then output ob; goto q2
+              elseif (insample < x && insample < y) then output oc; goto q2
+"""
+    graph = augment(automaton_of(parse_dipa(text)), Limits())
+    found = set()
+    for edge, each in enumerate(graph.edges):
+        if each.source == each.target:
+            transition = graph.transition(edge)
+            changes = first_changes(graph, (edge,) * 3)
+            found.add((transition.above.bit_count(), transition.below.bit_count(), changes))
+    assert found == {(1, 1, (1, -1, 1)), (2, 0, (1, 1, 1)), (0, 2, (-1, -1, -1))}

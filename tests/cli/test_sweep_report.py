@@ -68,3 +68,5 @@ def test_answers_of_sweeps_say_what_they_are_about(tmp_path: Path) -> None:
         "  for inputs q[1..4] in {0, 1}, adjacent l0 1",
         "  about the labels of 'disc' only: publishing the number itself may need more",
     ]
+    few = list(summary_report(groups_of([read[0], read[1], read[3]]), 80))
+    assert "  … (1 other)" in few

@@ -9,6 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, arb_poly
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball
@@ -189,6 +191,17 @@ def test_pieces_without_coefficients_have_their_radius() -> None:
             for piece in found:
                 assert piece is not None and piece.radius >= 1
         assert convolved_pieces([None], [three], arb(1), range(2)) == [None, None]
+
+
+@given(*[st.lists(st.booleans(), min_size=1, max_size=4)] * 2)
+def test_panels_are_empty_where_no_two_panels_reach(left: list[bool], right: list[bool]) -> None:
+    with precision(64):
+        sides = [[PanelPiece(arb_poly([1]), arb(0)) if full else None for full in side]
+                 for side in (left, right)]  # fmt: skip
+        found = convolved_pieces(*sides, arb(1), range(-1, len(left) + len(right) + 1))
+    pairs = {k + n for k, n in np.ndindex(len(left), len(right)) if left[k] and right[n]}
+    for panel, piece in enumerate(found, -1):
+        assert (piece is not None) is (panel in pairs or panel - 1 in pairs)
 
 
 def test_lattices_too_narrow_for_doubles_are_refused() -> None:

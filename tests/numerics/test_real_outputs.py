@@ -22,7 +22,9 @@ from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAP
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.numerics.real_outputs.cells import _ratios
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
+from dipapprox.numerics.real_outputs.panel_polynomials import PanelPolynomials
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
@@ -267,3 +269,44 @@ def test_engines_agree(family: Family) -> None:
     ]
     assert found[0].value.meets(found[1].value)
     assert len(found[0].intervals) == len(found[1].intervals)
+
+
+def _polynomials(coefficients: object, distance: float) -> PanelPolynomials:
+    parts = np.array(coefficients).shape[1]
+    none = np.zeros(parts, np.int64)
+    return PanelPolynomials(
+        np.array(coefficients), np.full(parts, distance), none, 0, none, np.ones(parts)
+    )
+
+
+@pytest.mark.parametrize("distance", [0.0, 1 / 64])
+def test_ratios_of_polynomials_are_bounded(distance: float) -> None:
+    """At points of every part, for all functions within the distance; and no more than E / m."""
+    chance = np.random.default_rng(3)
+    f = chance.uniform(-1, 1, (4, 60)) / [[1], [4], [8], [16]] + [[1], [0], [0], [0]]
+    g = chance.uniform(-1, 1, (4, 60)) / [[1], [4], [8], [16]] + [[1 / 2], [0], [0], [0]]
+    least, most, _ = _ratios(_polynomials(f, distance), _polynomials(g, 2 * distance))
+    x = np.linspace(-1, 1, 33)
+    p, q = (np.polynomial.chebyshev.chebval(x, each) for each in (f, g))
+    floor = g[0] - np.abs(g[1:]).sum(axis=0) - 2 * distance
+    known = floor > 0
+    assert 10 < known.sum() < 50 and np.isinf(most[~known]).all() and not least[~known].any()
+    p, q, floor, f, g = p[known], q[known], floor[known], f[:, known], g[:, known]
+    least, most = least[known], most[known]
+    assert ((p + distance) / (q - 2 * distance) <= most[:, None] * (1 + 1e-12)).all()
+    assert (
+        np.maximum(p - distance, 0) / (q + 2 * distance) >= least[:, None] * (1 - 1e-12) - 1e-12
+    ).all()
+    r = np.maximum(f[0], 0) / g[0]
+    away = (np.abs(f - r * g).sum(axis=0) + distance * (1 + 2 * r)) / floor
+    assert (most <= (r + away) * (1 + 1e-8)).all()
+    assert (least >= np.maximum(r - away, 0) * (1 - 1e-8) - 1e-8).all()
+
+
+def test_ratios_are_as_good_as_they_get_for_multiples_and_where_nothing_is() -> None:
+    g = np.array([[1.0, 1.0, 1e-3], [0.25, 0.25, 0.0]])
+    f = g * 3 + [[0, 0, 0], [0, 0.1, 0.1]]
+    least, most, done = _ratios(_polynomials(f, 0.0), _polynomials(g, 0.0))
+    assert done.tolist() == [True, False, False]
+    assert 3 - 1e-12 < least[0] <= 3 <= most[0] < 3 + 1e-12
+    assert _ratios(_polynomials(f, 0.0), _polynomials(g, 1e-3))[2].tolist() == [True, False, True]

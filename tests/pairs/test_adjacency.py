@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dipapprox
 from dipapprox.errors import UserError
 from dipapprox.language.core import (
     Adjacency,
@@ -20,6 +21,7 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
 
 NUMBERS = st.integers(-4, 4).map(lambda n: Fraction(n, 2))
 
@@ -42,6 +44,21 @@ ADJACENCIES = st.one_of(
     st.just(Everyone()),
     st.builds(Within, st.sampled_from(Norm), NUMBERS.map(abs)),
 )
+
+
+RULES = ["all", "linf 1", "l1 2", "l0 1", "increasing 1", "decreasing 2", "{(0, 0) ~ (1, 2)}",
+         "where q'[1] > q[1]", "where q'[1] != q[1]"]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_pairs_are_symmetric_if_the_reverse_of_each_is_one(rule: str) -> None:
+    program = dipapprox.parse(
+        f"input q[2] in {{0, 1, 2}}\noutput o in {{0}}\nadjacent {rule}\no <- 0\n"
+    )
+    pairs = list(adjacent_pairs(program.inputs, program.adjacency))
+    symmetric = set(pairs) == {(v, u) for u, v in pairs}
+    assert is_symmetric(program, AllPairs()) is symmetric
+    assert is_symmetric(program, OrderedPairs(tuple(pairs))) is symmetric
 
 
 def by_definition(u: Input, v: Input, adjacency: Adjacency) -> bool:

@@ -101,6 +101,19 @@ def test_where_shifts_are_all_that_matters_ranges_do_not(domain: str) -> None:
         assert found.answer is answer
 
 
+@pytest.mark.parametrize(("more", "holds"), [("1e-2", True), ("-1e-3", False)])
+def test_a_budget_that_touches_0_is_bounded_from_below_by_less(more: str, holds: bool) -> None:
+    """On [1/4, 1/2] arithmetic with balls bounds 16 (ε - 3/8)² by -1/4: at 3/8 it is 0."""
+    text = "input x in real 0..1\noutput y in real\nadjacent linf 1\ny <- Gauss(x, 1/eps)\n"
+    top = Fraction(repr(erf(3 / 8 / 2**1.5)))
+    found = verify(
+        parse(text), eps=("1/4", "1/2"), eps_prv="16*(eps - 3/8)^2", delta=top + Fraction(more)
+    )
+    assert (found.answer is Answer.DP) is holds
+    if holds:
+        assert found.delta_enclosure is not None and found.delta_enclosure.upper >= top
+
+
 def test_a_threshold_within_the_ranges_is_as_good_as_0() -> None:
     moved = parse(_text("-1/2..2").replace("(0, 2 / eps)", "(1, 2 / eps)"))
     own = parse(_text("-3/2..1"))

@@ -459,6 +459,14 @@ def test_infinite_factors_leave_what_cannot_occur() -> None:
     assert ProductAtoms([atoms.power(2)]).excess(None).first == Fraction(3, 4)
 
 
+def test_losses_that_are_as_large_as_a_budget_do_not_exceed_it() -> None:
+    """Three times 3/4 against 1/4: of 8 outputs one loses 27 times, three lose 3 times."""
+    own = [Enclosure.exact(Fraction(k, 4)) for k in (3, 1)]
+    atoms = ProductAtoms([atoms_of(own, own[::-1], True, 40)] * 3)
+    counts = [atoms.excess(Fraction(x)).outputs for x in (27, 26, 3, 2)]
+    assert counts == [0, 1, 1, 4]
+
+
 def test_too_many_losses_are_refused() -> None:
     atoms = PairAtoms(tuple((k + 1, 1, 1) for k in range(40)), True, 40)
     with pytest.raises(LimitReached, match="loss limit"):

@@ -78,8 +78,9 @@ class Group:
     def about(self) -> tuple[str, ...]:
         """Return the lines that name what the answers are about: the first and the last scope."""
         scopes = list(dict.fromkeys(row.scope for row in self.rows if row.scope))
-        between = [f"… ({len(scopes) - 2} others)"] if len(scopes) > 2 else []
-        shown = scopes if len(scopes) <= 2 else [scopes[0], *between, scopes[-1]]
+        left = len(scopes) - 2
+        between = [f"… ({left} other{'s' if left > 1 else ''})"] if left > 0 else []
+        shown = [*scopes[:1], *between, *scopes[1:][-1:]]
         return (*shown, *dict.fromkeys(row.caveat for row in self.rows if row.caveat))
 
     def fixed_text(self) -> str:

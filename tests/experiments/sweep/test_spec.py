@@ -73,6 +73,11 @@ def test_keys_depend_on_the_program_and_the_limits(read: Read, tmp_path: Path) -
     assert len({before.key, limited.key, changed.key}) == 3
 
 
+def test_the_largest_limits_are_limits(read: Read) -> None:
+    found = read(f"[limits]\ntimeout = {10**7}\nmemory = {2**30}\n" + GRID).limits
+    assert (found.seconds, found.memory) == (10**7, 2**30)
+
+
 def test_a_program_under_two_names_is_one(read: Read) -> None:
     spec = read(GRID.replace('["p.dpg"]', '["p.dpg", "./p.dpg"]'))
     assert [p.name for p in spec.grids[0].programs] == ["p.dpg"]

@@ -20,7 +20,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
-from dipapprox.pairs.boxes.corners import CornerSearch
+from dipapprox.pairs.boxes.corners import CornerSearch, _all_between
 from dipapprox.pairs.boxes.images import image_of
 from dipapprox.pairs.boxes.thresholds import thresholds_of
 from dipapprox.semantics.execution import execute
@@ -97,6 +97,16 @@ _APART: list[Part] = [("Lap", (1, 0), 2, Fraction(1)), ("Lap", (0, 1), 2, Fracti
 _SHARED: list[Part] = [("Lap", (1, -1), 2, Fraction(1)), ("Lap", (1, 0), 2, Fraction(1, 2))]
 _MIXED: list[Part] = [("Gauss", (1, 0), 2, Fraction(1)), ("Logistic", (0, 1), 3, Fraction(3, 4))]
 _ALIKE: list[Part] = [("Lap", (1, 1), 1, Fraction(3, 2)), ("Lap", (1, 1), 1, Fraction(2))]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_holds_with_any_part_of_others(seed: int) -> None:
+    true = np.random.default_rng(seed).random(16) < 0.8
+    found = _all_between(true)
+    for own, more in product(range(16), repeat=2):
+        if not own & more:
+            parts = {own | part & more for part in range(16)}
+            assert found[own, more] == all(true[list(parts)])
 
 
 @pytest.mark.parametrize(
