@@ -66,6 +66,7 @@ class _Told:
         delta: Encloses its delta, for all factors within the bounds.
         by: The method.
         obstacle: Why it is wide; None if only for want of bits.
+        bits: Asked for.
         final: Whether more bits are hardly of use.
     """
 
@@ -73,7 +74,13 @@ class _Told:
     delta: Enclosure
     by: str
     obstacle: str | None
+    bits: int
     final: bool
+
+
+def _has_products(terms: Terms | NoProduct) -> bool:
+    """Whether several numbers are told together, which takes long."""
+    return not isinstance(terms, NoProduct) and any(sides.coordinates > 1 for sides, _ in terms)
 
 
 class PublishedPairs(Together):
@@ -151,35 +158,35 @@ class PublishedPairs(Together):
         return any(isinstance(terms, NoProduct) for terms, _ in self._classes or ())
 
     def at(self, factor: Factor, bits: int) -> Maximum:
-        """See `Together`; a limit after some pairs leaves what these tell."""
-        lower = upper = UNIT.lower
-        certain: Pair | None = None
-        likely: Pair | None = None
-        least_by, most_by = BY_ENCLOSURES
+        """See `Together`; a limit leaves what was told before it."""
         self.obstacle = self.ended = None
-        self._open = []
         about = factor, self._claimed, self._pure
-        known = [self._known_of(pair, about) for _, pair in self.classes()]
-        least = max((each.delta.lower for each in known if each), default=lower)
-        for (terms, pair), before in zip(self.classes(), known, strict=True):
-            try:
-                self._limits.check()
-                told = self._asked(terms, pair, about, bits, least, before)
-            except LimitReached as reached:
-                if not lower:
-                    raise
-                self.ended = reached.reason
-                return Maximum(Enclosure(lower, UNIT.upper), certain, bits, pair, (least_by, ""))
-            delta, by = told.delta, told.by
-            self._before[pair] = told
-            self.obstacle = told.obstacle or self.obstacle
-            self._open.append((pair, delta, told.obstacle))
-            least = max(least, delta.lower)
-            if certain is None or delta.lower > lower:
-                lower, certain, least_by = delta.lower, pair, by
-            if likely is None or delta.upper > upper:
-                upper, likely, most_by = delta.upper, pair, by
-        return Maximum(Enclosure(lower, upper), certain, bits, likely, (least_by, most_by))
+        classes = self.classes()
+        told = [self._known_of(pair, about) for _, pair in classes]
+        least = max((each.delta.lower for each in told if each), default=UNIT.lower)
+        try:
+            for own in dict.fromkeys((min(bits, COARSE_BITS), bits)):
+                for place, (terms, pair) in enumerate(classes):
+                    if own < bits and (told[place] or not _has_products(terms)):
+                        continue
+                    self._limits.check()
+                    found = self._asked(terms, pair, about, own, least, told[place])
+                    told[place] = self._before[pair] = found
+                    least = max(least, found.delta.lower)
+        except LimitReached as reached:
+            if not least:
+                raise
+            self.ended = reached.reason
+        nothing = _Told(about, UNIT, "", None, bits, False)
+        every = [(pair, each or nothing) for (_, pair), each in zip(classes, told, strict=True)]
+        self._open = [(pair, each.delta, each.obstacle) for pair, each in every]
+        if not every:
+            return Maximum(Enclosure.exact(0), None, bits)
+        self.obstacle = next((each.obstacle for _, each in reversed(every) if each.obstacle), None)
+        certain, lower = max(every, key=lambda each: each[1].delta.lower)
+        likely, upper = max(every, key=lambda each: each[1].delta.upper)
+        delta = Enclosure(lower.delta.lower, upper.delta.upper)
+        return Maximum(delta, certain, bits, likely, (lower.by, upper.by))
 
     def _known_of(self, pair: Pair, about: _About) -> _Told | None:
         """Return what was told of a pair before, if it holds for a factor that is known better."""
@@ -218,8 +225,9 @@ class PublishedPairs(Together):
         final = obstacle is not None
         if before is not None:
             delta = before.delta.intersect(delta, by, before.by, "δ of a pair")
-            final = final or 2 * delta.width > before.delta.width
-        return _Told(about, delta, by, obstacle, final)
+            was_fine = before.bits > COARSE_BITS
+            final = final or (was_fine and 2 * delta.width > before.delta.width)
+        return _Told(about, delta, by, obstacle, bits, final)
 
     def _around(self, pair: Pair, factor: Factor, least: Fraction) -> Enclosure:
         """Bound the delta of a pair by programs that tell less, or more."""
