@@ -119,9 +119,11 @@ def test_integer_noise_on_an_interval(noise: str, eps_prv: str, delta: str, answ
         assert found.witness is not None
 
 
-def test_deltas_outside_the_class_stay_open() -> None:
-    found = verify(_INTEGERS.format("DLap"), "1/2..1", "0.999 * eps", "sqrt(eps)/100")
-    assert found.answer is Answer.UNKNOWN
+def test_deltas_outside_the_class_are_at_least_what_is_below_them() -> None:
+    """Next to the budget less than a thousandth is left; a millionth is refuted."""
+    text = _INTEGERS.format("DLap")
+    assert verify(text, "1/2..1", "0.999 * eps", "sqrt(eps)/100").answer is Answer.DP
+    assert verify(text, "1/2..1", "0.999 * eps", "sqrt(eps)/1000000").answer is Answer.NOT_DP
 
 
 _THIRD = """input q in {{0, 1}}

@@ -440,3 +440,73 @@ def test_nobody_is_private_below_0(
         made, eps="0.1..1", eps_prv=eps_prv.format(touches), delta=delta.format(touches)
     )
     assert holds.answer is Answer.DP
+
+
+_WHOLE = """input q in 0..2
+output o in 0..2
+adjacent linf 1
+x <- DLap(q, 1 / eps)
+if x <= -1 then
+    o <- 0
+elif x <= 1 then
+    o <- 1
+else
+    o <- 2
+end
+"""
+_CHOICE = """input q in 0..1
+output o in 0..1
+adjacent all
+o <- choose { q : exp(eps) / (1 + exp(eps)), 1 - q : 1 / (1 + exp(eps)) }
+"""
+
+
+def _least_delta(eps: float, budget: float) -> float:
+    """The δ of `_WHOLE`: Pr[DLap <= k] is r^-k / (1 + r) for k < 0, with r = e^-eps."""
+    ratio = math.exp(-eps)
+
+    def below(k: int) -> float:
+        return ratio**-k / (1 + ratio) if k < 0 else 1 - ratio ** (k + 1) / (1 + ratio)
+
+    def outputs(q: int) -> list[float]:
+        return [below(-1 - q), below(1 - q) - below(-1 - q), 1 - below(1 - q)]
+
+    return max(
+        sum(
+            max(p - math.exp(budget) * p2, 0.0)
+            for p, p2 in zip(outputs(q), outputs(q2), strict=True)
+        )
+        for q, q2 in ((0, 1), (1, 0), (1, 2), (2, 1))
+    )
+
+
+@pytest.mark.parametrize("budget", ["1/4", "eps^2 + 1/10", "sqrt(eps)/3"])
+def test_integer_noise_has_answers_for_any_budget(budget: str) -> None:
+    """Multiples of ε below the budget are proved, on as many parts as that takes."""
+    values = {"1/4": lambda _: 0.25, "eps^2 + 1/10": lambda e: e * e + 0.1}
+    value = values.get(budget, lambda e: math.sqrt(e) / 3)
+    program = dipapprox.parse(_WHOLE)
+    steps = [0.1 + 0.5 * k / 200 for k in range(201)]
+    largest = max(_least_delta(eps, value(eps)) for eps in steps)
+    for factor, answer in (("101/100", Answer.DP), ("99/100", Answer.NOT_DP)):
+        delta = Fraction(largest).limit_denominator(10**9) * Fraction(factor)
+        found = dipapprox.verify(program, eps="0.1..0.6", eps_prv=budget, delta=delta)
+        assert found.answer is answer, (budget, factor, found.reason)
+
+
+def test_choices_have_answers_for_any_budget_and_delta() -> None:
+    program = dipapprox.parse(_CHOICE)
+    for budget, delta, answer in (
+        ("1", "0", Answer.DP),  # attained at ε = 1
+        ("log(3)", "sqrt(eps)/1000", Answer.DP),
+        ("1/2 + eps/4", "0.1*sqrt(eps)", Answer.NOT_DP),
+    ):
+        found = dipapprox.verify(program, eps="1/2..1", eps_prv=budget, delta=delta)
+        assert found.answer is answer, (budget, delta, found.reason)
+
+
+def test_a_violation_inside_is_found_without_bounds() -> None:
+    """Discrete Gaussian noise: δ is largest where the budget is least."""
+    program = dipapprox.parse(_WHOLE.replace("DLap", "DGauss"))
+    found = dipapprox.verify(program, eps="1/2..3/2", eps_prv="2*(eps - 1)^2", delta="0.2")
+    assert found.answer is Answer.NOT_DP

@@ -1,7 +1,8 @@
 """A claim of `verify` by closed forms alone: what settles it where enclosures do not tell.
 
 In: final states, and a claim at one ε or on an interval, as formulas. Out: whether it holds, if
-what `decide` knows tells: budgets t ε, and δ of its class (`delta`).
+what `decide` knows tells: budgets t ε, and δ of its class (`delta`). Any other claim is implied by
+one of these, on every part of an interval (`at_least`).
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from collections.abc import Iterable
 from fractions import Fraction
 from itertools import islice
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.language.formula import names_of
+from dipapprox.language.formula import names_of, parse_formula
 from dipapprox.laws.families import LAPLACE
+from dipapprox.numerics.formula_values import Undefined
+from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair, one_by_one
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
@@ -37,6 +40,8 @@ from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.state import FinalStates
+
+_NEARLY = 1 - Fraction(1, 2**20)
 
 _STEPS = 50_000
 """Most that is given to closed forms, where they are the last resort."""
@@ -100,6 +105,41 @@ def settle(
     if found is not None:
         return Settled(found.eps, found.divergence.pair)
     return None if search.undecided else Settled()
+
+
+def at_least(claim: FormulaClaim, lower: Fraction, upper: Fraction) -> FormulaClaim | None:
+    """Return a claim that closed forms may settle, and that implies this one on [lower, upper].
+
+    That is the claim itself, if it is of their class; else t ε <= eps_prv, and a δ below. Between
+    two ε a function f with f'' <= C is nowhere further below its chord than C w² / 8, for the width
+    w, and a chord over ε is monotone: so f / ε is at least what it is at one end, less C w² / 8 ε.
+
+    Args:
+        claim: With eps_prv and delta >= 0 there.
+        lower: The least ε, > 0.
+        upper: The greatest, maybe the same.
+
+    Returns:
+        None if the formulas have no bounds on the interval.
+    """
+    epsilons = EpsilonInterval(lower, upper, True, True)
+    if lower == upper or _question(claim, epsilons) is not None:
+        return claim
+    try:
+        eps_prv, delta = claim.over(lower, upper)
+    except Undefined:
+        return None
+    most = eps_prv.value.lower / upper
+    if eps_prv.slopes is not None:
+        bend = max(eps_prv.slopes[1].upper, Fraction(0)) * (upper - lower) ** 2 / (8 * lower)
+        most = max(most, min(claim.at(eps, BITS)[0].lower / eps for eps in (lower, upper)) - bend)
+    most = max(most, Fraction(0))
+    budget = f"{simplest(most * _NEARLY, most)} * eps"
+    found = replace(claim, eps_prv=parse_formula(budget, "eps_prv", ["eps"]), eps_prv_text=budget)
+    if _question(found, epsilons) is None:
+        least = str(max(delta.value.lower, Fraction(0)))
+        found = replace(found, delta=parse_formula(least, "delta", ["eps"]), delta_text=least)
+    return found
 
 
 def _of_shifts(

@@ -110,7 +110,7 @@ class DerivativeBounds:
             if not all(f.is_exponential for f in used) or states.program.real_outputs:
                 another = ": one value at a time can be verified"
             else:
-                another = ": 'decide' takes them for all eps"
+                another = ": only closed forms tell"
             raise LimitReached(
                 "between values of eps, integer noise and choices with weights that depend on eps "
                 f"are not bounded{another}"

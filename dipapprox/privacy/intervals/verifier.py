@@ -55,6 +55,9 @@ _FEW_PAIRS = 256
 _FEW_POINTS = 256
 """After so many, closed forms are asked before more."""
 
+_MOST_PARTS = 200
+"""Of an interval, where closed forms know stronger claims only."""
+
 _STEPS = 15_000
 """Most for one eps."""
 
@@ -225,7 +228,9 @@ class _Run:
         try:
             claimed = self._bounds()
         except LimitReached as unbounded:
-            self.unbounded, self.tried = unbounded, (self.lower, self.upper)
+            middle = between(self.lower, self.upper)
+            quarters = between(self.lower, middle), between(middle, self.upper)
+            self.unbounded, self.tried = unbounded, (self.lower, self.upper, middle, *quarters)
             return
         ladder = precisions(self.options.precision, self.options.max_precision)
         self.search = IntervalSearch(self.lower, self.upper, claimed, ladder, limits)
@@ -270,17 +275,35 @@ class _Run:
         return True
 
     def ask_closed_forms(self) -> None:
-        """Ask who knows all ε at once; of a violation the verifier of one ε has the last word."""
+        """Ask who knows all ε at once; of a violation the verifier of one ε has the last word.
+
+        Of claims that are not of the class of closed forms, stronger ones are asked, part by part.
+        """
         self.asked = True
         if self.states is None or self.is_real or not self.options.compares_exactly:
             return
-        pairs, ends = select_pairs(self.program, self.selection), (self.lower, self.upper)
-        told = by_closed_forms.settle(self.states, self.claim, *ends, pairs, self.options)
-        if told is not None and told.eps is not None and told.pair is not None:
-            self.violation = self._witness(told.eps, told.pair)
-            if self.violation.answer is not Answer.NOT_DP:
-                told = self.violation = None
-        self.settled = told
+        parts = [(self.lower, self.upper)]
+        for _ in range(_MOST_PARTS):
+            ends = parts.pop()
+            claim = by_closed_forms.at_least(self.claim, *ends)
+            if claim is None or (claim is not self.claim and self.doubtful is not None):
+                return
+            pairs = select_pairs(self.program, self.selection)
+            told = by_closed_forms.settle(self.states, claim, *ends, pairs, self.options)
+            if told is None:
+                return
+            if told.eps is not None and told.pair is not None:
+                violation = self._witness(told.eps, told.pair)
+                if violation.answer is Answer.NOT_DP:
+                    self.violation, self.settled = violation, told
+                    return
+                if claim is self.claim:
+                    return
+                middle = between(*ends)
+                parts += [(middle, ends[1]), (ends[0], middle)]
+            if not parts:
+                self.settled = told
+                return
 
     def _witness(self, eps: Fraction, pair: Pair) -> Verdict:
         """Let the verifier of one ε confirm a violation, and lay out its witness."""
