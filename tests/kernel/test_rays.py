@@ -257,6 +257,36 @@ def test_paths_that_are_impossible_lose_nothing() -> None:
     assert judged.below == proof.lower == proof.upper
 
 
+def contradicted(multipliers: Any, published: bool = False) -> Budgets:
+    """Replay: out is 0 if x is not above 0, or also below it; or x is published, near 0."""
+    machine = alone("Lap", False)
+    x, set_out = ["cell", "x"], ["set", ["cell", "out"]]
+    draw, (_, above, one, zero) = machine["body"]
+    also = one if published else [["if", ["<", x, 0], [[*set_out, 0]], [[*set_out, 1]]]]
+    machine["body"] = [draw, ["if", above, also, zero], *([[*set_out, x]] * published)]
+    step = {"rule": "ray", "from": [], "eps": "every", "paths": [0 if published else 2]}
+    step |= {"inputs": [["q", [[0, 1]]]], "noise": [[0, 1 if published else -1]], "parts": []}
+    found = replay(
+        machine, {"verdict": "Not_DP", "budget": "9/10"}, [{**step, "multipliers": multipliers}]
+    )
+    assert isinstance(found, Budgets)
+    return found
+
+
+def test_guards_that_contradict_each_other_are_of_no_run() -> None:
+    both, alone_below = [[[0, 1], [1, 1]]], [[[0, 1]]]
+    assert contradicted([both, alone_below]) == Budgets(None, Fraction(1))
+    for forged in ([[[[0, 1]]], alone_below], [[[]], alone_below], [both, [[]]]):
+        with pytest.raises(Refuted, match="nothing is lost"):
+            contradicted(forged)
+
+
+def test_a_number_near_the_border_of_a_guard_contradicts_nothing() -> None:
+    """It is > 0, and published near 0."""
+    with pytest.raises(Refuted, match="nothing is lost"):
+        contradicted([[[[0, 1], [2, 1]]], [[[0, 1]]]], published=True)
+
+
 @pytest.mark.parametrize("program", [BOUNDED, INTEGERS])
 def test_no_forged_step_proves_more_than_the_least_budget(program: str) -> None:
     proof = dipapprox.prove(dipapprox.parse(program), reals=True, options=OPTIONS)
