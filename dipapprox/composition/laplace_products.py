@@ -1,4 +1,4 @@
-"""Several independent numbers with Laplace noise: the hockey-stick divergence in closed form.
+"""Several independent numbers with Laplace or Gaussian noise: the divergence in closed form.
 
 Let P and Q be Laplace laws of scale 1 whose means are t > 0 apart. Under P the loss ln P/Q is t
 with probability 1/2, -t with e^-t / 2, and has the density e^((l - t) / 2) / 4 between. Tilted by
@@ -14,14 +14,24 @@ e^(-T/2), T = Σ t, with rational c and a. J^m at 0 is an atom for m = 0, and el
     sup over S of P(S) - α Q(S) = ∫ over l > b of (e^(l/2) - α e^(-l/2)) ρ(dl)
                                 = e^(-T/2) Σ c (e^(a/2) A_m(a - b) - α e^(-a/2) B_m(a - b)),
 
-over the terms with a > b, where A_0 = B_0 = 1 and, by parts,
+over the terms with a > b, where A_0 = B_0 = 1 and A_m(s), B_m(s) are the integrals of e^(-y/2)
+y^(m-1)/(m-1)! and of e^(y/2) y^(m-1)/(m-1)! from 0 to s. Every term is 0 at s = 0 but atoms, whose
+own is e^(a/2) - α e^(-a/2) = 0 there: where balls do not tell the sign of s, a term lies between 0
+and its formula.
 
-    A_m(s) = ∫_0^s e^(-y/2) y^(m-1)/(m-1)! dy = 2 (A_(m-1) - e^(-s/2) s^(m-1)/(m-1)!),
-    B_m(s) = ∫_0^s e^(y/2) y^(m-1)/(m-1)! dy = 2 (e^(s/2) s^(m-1)/(m-1)! - B_(m-1)) for m > 1,
-    A_1 = 2 (1 - e^(-s/2)),    B_1 = 2 (e^(s/2) - 1).
+Gaussian noise. A shift of it by μ deviations, μ² = v, has a loss of N(v/2, v). Tilted that is
+e^(-v/8) N(0, v), the product ρ with it e^(-v/8) Σ c S_a J^m N, and for all terms, whatever a is,
 
-Every term is 0 at s = 0 but atoms, whose own is e^(a/2) - α e^(-a/2) = 0 there: where balls do not
-tell the sign of s, a term lies between 0 and its formula.
+    A_m(s) = ∫ over x > -s of e^(x/2) (J^m N)(x) dx,    A_0 = e^(v/8) Φ((s + v/2) / μ),
+    B_m(s) = ∫ over x > -s of e^(-x/2) (J^m N)(x) dx,   B_0 = e^(v/8) Φ((s - v/2) / μ).
+
+By parts, as J^m N falls at the rate J^(m-1) N, and with h_m = (J^m N)(-s), both ways
+
+    A_m = 2 (A_(m-1) - e^(-s/2) h_m),    B_m = 2 (e^(s/2) h_m - B_(m-1)),
+    m h_(m+1) = s h_m + v h_(m-1),       h_0 = φ(s / μ) / μ,  h_1 = Φ(s / μ);
+
+without Gaussian noise v = 0 and h_1 = 1. For the last line, h_(m+1) is the integral over z > 0 of
+N(z - s) z^m / m!, and N'(x) = -x N(x) / v.
 """
 
 from __future__ import annotations
@@ -45,7 +55,11 @@ _Terms = dict[Fraction, fmpq_poly]
 
 
 def laplace_product(
-    shifts: Mapping[Fraction, int], growth: Enclosure, bits: int, limits: Limits
+    shifts: Mapping[Fraction, int],
+    growth: Enclosure,
+    bits: int,
+    limits: Limits,
+    square: Fraction = Fraction(0),
 ) -> Enclosure | None:
     """Enclose sup over S of (⊗ P)(S) - α (⊗ Q)(S).
 
@@ -54,6 +68,7 @@ def laplace_product(
         growth: α > 0.
         bits: Wanted width: 2**-bits, up to that of α.
         limits: Asked between families of shifts, and between precisions.
+        square: v, of all Gaussian noise together; 0 if there is none.
 
     Returns:
         None if that takes too many terms, or too many bits.
@@ -68,12 +83,13 @@ def laplace_product(
         if sum(map(len, terms.values())) * len(own) + len(terms) * times > _MOST_TERMS:
             return None
         terms = _product(terms, own)
-    total = sum((shift * times for shift, times in shifts.items()), Fraction(0))
-    # The divergence falls with the factor.
-    least = _value(terms, total, growth.upper, bits, limits)
-    most = (
-        least if growth.lower == growth.upper else _value(terms, total, growth.lower, bits, limits)
-    )
+    total = sum((shift * times for shift, times in shifts.items()), square / 4)
+
+    def at(factor: Fraction) -> Enclosure | None:
+        return _value(terms, total, square, factor, bits, limits)
+
+    least = at(growth.upper)  # the divergence falls with the factor
+    most = least if growth.lower == growth.upper else at(growth.lower)
     if least is None or most is None:
         return None
     return Enclosure(least.lower, most.upper).intersect(UNIT)
@@ -97,45 +113,56 @@ def _product(first: _Terms, second: _Terms) -> _Terms:
 
 
 def _value(
-    terms: _Terms, total: Fraction, growth: Fraction, bits: int, limits: Limits
+    terms: _Terms, total: Fraction, square: Fraction, growth: Fraction, bits: int, limits: Limits
 ) -> Enclosure | None:
     """Enclose the sum at a factor, with as many bits as that takes."""
     own = 2 * bits + 64
     while own <= _MOST_BITS:
         limits.check()
         with precision(own):
-            found = to_enclosure(_sum(terms, total, to_ball(growth)))
+            found = to_enclosure(_sum(terms, total, square, to_ball(growth)))
         if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
             return found
         own *= 2
     return None
 
 
-def _sum(terms: _Terms, total: Fraction, growth: arb) -> arb:
+def _sum(terms: _Terms, total: Fraction, square: Fraction, growth: arb) -> arb:
     budget = growth.log()
     found = arb(0)
     for place, factors in terms.items():
         a = to_ball(place)
         s = a - budget
-        if s < 0:  # certainly
+        if not square and s < 0:  # certainly
             continue
-        own = _at(a, s, growth, factors)
-        found += own if s > 0 else own.union(arb(0))
+        own = _at(a, s, growth, factors, to_ball(square))
+        found += own if square or s > 0 else own.union(arb(0))
     return found * (-to_ball(total) / 2).exp()
 
 
-def _at(a: arb, s: arb, growth: arb, factors: fmpq_poly) -> arb:
+def _at(a: arb, s: arb, growth: arb, factors: fmpq_poly, square: arb) -> arb:
     """Add up the terms of one a."""
     left, right = (a / 2).exp(), growth * (-a / 2).exp()
     falling, rising = (-s / 2).exp(), (s / 2).exp()
-    found, power = arb(0), arb(1)
+    before, tail = arb(0), arb(1)
     first, second = arb(1), arb(1)
+    if square > 0:
+        deviation, size = square.sqrt(), (square / 8).exp()
+        before = (-s * s / (2 * square)).exp() / (deviation * (2 * arb.pi()).sqrt())
+        tail = _below(s / deviation)
+        first = size * _below((s + square / 2) / deviation)
+        second = size * _below((s - square / 2) / deviation)
+    found = arb(0)
     for m, factor in enumerate(factors):
-        if m == 1:
-            first, second = 2 * (1 - falling), 2 * (rising - 1)
-        elif m > 1:
-            power = power * s / (m - 1)
-            first, second = 2 * (first - falling * power), 2 * (rising * power - second)
+        if m > 1:
+            before, tail = tail, (s * tail + square * before) / (m - 1)
+        if m:
+            first, second = 2 * (first - falling * tail), 2 * (rising * tail - second)
         if factor:
             found += arb(factor) * (left * first - right * second)
     return found
+
+
+def _below(place: arb) -> arb:
+    """Φ."""
+    return (-place / arb(2).sqrt()).erfc() / 2

@@ -24,14 +24,13 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.cell_losses import losses_of_cells
 from dipapprox.composition.lattice import COARSEST, first_step, refined
 from dipapprox.composition.layers import product
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.products import GridFactor, LossGrid, factors_of, runs_of
-from dipapprox.composition.reading import deltas, deltas_of
+from dipapprox.composition.reading import deltas
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
@@ -113,11 +112,6 @@ class PairProducts:
         """
         wanted = Fraction(1, 2**self._bits)
         accuracy = Fraction(1, 2 ** min(self._bits, _ACCURATE))
-        factor = self._factor
-        if not self._runs and not self._lines:  # equal measures
-            return between(1 - factor.upper, 1 - factor.lower)
-        if not self._lines and len(self._runs) == 1 and self._runs[0].times == 1:
-            return self._alone()
         step, exact = first_step(self._hints, COARSEST)
         exact = exact and not self._lines
         most = _MOST_LOSSES
@@ -186,16 +180,6 @@ class PairProducts:
         return self._line.discretised(
             pair.first, pair.second, accurate, spread, 2.0 ** -(accurate + 12)
         )
-
-    def _alone(self) -> Enclosure:
-        """The profile of one run, at the factor."""
-        bits = self._bits + 64
-        with precision(bits):
-            profile = profile_of(self._runs[0].mechanism, bits)
-            low, high = self._budgets()
-            ((_, upper),) = deltas_of(profile, [low])
-            ((lower, _),) = deltas_of(profile, [high])
-        return between(lower, upper)
 
     def _budgets(self) -> tuple[Fraction, Fraction]:
         """Bound the logarithm of the factor."""

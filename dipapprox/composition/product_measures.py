@@ -254,20 +254,17 @@ class ProductMeasures:
         factor = Enclosure(
             growth.lower * other.lower / own.upper, growth.upper * other.upper / own.lower
         )
-        runs, lines = _runs(stripped)
-        laplace = {
-            run.mechanism.sensitivity / run.mechanism.scale: run.times
-            for run in runs
-            if isinstance(run.mechanism, Laplace)
-        }
-        if len(laplace) == len(runs) and not lines:
-            closed = laplace_product(laplace, factor, bits, self._limits)
+        shifts, square, lines = _noise(stripped)
+        if not lines:
+            closed = laplace_product(shifts, factor, bits, self._limits, square)
             if closed is not None:
                 return _times(own, closed)
-        if lines or sum(run.times for run in runs) > 1:
-            # No grid tells more with more bits than these, nor of a factor that is known better.
-            bits = min(bits, _ACCURATE_CELLS if lines else _ACCURATE)
-            factor = _rounded(factor, bits + _GUARD_BITS)
+        # No grid tells more with more bits than these, nor of a factor that is known better.
+        bits = min(bits, _ACCURATE_CELLS if lines else _ACCURATE)
+        factor = _rounded(factor, bits + _GUARD_BITS)
+        runs = [RepeatedRun(Laplace(shift, Fraction(1)), times) for shift, times in shifts.items()]
+        if square:
+            runs.append(RepeatedRun(gaussian_pair(square)))
         value = self._products.find(
             (factors.pairs, factor, bits),
             lambda: PairProducts(
@@ -277,8 +274,8 @@ class ProductMeasures:
         return value if isinstance(value, NotEnclosed) else _times(own, value)
 
 
-def _runs(factors: Factored) -> tuple[list[RepeatedRun], list[LinePair]]:
-    """Tell pairs in closed form from others: all Gaussian ones together, equal ones counted."""
+def _noise(factors: Factored) -> tuple[dict[Fraction, int], Fraction, list[LinePair]]:
+    """Tell shifts of noise from other pairs: Laplace ones in scales, Gaussian ones together."""
     square = Fraction(0)
     shifts: dict[Fraction, int] = {}
     others: dict[tuple[Line, Line], int] = {}
@@ -295,10 +292,7 @@ def _runs(factors: Factored) -> tuple[list[RepeatedRun], list[LinePair]]:
                     shifts[shift] = shifts.get(shift, 0) + 1
                 continue
         others[first, second] = others.get((first, second), 0) + 1
-    runs = [RepeatedRun(Laplace(shift, Fraction(1)), times) for shift, times in shifts.items()]
-    if square:
-        runs.append(RepeatedRun(gaussian_pair(square)))
-    return runs, [LinePair(*pair, times) for pair, times in others.items()]
+    return shifts, square, [LinePair(*pair, times) for pair, times in others.items()]
 
 
 _Events = tuple[Connected, ...]

@@ -62,6 +62,28 @@ def test_closed_forms_are_the_integrals(shifts: tuple[Fraction, ...], factor: Fr
     )
 
 
+@pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(3)])
+@pytest.mark.parametrize("shifts", [(), (Fraction(1),), (Fraction(2), Fraction(1, 3)), (1,) * 5])
+@pytest.mark.parametrize("square", [Fraction(1, 9), Fraction(2)])
+def test_gaussian_noise_beside_it(
+    shifts: tuple[Fraction, ...], square: Fraction, factor: Fraction
+) -> None:
+    """The loss of a shift of Gaussian noise is Gaussian: the others' divergence, integrated."""
+    counts = {shift: shifts.count(shift) for shift in map(Fraction, shifts)}
+    found = laplace_product(counts, Enclosure.exact(factor), 50, Limits(), square)
+    assert found is not None and found.width <= Fraction(1, 2**50)
+    losses = np.linspace(-9, 9, 401) * float(square) ** 0.5 + float(square) / 2
+    weights = np.exp(-((np.linspace(-9, 9, 401)) ** 2) / 2)
+    values = []
+    for loss in losses.tolist():
+        growth = Fraction(float(factor) * exp(-loss))
+        one = laplace_product(counts, Enclosure.exact(growth), 30, Limits())
+        assert one is not None
+        values.append(float(one.lower))
+    truth = float(weights @ values / weights.sum())
+    assert float(found.lower) == pytest.approx(truth, abs=1e-4)
+
+
 def test_many_numbers_and_many_bits() -> None:
     found = _found([Fraction(1, 10)] * 20, Fraction(3, 2), 200)
     assert found.lower > 0 and found.width <= Fraction(1, 2**200)
