@@ -21,7 +21,7 @@ the claim. To be read in this order, in which modules import those before them:
     every eps           paths, rounds, regions, quiet, potential, runs, rays
     budgets of claims   served
     services            services, couplings, traces
-    the whole           claims, replay
+    the whole           replay
 
 Imports: the standard library, flint, itself.
 """

@@ -1,8 +1,18 @@
 """A proof replayed: machine, claim and steps in, what is proved out.
 
     proof    {"machine": machine, "claim": claim, "steps": [step, …]}
-    claim    as in `claims`
+    claim    {"verdict": "DP" | "Not_DP", "eps": number, "eps_prv": number, "delta": number,
+              "pairs": null | [[input, input], …]}
+             the same with "eps": {"from": number, "to": number | null}; then "eps_prv" and
+             "delta" are weights (`machine`) without cells
+             | {"verdict": "DP", "budget": number, "at least": null | number}
+             | {"verdict": "Not_DP", "budget": null | number}
+             | a claim about a pipeline (`compositions`)
     step     {"rule": name, "from": [numbers of earlier steps], …}
+
+A budget B serves if the machine is (B eps, 0)-differentially private for every eps > 0. Not_DP says
+that no budget up to this one serves, or none at all; `at least`, that none below that number does.
+Claims of budgets are about machines of `rounds` and services.
 
 A rule is one function (about, step, *premises) -> judgement. A step has exactly the fields that its
 rule reads; with "of" it is about a run or a part (`compositions`), and so are its premises. The
@@ -13,17 +23,25 @@ which nobody needs any more: it is forgotten, so that memory does not grow with 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from inspect import signature
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_type_hints
 
 from dipapprox.kernel.budget import budget
-from dipapprox.kernel.claims import follows, read
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Judgement, LossesOf, Of
+from dipapprox.kernel.judgements import Budgets, Judgement, LossesOf, Of, Private, Violated
 from dipapprox.kernel.loading import named
-from dipapprox.kernel.proofs import Proof, Step
-from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
+from dipapprox.kernel.machine import Machine, read_machine, read_pairs
+from dipapprox.kernel.proofs import Proof, Step, stated
+from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
+from dipapprox.kernel.signs import read_epsilons
+
+if TYPE_CHECKING:
+    from dipapprox.kernel.compositions import Pipeline
+    from dipapprox.kernel.rounds import Rounds
+    from dipapprox.kernel.services import Service
 
 MOST_STEPS = 1_000_000
 
@@ -53,9 +71,95 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "couplings": ("couplings.couplings", ("budget", "held", "followed", "changes", "pairs")),
     "trace": ("traces.trace", ("events", "budget", "eps")),
     "repetition": ("traces.repetition", ("events", "turns", "store", "eps")),
-    "least budget": ("claims.least_budget", ()),
+    "least budget": ("replay.least_budget", ()),
 }
 """By name: module and function, and the fields of its steps besides "rule", "from" and "of"."""
+
+
+def has(json: object, field: str) -> bool:
+    """Whether an object has a field."""
+    return isinstance(json, dict) and field in json
+
+
+def read_budget(json: object) -> Budgets:
+    """Read a claim of a budget; what fails stands in `below`."""
+    more = ("at least",) if isinstance(json, dict) and json.get("verdict") == "DP" else ()
+    record = as_record(json, "the claim", ("verdict", "budget", *more))
+    as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
+    numbers = record["budget"], record.get("at least")
+    budget, least = (None if n is None else as_number(n, "a budget") for n in numbers)
+    if more and budget is None:
+        raise BadProof("a budget is claimed that is none")
+    return Budgets(budget, least) if more else Budgets(None, budget)
+
+
+def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proof]:
+    """Read a claim about a machine: the judgement that is claimed, and what steps are about."""
+    record = as_record(json, "the claim", ("verdict", "eps", "eps_prv", "delta", "pairs"))
+    verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
+    pairs = None
+    if record["pairs"] is not None:
+        pairs = read_pairs(record["pairs"], machine.domains)
+        if not pairs or len(set(pairs)) < len(pairs):
+            raise BadProof("no pair is listed, or one twice")
+    eps, (eps_prv, delta) = read_epsilons(record["eps"]).value, stated(record)
+    about = Proof(machine, pairs)
+    if verdict == "DP":
+        return Private(eps, eps_prv, delta, about.pairs), about
+    # Rules ask whether the pair that is violated is meant.
+    return Violated(eps, eps_prv, delta), about
+
+
+def least_budget(about: object, step: Step, serves: Budgets, fails: Budgets) -> Budgets:
+    """One budget serves, and none below another one does.
+
+    Step: nothing; premises: a potential, or couplings, and a ray or a trace.
+    """
+    if serves.budget is None or fails.budget is not None or fails.below is None:
+        raise BadProof("it is not that one budget serves, and none below another one")
+    return replace(fails, budget=serves.budget)
+
+
+Claim = Private | Violated | Budgets
+
+
+def follows(claim: Claim, found: Judgement) -> bool:
+    """Whether a judgement says as much as a claim.
+
+    Theorem: as Pr[S | u] - a Pr[S | u'] does not rise with a, what is private stays so with a
+    larger eps_prv and delta, and what is not with smaller ones.
+    """
+    match claim, found:
+        case Budgets(budget=None, below=claimed), Budgets(budget=None, below=fails):
+            # This one fails, too.
+            return fails is None or (claimed is not None and claimed < fails)
+        case Budgets(budget=budget, below=least), Budgets(budget=serves, below=fails):
+            below = least is None or (fails is not None and least <= fails)
+            return below and budget is not None and serves is not None and serves <= budget
+        case (Private() as more, Private() as less) | (Violated() as less, Violated() as more):
+            for one, other in (more.eps_prv, less.eps_prv), (more.delta, less.delta):
+                numbers = isinstance(one, Fraction) and isinstance(other, Fraction)
+                if not (one >= other if numbers else one == other):
+                    return False
+            return replace(less, eps_prv=more.eps_prv, delta=more.delta) == more
+    return False
+
+
+Subject = Union[Proof, "Rounds", "Service", "Pipeline"]
+
+
+def read(machine: object, claim: object) -> tuple[Claim, Subject]:
+    """Read a claim, and what it is about: what there is none of is not loaded."""
+    if has(machine, "calls"):
+        return read_budget(claim), named("services.read_service")(machine)
+    if has(claim, "budget"):
+        return read_budget(claim), named("rounds.read_rounds")(machine)
+    if has(machine, "runs"):
+        composed, pipeline = map(
+            named, ("compositions.read_composed", "compositions.read_pipeline")
+        )
+        return composed(claim), pipeline(machine)
+    return read_claim(claim, read_machine(machine))
 
 
 @cache

@@ -18,12 +18,12 @@ from math import ceil, floor, log, log2
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import Input, adjacent_pairs, all_inputs
-from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Change, Distributions, Of
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.parts import Part, Parts, parts_of
 from dipapprox.kernel.proofs import Proof, growth_bound, pairs_of
+from dipapprox.kernel.replay import read_claim
 from dipapprox.numerics.simplest import simplest
 from dipapprox.proof_steps.composed_steps import ReplayedSteps, grid_json
 from dipapprox.proof_steps.liveness import live_before

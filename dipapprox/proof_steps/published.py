@@ -11,7 +11,6 @@ from itertools import accumulate, pairwise, product
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.excesses import Excess, Excesses
 from dipapprox.kernel.forward import Run
@@ -19,6 +18,7 @@ from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import pairs_of
+from dipapprox.kernel.replay import read_claim
 from dipapprox.kernel.signs import Signs
 from dipapprox.privacy.notation import NumberSet, finite
 from dipapprox.privacy.verdict import Witness

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
-from dipapprox.kernel.claims import has, read_claim
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.reading import as_name, as_number, as_word
+from dipapprox.kernel.replay import has, read_claim
 from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate

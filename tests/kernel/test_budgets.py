@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dipapprox.kernel.claims import follows, least_budget, read_budget
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.judgements import Budgets
+from dipapprox.kernel.replay import follows, least_budget, read_budget
 
 HALF, ONE, TWO = Fraction(1, 2), Fraction(1), Fraction(2)
 

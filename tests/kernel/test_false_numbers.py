@@ -10,14 +10,13 @@ import pytest
 
 from dipapprox.kernel import compositions
 from dipapprox.kernel.adjacency import Adjacency, Range, adjacent_pairs
-from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, Judgement, Private
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof, growth_bound, largest_of
-from dipapprox.kernel.replay import replay
+from dipapprox.kernel.replay import read_claim, replay
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.kernel.rules import violation
 from kernel.pipelines import ball, losses, number, steps_of

@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import Answer, Options, verify
-from dipapprox.kernel.claims import follows
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.judgements import Budgets, Private, Violated
-from dipapprox.kernel.replay import replay
+from dipapprox.kernel.replay import follows, replay
 from dipapprox.proof_steps.liveness import machine_json
 from kernel.small import program_of
 
