@@ -405,10 +405,10 @@ class _Search:
             return _FINER
         widths = [each.width for each in known]
         excess = max(float("inf") if w is None else float(w / self._width) for w in widths)
-        wanted = 1.1 * excess**0.5
+        wanted = 1.15 * excess**0.5
         if steepness and self._delta is not None:
             size = (6 * float(self._width) / (self._number * steepness)) ** 0.5
-            enough = 1.05 * float(step.loss(1)) / size
+            enough = 1.1 * float(step.loss(1)) / size
             if any(each.lower for each in known):  # then its width tells, too
                 enough *= max(wanted / enough, 1.0) ** 0.4
             wanted = min(wanted, max(enough, float(_FINER)))

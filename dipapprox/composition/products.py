@@ -23,7 +23,7 @@ from dipapprox.composition.profile import UpperOnlyProfile
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
-_MASS_THAT_MATTERS = 2.0**-9
+_MASS_THAT_MATTERS = 2.0**-12
 """Of one run at the losses that lead to the least ε: less may be kept on a coarser grid, where
 profiles are smooth. Atoms between two knots cost more than the square of their distance."""
 
