@@ -281,7 +281,7 @@ def test_a_broken_bound_is_caught(
     monkeypatch: pytest.MonkeyPatch, breakage: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     breakage(monkeypatch)
-    assert run(1_500, seed=4).violations
+    assert run(500, seed=4).violations
 
 
 @each_family

@@ -140,7 +140,7 @@ def test_mixed_rings_are_what_quadrature_gives() -> None:
     event = ring([LAPLACE, GAUSSIAN, EXPONENTIAL])
     assert "tie" in str(alone(DOUBLES, event, 30, Limits()))
     found = alone(methods_in_order(Options()), event, 30, Limits())
-    by_quadrature = alone(Nested(Strategy.LEAST_NESTING), event, 5, Limits())
+    by_quadrature = alone(Nested(Strategy.LEAST_NESTING), event, 3, Limits())
     assert isinstance(found, Enclosure) and isinstance(by_quadrature, Enclosure)
     assert found.meets(by_quadrature) and found.width <= Q(1, 2**30)
 

@@ -108,7 +108,7 @@ def test_counters_bound_the_largest_delta(name: str, budget: Fraction) -> None:
         assert of.delta(pair, budget).upper >= low
 
 
-@pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 4))
+@pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 7))
 def test_counters_on_arbitrary_numbers(name: str) -> None:
     program = SCRAMBLED[name]()
     states = execute(program, True, Limits())
