@@ -71,17 +71,6 @@ def test_each_run_has_its_own_pairs() -> None:
     assert truth((one, two, one), F(11, 10)) != truth((two, one, one), F(11, 10))
 
 
-def test_choosing_pays() -> None:
-    """What came before tells which pair is the better one."""
-    pairs = (LEFT, RIGHT)
-    fixed = max(truth(((pair,),) * 4, F(2)) for pair in pairs)
-    assert truth((pairs,) * 4, F(2)) > fixed
-    with precision(128):
-        runs = [stage(pairs, 4)]
-        found = adaptive_profile(runs, grid_size(2**-9, 4), Limits()).at(to_ball(F(2)))
-        assert found.first - 2 * found.second > to_ball(fixed)
-
-
 def test_limits_are_asked() -> None:
     with precision(64):
         runs = [stage((LEFT,), 3)]
@@ -103,14 +92,6 @@ def test_more_terms_than_doubles_can_add_up_are_refused() -> None:
         masses = Endless((to_ball(p), to_ball(q)) for p, q in LEFT)
         with pytest.raises(LimitReached, match="too many runs or outcomes for doubles"):
             adaptive_profile([Stage([masses], [masses], 1)], F(1, 100), Limits())
-
-
-def test_masses_that_are_no_doubles_are_left_out() -> None:
-    """From below; from above they count as the least double."""
-    tiny = F(1, 2**1200)
-    pair = ((tiny, F(1, 2)), (1 - tiny, F(1, 2)))
-    with precision(2000):
-        holds([stage((pair, RIGHT), 2)], ((pair, RIGHT),) * 2)
 
 
 def test_what_goes_into_doubles_is_rounded_to_the_safe_side() -> None:

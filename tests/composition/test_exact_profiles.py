@@ -97,24 +97,6 @@ def test_claims_a_hair_inside_and_outside() -> None:
     assert composed.verify("1e40", 0).answer is Answer.DP
 
 
-def test_curves_are_exact_too() -> None:
-    composed = dipapprox.compose(
-        [{"mechanism": "randomised_response", "probability": "3/4", "times": 5}]
-    )
-    answer = composed.curve(0, 6, 7)
-    assert answer.curve is not None and answer.curve.pieces is not None
-    fields = answer.to_dict()
-    pieces = fields["pieces"]
-    assert isinstance(pieces, list)
-    assert pieces[-2:] == [
-        {"below": "243", "delta": "243/1024 - 1/1024 * exp(eps_prv)"},
-        {"below": None, "delta": "0"},
-    ]
-    for point in answer.curve.points:
-        single = composed.delta(point.eps_prv).delta_enclosure
-        assert single == point.delta
-
-
 def test_what_is_not_finite_has_no_exact_profile() -> None:
     assert exact_profile(runs((Gaussian(F(1), F(1)), 1)), Limits()) is None
     assert dipapprox.compose([{"mechanism": "laplace", "scale": 1}]).delta(1).exact is None

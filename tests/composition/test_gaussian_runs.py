@@ -8,10 +8,6 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer
-from dipapprox.composition.accountant import Composition
-from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian
-from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.limits import Limits
 
 
 def runs(*given: tuple[str, int]) -> dipapprox.Composed:
@@ -50,16 +46,3 @@ def test_shifts_add_up_as_squares() -> None:
     assert runs(("1/3", 1), ("1/4", 1)).epsilon("1e-6").eps_prv_enclosure == one
     twelve = runs(("6", 12)).delta("1/10").delta_enclosure
     assert runs(("3", 3)).delta("1/10").delta_enclosure == twelve
-
-
-def test_grids_say_the_same() -> None:
-    given = (RepeatedRun(Gaussian(F(1), F(4)), 10), RepeatedRun(Gaussian(F(1), F(3)), 2))
-    nothing = RepeatedRun(ApproximateStatement(F(0), F(0)))
-    closed, grid = Composition(given), Composition((*given, nothing))
-    width, limits = F(1, 1000), Limits()
-    mine, theirs = (each.epsilon(F(1, 10**6), width, limits) for each in (closed, grid))
-    assert mine.grid is None and theirs.grid is not None
-    ((low, high),) = ((each.lower, each.upper) for each in mine.bounds)
-    ((least, most),) = ((each.lower, each.upper) for each in theirs.bounds)
-    assert low is not None and high is not None and least is not None and most is not None
-    assert least <= low <= high <= most

@@ -92,22 +92,3 @@ def test_many_numbers_and_many_bits() -> None:
     assert laplace_product(many, Enclosure.exact(2), 40, Limits()) is None
     with pytest.raises(LimitReached):
         laplace_product(many, Enclosure.exact(2), 40, Limits(seconds=0))
-
-
-def test_eighty_numbers_are_a_convolution_on_a_grid() -> None:
-    shift, times, points, factor = 1 / 40, 80, 200, Fraction(3, 2)
-    losses = np.linspace(-shift, shift, 2 * points + 1)
-    weights = np.exp((losses - shift) / 2) / 4 * (shift / points)
-    weights[[0, -1]] = weights[[0, -1]] / 2 + [exp(-shift) / 2, 1 / 2]
-    sums = np.fft.irfft(np.fft.rfft(weights, 2**16) ** times, 2**16)
-    total = (np.arange(2**16) / points - times) * shift
-    gain = np.maximum(1 - float(factor) * np.exp(-total), 0.0)
-    found = _found([Fraction(1, 40)] * times, factor)
-    assert float(found.lower) == pytest.approx(float(sums @ gain), abs=1e-6)
-
-
-def test_a_factor_on_an_atom_is_no_hurdle() -> None:
-    """e^b is a loss of the sum, as far as balls tell."""
-    low, high = (Fraction(each) for each in (exp(1.0) * (1 - 1e-15), exp(1.0) * (1 + 1e-15)))
-    found = laplace_product({Fraction(1, 2): 2}, Enclosure(low, high), 40, Limits())
-    assert found is not None and found.lower <= 0 <= found.upper < Fraction(1, 10**12)

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.composition.accountant import Composition
-from dipapprox.composition.catalogue import outcomes_of, profile_of
-from dipapprox.composition.closed_profiles import GaussianProfile, LaplaceProfile
+from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.discrete_profiles import DiscreteProfile
 from dipapprox.composition.discretise import from_above, from_below, outcomes_above
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
@@ -23,12 +21,8 @@ from dipapprox.composition.losses import BoundSide, GridRow, LossRow, RunLosses
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Gaussian,
-    Laplace,
-    Mechanism,
-    Subsampled,
 )
-from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.profile import BallProfile, Ends, ProfilePoint
+from dipapprox.composition.profile import Ends, ProfilePoint
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -225,50 +219,8 @@ def test_doubt_of_a_profile_counts() -> None:
     assert below.infinite <= F(4, 10) * 2**20
 
 
-@given(
-    st.sampled_from(
-        [Gaussian(F(1), F(3, 4)), Laplace(F(1), F(1, 2)), ApproximateStatement(F(8, 7), F(1, 9))]
-    ),
-    st.integers(1, 20),
-    st.sampled_from([4, 8, 60]),
-    st.sets(st.sampled_from(range(-9, 10, 2)), min_size=1, max_size=6),
-)
-def test_any_lines_give_lower_bounds(
-    mechanism: Mechanism, parts: int, bits: int, places: set[int]
-) -> None:
-    """However far apart they are, and in which order."""
-    step = GridStep(F(parts, 13))
-    with precision(160):
-        profile = profile_of(mechanism, 160)
-        knots = [ProfileOnGrid(profile, step)(F(place, 2)) for place in sorted(places)]
-        lines = lines_of(knots)[::-1] if parts % 2 else lines_of(knots)
-        found = from_below(lines, profile.ends, step, bits)
-        budgets = [F(k, 3) for k in range(24)]
-        truths = [profile.at(to_ball(budget).exp()).bound for budget in budgets]
-        assert sum(found.masses.values()) + found.infinite <= 1 << bits
-        alone, twice = (power(found, times, step=step) for times in (1, 2))
-        for least, truth in zip(deltas(alone, budgets), truths, strict=True):
-            assert not to_ball(least) > truth.upper()
-        two = profile_of_two(mechanism)
-        for budget, least in zip(budgets, deltas(twice, budgets), strict=True):
-            assert not to_ball(least) > two.at(to_ball(budget).exp()).bound.upper()
-
-
 def lines_of(knots: list[Knot]) -> list[tuple[arb, arb]]:
     return [(knot.point.first, knot.point.second) for knot in knots]
-
-
-def profile_of_two(mechanism: Mechanism) -> BallProfile:
-    """Two runs: Gaussian noise of a shift, outcomes, or no more than nothing."""
-    match mechanism:
-        case Gaussian(sensitivity, sigma):
-            return GaussianProfile(to_ball(sensitivity / sigma) * arb(2).sqrt())
-        case ApproximateStatement():
-            outcomes = outcomes_of(mechanism, 160)
-            assert outcomes is not None
-            return outcomes.power(2).profile()
-        case _:
-            return LaplaceProfile(to_ball(F(1000)))
 
 
 @pytest.mark.parametrize("side", BoundSide)
@@ -318,20 +270,6 @@ def test_limits_are_kept() -> None:
     with pytest.raises(LimitReached, match="time limit"):
         late = Limits(seconds=0, started=0.0)
         product(many, Layering(THREE, 1000, F(0), exact=True), late)
-
-
-def test_steps_so_wide_that_nothing_is_left_of_the_other_masses() -> None:
-    """e^-step is 0 in whole numbers: what is above δ is read off the masses alone."""
-    wide = GridStep(F(1000))
-    for side in BoundSide:
-        losses = one_row(wide, 0, [1, 0, 3], 1, 3, side)
-        for delta in (F(1, 8), F(1, 4), F(3, 8)):
-            found = least_epsilon(losses, delta)
-            assert found is not None and 0 <= found <= 2000
-            if side is BoundSide.ABOVE:
-                assert deltas(losses, [found])[0] <= delta + F(1, 10**9)
-        empty = one_row(wide, 0, [0, 0, 0], 1, 3, side)
-        assert least_epsilon(empty, F(1, 4)) == 0
 
 
 @given(
@@ -386,9 +324,3 @@ def test_masses_below_a_unit_are_rounded_up() -> None:
     other = one_run(0, [1024], 0, 10, BoundSide.ABOVE)
     both = product([(uneven, 1), (other, 1)], Layering(THREE, 2, F(0), exact=True), Limits())
     assert both.row.masses == [5, 0, 1]
-
-
-def test_losses_far_apart_are_counted_before_they_are_kept() -> None:
-    runs = (RepeatedRun(Subsampled(Gaussian(F(1), F(1, 10**4)), F(1, 2)), 2),)
-    found = Composition(runs).epsilon(F(1, 10**5), F(1, 1000), Limits())
-    assert found.reason is not None and found.reason.startswith("atom limit")

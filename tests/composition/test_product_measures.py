@@ -88,28 +88,6 @@ def test_gaussian_vectors_depend_on_the_norm_of_the_shift(budget: F) -> None:
     assert found.value.width < F(1, 2**60)
 
 
-def test_averages_of_gaussian_noise_are_gaussian() -> None:
-    """Two published averages of two samples each: shifts of 1/2, variances of 1/2."""
-    form = LinearForm.of({0: F(1, 2), 1: F(1, 2)})
-    parts = []
-    for mean in (F(0), F(1)):
-        laws = Distribution(GAUSS, mean, F(1)), Distribution(GAUSS, F(0), F(1))
-        parts.append([Part((), (Marginal(Event(laws, ()), form),) * 2)])
-    found = value(parts[0], parts[1], F(1, 2), 50)
-    expected = norm.cdf(0.5 - 0.5) - exp(0.5) * norm.cdf(-0.5 - 0.5)
-    assert float(found.value.lower) == pytest.approx(float(expected), rel=1e-10)
-
-
-def test_laplace_counts_against_a_lattice() -> None:
-    parts = [[Part((), tuple(noise(LAPLACE, mean, 4) for _ in range(5)))] for mean in (0, 1)]
-    found = value(parts[0], parts[1], F(1, 2)).value
-    low, high = by_lattice(0.25, 5, 0.5)
-    assert low < found.lower <= found.upper < high
-    assert found.width < 1e-7
-    # at the sum of the budgets nothing is left
-    assert value(parts[0], parts[1], F(5, 4)).value.lower == 0
-
-
 def test_one_number_that_differs_is_as_good_as_alone() -> None:
     same = [noise(LAPLACE, 0, 2), noise(GAUSS, 0, 1)]
     first, second = ([Part((), (same[0], noise(LAPLACE, m, 1), same[1]))] for m in (0, 1))
@@ -176,18 +154,6 @@ def test_sums_of_products_are_bounded(budget: F) -> None:
     assert found.value.lower > expected / 2
     # One number alone attains the lower end.
     assert found.first.lower - F(exp(budget)) * found.second.upper > expected / 2
-
-
-def test_what_all_terms_share_is_a_factor() -> None:
-    """The same mixture twice, beside a number that tells something: known exactly."""
-    first, second = (
-        [Part(p.events, (*p.marginals, noise(LAPLACE, mean, 1))) for p in mixed(0)]
-        for mean in (0, 1)
-    )
-    found = value(first, second, F(1, 2), 20).value
-    expected = 1 - exp(-0.25)
-    assert found.lower <= expected + 1e-6 and expected - 1e-6 <= found.upper
-    assert found.upper < expected * 1.01
 
 
 @pytest.mark.parametrize("times", [2, 3, 9])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 
-import pytest
-from event_strategies import CONTINUOUS, SMALL, events, gauss, laplace, law_of_guards, less
+from event_strategies import CONTINUOUS, SMALL, events, law_of_guards
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,29 +47,3 @@ def test_disguises_do_not_matter(
         assert canonical(disguised(factor_event, names, factor, shift)) == normal
         assert canonical(spelled_out(normal)) == normal
         assert fingerprint(spelled_out(normal)) == fingerprint(factor_event)
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        Event(
-            (gauss(0, 2), *[gauss(k % 2, 4) for k in range(25)]),
-            tuple(less(k, 0) for k in range(1, 26)),
-        ),
-        Event(tuple(laplace(k % 3) for k in range(9)), tuple(less(k, k + 1) for k in range(8))),
-        Event(
-            (gauss(0, 4), gauss(1, 4), *[laplace(k % 2) for k in range(8)]),
-            tuple(g for k in range(2, 10) for g in (less(0, k), less(k, 1))),
-        ),
-        Event((gauss(0),) * 6, tuple(less(a, b) for a in (0, 1, 2) for b in (3, 4, 5))),
-    ],
-    ids=["star", "chain", "range monitor", "three below three"],
-)
-def test_larger_events_in_disguise(event: Event) -> None:
-    normal = canonical(event)
-    generator = random.Random(1)
-    for _ in range(10):
-        names = list(range(len(event.samples)))
-        generator.shuffle(names)
-        factor = Fraction(generator.choice([-3, 2]), 5)
-        assert canonical(disguised(event, names, factor, Fraction(7, 3))) == normal

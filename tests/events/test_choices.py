@@ -110,18 +110,3 @@ def test_probabilities_are_those_of_the_enumerated_runs(example: core.Program) -
             found[outputs[output]] = found.get(outputs[output], Fraction(0)) + probability
         possible = {each: probability for each, probability in found.items() if probability}
         assert possible == distribution(example, input, NOTHING_DRAWN)
-
-
-def test_choices_know_where_the_program_runs() -> None:
-    states = execute(response(), True, Limits())
-    catalogue = Catalogue(states, Fraction(7, 3))
-    catalogue.states([(Fraction(0),)])
-    chosen = [event for event in catalogue.events if isinstance(event, Chosen)]
-    assert {event.eps for event in chosen} == {Fraction(7, 3)}
-
-
-def test_loops_are_compared_with_the_runs_of_an_interpreter() -> None:
-    """The oracle itself: 1 + 1/3 + … is not needed where every run is short."""
-    found = distribution(walk(), (Fraction(0),), NOTHING_DRAWN)
-    # steps +1 with probability 1/5, else 0: two steps up leave the program
-    assert found[(Fraction(9),)] == Fraction(1, 25) + 2 * Fraction(4, 125)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
@@ -58,11 +56,6 @@ def texts(text: str) -> list[str]:
     catalogue = Catalogue(states, Fraction(1))
     catalogue.columns([(Fraction(0),), (Fraction(1),)])
     return [catalogue.where(number) for number in range(len(catalogue.events))]
-
-
-def test_variables_and_lines_are_named() -> None:
-    assert CHAIN in texts(TEXT)
-    assert "the guards of line 11 bound 'noise' (line 5) where out = 2" in texts(TEXT)
 
 
 def test_draws_of_a_loop_are_counted() -> None:
@@ -130,19 +123,6 @@ class _Failing:
 
     def enclose(self, events: list[Connected], bits: int, limits: Limits) -> Answers:
         return Answers.of([self.one(event, bits, limits) for event in events])
-
-
-def test_a_limit_says_where_it_was_reached() -> None:
-    method = _Failing(limit=True)
-    probabilities = OutputProbabilities(
-        states_of(TEXT),
-        Fraction(1),
-        method,  # type: ignore[arg-type]  # lists will do
-        Limits(),
-    )
-    with pytest.raises(LimitReached) as reached:
-        probabilities.distribution((Fraction(0),), 40)
-    assert reached.value.reason == f"{CHAIN}: time limit: 0 s"
 
 
 def test_a_missing_enclosure_says_what_it_is_of() -> None:

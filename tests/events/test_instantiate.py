@@ -11,9 +11,9 @@ import pytest
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Independent
-from dipapprox.events.instantiate import Instantiator, without_inputs
+from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
-from dipapprox.language.core import Cell, Everyone, Input, Program, Value
+from dipapprox.language.core import Cell, Everyone, Program, Value
 from dipapprox.laws.distribution import Distribution, Scale
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.linear.form import LinearForm
@@ -127,42 +127,3 @@ def test_means_scales_and_conditions_are_exact() -> None:
     )
     assert event.guards == (LinearForm.of({0: ONE}, Fraction(5)),)
     assert [output for output, _, _ in instantiator.events((ONE, ONE))] == [0, 1]
-
-
-def test_named_values_select_states() -> None:
-    def when(*values: Value) -> tuple[InputCondition, ...]:
-        return (InputCondition(cell="q[1]", values=frozenset(values)),)
-
-    states = [
-        FinalState((ZERO,), when("top"), None),
-        FinalState((ONE,), when("bot", "unknown"), None),
-    ]
-    instantiator = Instantiator(final_states((), states, 1, ("bot", "top", "unknown")), ONE)
-    inputs: tuple[Input, ...] = (("top",), ("bot",), ("unknown",))
-    assert [[o for o, _, _ in instantiator.events(input)] for input in inputs] == [[0], [1], [1]]
-
-
-def test_impossible_states_are_left_out_of_rows() -> None:
-    # out = 1 if r < q and r > q + 1
-    sample = Sample(GAUSSIAN, LinearForm.constant_form(0), Scale(ONE, -1), 0, "r")
-    r, q = LinearForm.symbol(0), LinearForm.symbol("q[1]")
-    never = path(r - q, q - r + LinearForm.constant_form(1))
-    states = [FinalState((ZERO,), (), path(r - q)), FinalState((ONE,), (), never)]
-    catalogue = Catalogue(final_states((sample,), states, 1, (ZERO, ONE)), ONE)
-    for input in ((ZERO,), (ONE,)):
-        assert [output for output, _ in catalogue.states([input])[0]] == [0]
-
-
-def test_inputs_move_into_means_only_where_all_guards_agree() -> None:
-    x, y, q = LinearForm.symbol(0), LinearForm.symbol(1), LinearForm.symbol("q")
-    # 2x + q <= y and x + q/2 >= 1: x' = x + q/2
-    freed = without_inputs(
-        2,
-        (x.scaled(Fraction(2)) + q - y, LinearForm.constant_form(1) - x - q.scaled(Fraction(1, 2))),
-    )
-    assert freed == (
-        {0: q.scaled(Fraction(1, 2))},
-        (x.scaled(Fraction(2)) - y, LinearForm.constant_form(1) - x),
-    )
-    assert without_inputs(1, (x + q, x - q)) is None
-    assert without_inputs(2, (x - y + q, -x, -y)) is None

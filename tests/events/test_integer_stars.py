@@ -73,16 +73,6 @@ def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
     assert abs(float(summed.lower) - probability(example)) < 1e-9
 
 
-@pytest.mark.parametrize("seed", part(range(8), 2))
-def test_stars_are_summed_as_the_events_that_they_stand_for(seed: int) -> None:
-    example = star(Random(seed), DISCRETE_GAUSSIAN, DISCRETE_LAPLACE)
-    (at_once,) = IntegerSums().enclose([example], 60, Limits())
-    (one_by_one,) = IntegerSums().enclose([spelled_out(example)], 60, Limits())
-    assert isinstance(at_once, Enclosure) and isinstance(one_by_one, Enclosure)
-    assert at_once.meets(one_by_one)
-    assert max(at_once.width, one_by_one.width) <= Fraction(1, 2**60)
-
-
 @pytest.mark.parametrize("seed", part(range(20), 3))
 def test_normal_forms_do_not_depend_on_shifts_and_mirrors(seed: int) -> None:
     random = Random(seed)

@@ -17,12 +17,11 @@ from event_strategies import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.events.event import Event, Independent
+from dipapprox.events.event import Event
 from dipapprox.events.reduce import (
     as_comparisons,
     connected_parts,
     irredundant,
-    reduce,
     sum_of_squares,
 )
 from dipapprox.laws.distribution import Distribution
@@ -67,25 +66,6 @@ def _exponentials(event: Event) -> int:
     )
 
 
-def test_the_empty_conjunction_is_certain() -> None:
-    assert reduce(Event((gauss(0),), ())) == Independent(())
-
-
-def test_a_shortcut_is_dropped_and_a_free_sample_disappears() -> None:
-    event = Event((laplace(0),) * 4, (less(0, 3), less(0, 1), less(1, 3)))
-    reduced = reduce(event)
-    assert reduced == Independent((Event((laplace(0),) * 3, (less(0, 1), less(1, 2))),))
-
-
-def test_bounds_can_disconnect() -> None:
-    # x <= 1 and y <= 2 imply x + y <= 3
-    x, y = LinearForm.symbol(0), LinearForm.symbol(1)
-    guards = tuple(f - LinearForm.constant_form(c) for f, c in ((x, 1), (y, 2), (x + y, 3)))
-    reduced = reduce(Event((laplace(0), laplace(0)), guards))
-    assert isinstance(reduced, Independent)
-    assert [len(factor.samples) for factor in reduced.factors] == [1, 1]
-
-
 def test_gaussian_sums_merge_where_the_deviation_is_rational() -> None:
     # 3a + 4b <= c and c <= d: 3a + 4b ~ N(0, 5)
     guards = (
@@ -127,12 +107,3 @@ def test_sums_of_squares_are_exact_and_lagrange_holds(p: int, q: int) -> None:
     assert squares is not None
     assert sum(s * s for s in squares) == Fraction(p, q)
     assert all(s > 0 for s in squares)
-
-
-def test_samples_in_no_guard_are_in_no_sum() -> None:
-    event = Event(
-        (gauss(0), gauss(1), gauss(2)),
-        (LinearForm.of({0: Fraction(3), 2: Fraction(4)}, Fraction(1)),),
-    )
-    rewritten = as_comparisons(event)
-    assert law_of_guards(rewritten) == law_of_guards(event)

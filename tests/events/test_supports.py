@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 
-import pytest
 from event_strategies import gauss, less
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from dipapprox.events.reduce import reduce
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, FAMILIES, REFLECTED_EXPONENTIAL
+from dipapprox.laws.families import DISCRETE_LAPLACE, FAMILIES
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
 
@@ -28,14 +27,6 @@ WINDOW = range(-6, 7)
 
 def integer(mean: int, scale: int | Fraction = 1) -> Distribution:
     return Distribution(DISCRETE_LAPLACE, Fraction(mean), Fraction(scale))
-
-
-def above(mean: int, scale: int = 1) -> Distribution:
-    return Distribution(EXPONENTIAL, Fraction(mean), Fraction(scale))
-
-
-def below(mean: int, scale: int = 1) -> Distribution:
-    return Distribution(REFLECTED_EXPONENTIAL, Fraction(mean), Fraction(scale))
 
 
 @st.composite
@@ -112,19 +103,6 @@ def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
     assert series(product_of(normal, left)) == series(event)
 
 
-def test_integers_are_not_rescaled() -> None:
-    """Two times a discrete Laplace sample is no such sample: scale 1 stays scale 1."""
-    event = Event(
-        (integer(3, 2), integer(4, 2)), (LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, HALF),)
-    )
-    reduced = reduce(event)
-    assert isinstance(reduced, Independent)
-    (factor,) = reduced.factors
-    normal = canonical(factor)
-    assert isinstance(normal, Event)
-    assert sorted((law.mean, law.scale) for law in normal.samples) == [(0, 2), (1, 2)]
-
-
 def test_open_sets_without_integers_are_impossible() -> None:
     """x < y, y < z and z <= x + 1: the cuts at half-integers leave real points only."""
     event = Event(
@@ -137,27 +115,6 @@ def test_open_sets_without_integers_are_impossible() -> None:
     )
     assert reduce(event) == Impossible()
     assert reduce(Event((gauss(0),) * 3, event.guards)) != Impossible()
-
-
-@pytest.mark.parametrize(
-    ("laws", "forms", "possible"),
-    [
-        ((above(0),), [LinearForm.of({0: Fraction(1)})], False),  # x <= 0
-        ((above(0),), [LinearForm.of({0: Fraction(1)}, Fraction(-1))], True),  # x <= 1
-        ((below(0),), [LinearForm.of({0: Fraction(-1)})], False),  # x >= 0
-        ((above(1), below(1)), [less(0, 1)], False),
-        ((above(0), below(1)), [less(0, 1)], True),
-        ((above(1), gauss(0), below(1)), [less(0, 1), less(1, 2)], False),
-        ((above(1), gauss(0), below(2)), [less(0, 1), less(1, 2)], True),
-        ((above(0), below(0), gauss(0)), [less(0, 2), less(1, 2)], True),
-    ],
-)
-def test_outside_the_support_nothing_is_possible(
-    laws: tuple[Distribution, ...], forms: list[LinearForm], possible: bool
-) -> None:
-    event = Event(laws, tuple(forms))
-    assert is_possible(event) == possible
-    assert (reduce(event) != Impossible()) == possible
 
 
 @given(
@@ -182,3 +139,16 @@ def test_stars_are_possible_when_their_events_are(leaves: list[tuple[Family, int
     entries = Counter(2 * solutions.law(law) + upper for law, (_, _, upper) in pairs)
     bag = tuple(sorted(entries.items()))
     assert (solutions.star(solutions.law(laws[0]), bag) != IMPOSSIBLE) == is_possible(star)
+
+
+def test_integers_are_not_rescaled() -> None:
+    """Two times a discrete Laplace sample is no such sample: scale 1 stays scale 1."""
+    event = Event(
+        (integer(3, 2), integer(4, 2)), (LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, HALF),)
+    )
+    reduced = reduce(event)
+    assert isinstance(reduced, Independent)
+    (factor,) = reduced.factors
+    normal = canonical(factor)
+    assert isinstance(normal, Event)
+    assert sorted((law.mean, law.scale) for law in normal.samples) == [(0, 2), (1, 2)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pair_programs import SCRAMBLED, SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
+from pair_programs import SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
 from scrambled import Scrambled
 
 from dipapprox.events.symmetry import CellSymmetry
@@ -18,7 +17,6 @@ from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.thorough import part
 
 
 def swapped(input: Input, first: int, second: int) -> Input:
@@ -29,11 +27,6 @@ def swapped(input: Input, first: int, second: int) -> Input:
 
 def final_states(source: str, **parameters: int) -> FinalStates:
     return execute(read(source, **parameters), True, Limits())
-
-
-@pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 2))
-def test_what_is_found_is_true(name: str) -> None:
-    check_swaps(execute(SCRAMBLED[name](), True, Limits()))
 
 
 @st.composite
@@ -169,28 +162,6 @@ def test_randomised_response_permutes_its_outputs() -> None:
         assert swap is not None
         assert all(swap.matched)
         assert sum(swap.fixed) == 4  # those whose two bits agree
-
-
-def test_integer_samples_are_exchanged_as_others_are() -> None:
-    states = final_states(INTEGER_VECTOR)
-    symmetry = CellSymmetry(states)
-    place = {outputs[0]: k for k, outputs in enumerate(states.outputs)}
-    assert symmetry.classes(place[Fraction(0)]) == ((0, 1, 2, 3),)
-    assert symmetry.classes(place[Fraction(3)]) == ((0, 1), (2,))
-
-
-def test_another_chance_is_no_symmetry() -> None:
-    """A third answer 0 is thrown again: at most where answers one and three are 0 does it not
-    matter which of them it was.
-    """
-    again = "if out[3] = 0 then out[3] <- choose { 0 : 1 / 2, 1 : 1 / 2 } end\n"
-    states = final_states(RESPONSES + again)
-    swap = CellSymmetry(states).swap(0, 2)
-    assert swap is not None
-    for output, fixed in zip(states.outputs, swap.fixed, strict=True):
-        assert not fixed or output[0] == output[2] == 0
-    assert swap.matched == swap.fixed
-    check_swaps(states)
 
 
 def counted(source: str, adjacency: str | None = None, **parameters: int) -> list[int]:

@@ -31,14 +31,6 @@ def equal(left: ExponentialRatio, right: ExponentialRatio) -> bool:
     return not (left - right).numerator
 
 
-def test_a_loop_until_success_forgets_how_long_it_took() -> None:
-    """Stay with e^ε/(1+e^ε); else end in 1 or 2 with equal probability."""
-    half = ExponentialRatio.constant(Fraction(1, 2))
-    law = ChainLaw(((((0, STAY)), (1, LEAVE * half), (2, LEAVE * half)), (), ()), (1, 2))
-    assert equal(probability(law, 0), half)
-    assert probability(law, 0, 1) == SURELY
-
-
 def ruin(size: int, start: int) -> ChainLaw:
     """A walk on 0 … size, up with e^ε/(1+e^ε), absorbed at the ends; the start is state 0."""
     order = [start, *(k for k in range(size + 1) if k != start)]

@@ -99,18 +99,6 @@ def value(law: ChoiceLaw, outcome: int, eps: Fraction) -> float:
     return float(found.lower)
 
 
-def test_rational_probabilities_are_exact() -> None:
-    """Twenty thirds: 3^-20, as a function and as a point."""
-    sets, number = OutcomeSets(), ALWAYS
-    for k in range(20):
-        number = sets.split(number, k, 3)[k % 3]
-    choices = [Choice(LAWS[2], k, "x") for k in range(20)]
-    circuit, (root,) = circuit_of(choices, sets.nodes, [number])
-    event, expected = Chosen(circuit, root, Fraction(1)), Fraction(1, 3**20)
-    assert chosen_probability(event, Limits()).as_constant() == expected
-    assert enclose_choices([event], 10, Limits())[event] == Enclosure.exact(expected)
-
-
 def test_outcomes_of_weight_zero_are_impossible() -> None:
     """1 - eps at eps = 1."""
     law = FiniteLaw((ExponentialRatio(ONE - EPS), ExponentialRatio(EPS)))

@@ -6,20 +6,16 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.errors import LimitReached
-from dipapprox.events.event import Event, Star
+from dipapprox.events.event import Event
 from dipapprox.exact.integers.elimination import discrete_probability
-from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.linear.integer_points import integer_inequality
-from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.kinds import is_discrete
 from exact.integer_events import (
     STEPS,
@@ -31,7 +27,6 @@ from exact.integer_events import (
     total_of,
     value_at,
 )
-from tests.numerics.alone import alone
 
 SIXTEENTH = Fraction(1, 16)
 ONE = ExponentialRatio.constant(1)
@@ -99,25 +94,6 @@ def test_an_event_and_its_reflection_are_equally_likely(event: Event) -> None:
     assert equal(left, right)
 
 
-@given(integer_events(most=3))
-def test_a_guard_and_its_complement_add_up(event: Event) -> None:
-    """Over the integers the complement of Σ a z <= b is Σ -a z <= -b - 1."""
-    *others, last = event.guards
-    inequality = integer_inequality(last)
-    opposite = LinearForm.of(
-        {i: Fraction(-a) for i, a in inequality.terms}, Fraction(inequality.bound + 1)
-    )
-    parts = []
-    for guards in ([*others, last], [*others, opposite], others):
-        if guards:
-            found = discrete_probability(Event(event.samples, tuple(guards)), Limits())
-            assert isinstance(found, ExponentialRatio)
-            parts.append(found)
-        else:
-            parts.append(ONE)
-    assert equal(parts[0] + parts[1], parts[2])
-
-
 def test_residue_classes_add_up_to_one() -> None:
     """2 z0 - 3 z1 + 2 z2 falls into exactly one of the ranges below 0, 0 to 4, above 4."""
     row = {0: Fraction(2), 1: Fraction(-3), 2: Fraction(2)}
@@ -126,21 +102,6 @@ def test_residue_classes_add_up_to_one() -> None:
     ranges = ([up + one(1)], [down, up - one(4)], [down + one(5)])
     laws = (dlap(1), dlap(0, 2), dlap(-2))
     assert equal(total_of([form_of(*laws, guards=guards) for guards in ranges]), ONE)
-
-
-def test_a_star_is_what_it_spells_out() -> None:
-    """z <= c says that z - 1/2 lies below, and c <= z that z + 1/2 lies above."""
-    half = Fraction(1, 2)
-    low, high = (dlap(k).affine(Fraction(1), -half) for k in (0, 1))
-    above = dlap(-1, 3).affine(Fraction(1), half)
-    star = Star(dlap(0, 2), ((low, 2), (high, 1)), ((above, 1),))
-    guards = [at_most(0, **{f"z{i}": 1, "z0": -1}) for i in (1, 2, 3)]
-    guards.append(at_most(0, z0=1, z4=-1))
-    spelled = form_of(dlap(0, 2), dlap(0), dlap(0), dlap(1), dlap(-1, 3), guards=guards)
-    found = discrete_probability(star, Limits())
-    assert is_discrete(star)
-    assert isinstance(found, ExponentialRatio)
-    assert equal(found, spelled)
 
 
 def test_huge_means_stay_short() -> None:
@@ -153,38 +114,6 @@ def test_huge_means_stay_short() -> None:
     apart = form_of(dlap(far), dlap(0), guards=[at_most(0, z0=1, z1=-1)])
     assert len(apart.numerator.terms) < 20
     assert max(rate for (_, rate), _ in apart.numerator.terms) == -far
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> Event:
-    """Five to seven samples, each compared with an earlier one: by differences, sums, ranges."""
-    size = draw(st.integers(5, 7))
-    samples = tuple(
-        dlap(draw(st.integers(-1, 1)), draw(st.sampled_from([1, 2]))) for _ in range(size)
-    )
-    guards = []
-    for child in range(1, size):
-        parent = draw(st.integers(0, child - 1))
-        sign = draw(st.sampled_from([1, -1]))
-        form = LinearForm.of({child: Fraction(1), parent: Fraction(-sign)})
-        low = draw(st.integers(-2, 1))
-        sides = draw(st.sampled_from(["upper", "lower", "both"]))
-        if sides != "upper":
-            guards.append(-form + LinearForm.constant_form(low))
-        if sides != "lower":
-            guards.append(form - LinearForm.constant_form(low + draw(st.integers(0, 3))))
-    guards.append(at_most(2, z0=draw(st.sampled_from([1, -1]))))
-    return Event(samples, tuple(guards))
-
-
-@given(trees())
-def test_larger_trees_agree_with_tables(event: Event) -> None:
-    form = discrete_probability(event, Limits())
-    assert isinstance(form, ExponentialRatio)
-    exact = enclose_at(form, Fraction(1), 60, Limits())
-    tables = alone(IntegerSums(), event, 50, Limits())
-    assert isinstance(exact, Enclosure) and isinstance(tables, Enclosure)
-    assert exact.lower > 0 and tables.meets(exact) and tables.width <= Fraction(1, 2**50)
 
 
 def test_what_has_no_closed_form_says_why() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.catalogue import Catalogue, StateColumns
+from dipapprox.events.catalogue import Catalogue
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
 from dipapprox.exact.methods import Exact
 from dipapprox.exact.signs.values import enclose_at
@@ -108,23 +107,6 @@ def test_rows_are_solved_in_blocks_as_one_by_one(data: st.DataObject) -> None:
         assert solved.states(input) == tuple(catalogue.states((input,))[0])
         if data.draw(st.integers(0, 4)) == 0:
             solved.forget()
-
-
-def test_blocks_grow_up_to_the_last_row() -> None:
-    states = program("svt_laplace", N=4)
-    batches: list[int] = []
-
-    class Counting(Catalogue):
-        def columns(
-            self, inputs: Sequence[Input], outputs: Iterable[int] | None = None
-        ) -> list[StateColumns]:
-            batches.append(len(inputs))
-            return super().columns(inputs, outputs)
-
-    solved = SolvedInputs(Counting(states, Q(1)), states)
-    for input in rows_of(states):
-        solved.states(input)
-    assert batches == [1, 2, 4, 8, 1]
 
 
 SCALES = """

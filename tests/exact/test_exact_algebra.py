@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.laplace import pieces
-from dipapprox.exact.laplace.algebra import ExactAlgebra, Function
+from dipapprox.exact.laplace.algebra import ExactAlgebra
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
@@ -25,7 +24,7 @@ from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.piecewise import Piecewise
-from tests.numerics.one_by_one import integral, product, whole
+from tests.numerics.one_by_one import integral, whole
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -41,36 +40,6 @@ HALF = ExponentialPolynomial.constant(Q(1, 2))
 POINTS = (Q(-1), Q(0), Q(1, 3), Q(2))
 ALGEBRA = ExactAlgebra(Units.of(LAWS, POINTS))
 laws = st.sampled_from(LAWS)
-
-
-def combined(terms: Sequence[tuple[int, Function]]) -> Function:
-    """t -> Σ weight * function(t)."""
-    marks = tuple(sorted({mark for _, function in terms for mark in function.marks}))
-    columns = zip(
-        *([piece for piece, _, _ in function.on(marks)] for _, function in terms), strict=True
-    )
-    weights = [weight for weight, _ in terms]
-    found = (pieces.combined(zip(weights, column, strict=True)) for column in columns)
-    return Piecewise(marks, tuple(found))
-
-
-def same(left: Function, right: Function) -> bool:
-    """Whether two functions are equal: the zero function has no terms."""
-    difference = combined([(1, left), (-1, right)])
-    return not any(difference.pieces)
-
-
-@given(law=laws, other=laws, point=st.sampled_from(POINTS))
-def test_restrictions_split_and_products_distribute(
-    law: Distribution, other: Distribution, point: Fraction
-) -> None:
-    density, cdf = ALGEBRA.density(law), ALGEBRA.cdf(other)
-    low = ALGEBRA.restrict(density, None, point)
-    high = ALGEBRA.restrict(density, point, None)
-    assert same(combined([(1, low), (1, high)]), density)
-    assert not any(ALGEBRA.restrict(low, point, None).pieces)
-    parts = [product(ALGEBRA, low, cdf), product(ALGEBRA, cdf, high)]
-    assert same(combined([(1, part) for part in parts]), product(ALGEBRA, density, cdf))
 
 
 @given(chosen=st.lists(laws, min_size=2, max_size=4), point=st.sampled_from(POINTS))

@@ -5,26 +5,24 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Star
-from dipapprox.events.reduce import connected_samples, reduce
+from dipapprox.events.reduce import reduce
 from dipapprox.exact.laplace import algebra
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.nested.engine import Nested
 from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap
 from tests.numerics.alone import alone
 
@@ -81,32 +79,6 @@ def test_trees_lie_in_the_enclosures_of_elimination(event: Event, eps: Fraction)
     assert isinstance(found, Enclosure) and found.width < Q(1, 2**40)
     assert found.lower <= value.upper and value.lower <= found.upper
     assert value.width < Q(1, 2**100)
-
-
-@given(event=events(sums=True, most=3), eps=epsilons)
-@settings(max_examples=8)
-def test_sums_lie_in_the_enclosures_of_quadrature(event: Event, eps: Fraction) -> None:
-    found = alone(Nested(Strategy.LEAST_NESTING), at(event, eps), 12, Limits())
-    assert isinstance(found, Enclosure)
-    assert found.meets(value_at(closed_form(event), eps))
-
-
-@given(event=events(sums=True), data=st.data())
-def test_a_guard_and_its_complement_add_up(event: Event, data: st.DataObject) -> None:
-    chosen = data.draw(st.integers(0, len(event.guards) - 1))
-    guards = list(event.guards)
-    with_it = closed_form(event)
-    guards[chosen] = -guards[chosen]
-    against = closed_form(Event(event.samples, tuple(guards)))
-    del guards[chosen]
-    without = ONE  # the guard may be all that holds the event together
-    for samples, kept in connected_samples(len(event.samples), guards):
-        name: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
-        laws = tuple(event.samples[sample] for sample in samples)
-        without = without * closed_form(
-            Event(laws, tuple(g.renamed(name.__getitem__) for g in kept))
-        )
-    assert with_it + against == without
 
 
 @given(event=events(sums=True), factor=st.sampled_from([Q(2), Q(1, 3), Q(7, 5)]))

@@ -59,14 +59,6 @@ def test_negative(name: str) -> None:
     assert sign_at(FALSE[name], answer.eps, LIMITS) == -1
 
 
-def test_witnesses_are_simple() -> None:
-    assert is_nonnegative(FALSE["a rational pair"], ALL_EPSILONS, LIMITS) == Negative(F(7, 9))
-    late = exp(1).scaled(-1) + constant(1000)
-    assert is_nonnegative(late, ALL_EPSILONS, LIMITS) == Negative(F(8))
-    inside = EpsilonInterval(F(1, 4), F(1, 3))
-    assert is_nonnegative(constant(-1), inside, LIMITS) == Negative(F(2, 7))
-
-
 def test_intervals_restrict_the_question() -> None:
     function = exp(1) - ONE - EPS - EPS * EPS  # < 0 until 1.79
     assert isinstance(is_nonnegative(function, EpsilonInterval(F(2), None), LIMITS), Nonnegative)
@@ -82,13 +74,6 @@ def test_intervals_restrict_the_question() -> None:
     answer = is_nonnegative(line, point, LIMITS)
     assert answer == Nonnegative()
     assert is_nonnegative(line - constant(1), point, LIMITS) == Negative(F(1))
-
-
-def test_simple_arguments_first() -> None:
-    for function in (constant(0), exp(1) + EPS, exp(1) - ONE - EPS):
-        assert is_nonnegative(function, ALL_EPSILONS, LIMITS) == Nonnegative()
-    found = is_nonnegative(OMEGA**2, ALL_EPSILONS, LIMITS)
-    assert isinstance(found, Nonnegative) and isinstance(found.factors, Factors)
 
 
 def test_out_of_time_is_undecided_with_the_reason() -> None:

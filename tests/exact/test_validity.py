@@ -156,10 +156,3 @@ def test_programs_are_refused_with_the_name_of_the_choice() -> None:
     check_choices([hard], ALL_EPSILONS, Limits())
     with pytest.raises(LimitReached, match="'hard'"):
         check_choices([hard], ALL_EPSILONS, Limits(seconds=0.0))
-
-
-def test_a_loop_is_named_as_a_loop() -> None:
-    endless = ChainLaw((((0, SURELY),), ()), (1,))
-    with pytest.raises(UserError, match=r"the outcome of a 'while' loop .* does not end") as found:
-        check_choices([Choice(endless, 5, "while")], ALL_EPSILONS, Limits())
-    assert "choice" not in found.value.message

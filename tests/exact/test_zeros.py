@@ -20,7 +20,6 @@ from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from exact.sign_functions import (
     EPS,
-    OMEGA,
     OMEGA_BOUNDS,
     ONE,
     constant,
@@ -47,13 +46,6 @@ def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
         points.append(simplest_between(lower, points[0]))
         points.append(simplest_between(points[0], upper))
         assert {sign_at(function, point, LIMITS) for point in points} == {sign}
-
-
-@pytest.mark.parametrize("power", [1, 2, 3, 4, 7])
-def test_multiplicities(power: int) -> None:
-    chart = zeros(OMEGA**power * (exp(F(-1, 3)) + EPS), ALL_EPSILONS, LIMITS)
-    assert [zero.multiplicity for zero in chart.zeros] == [power]
-    assert chart.signs == ((-1) ** power, 1)
 
 
 def test_rational_zeros_are_exact_and_ends_count_if_included() -> None:
@@ -98,34 +90,11 @@ def test_zeros_of_all_sizes() -> None:
     assert chart.zeros[2].lower == huge
 
 
-def test_many_zeros_of_cancelling_terms() -> None:
-    # sqrt 1, …, sqrt 12 and 8 ln(8/7), …, 8 ln(19/7): the largest terms exceed the values by far.
-    roots_of_integers = product([EPS * EPS - constant(k) for k in range(1, 13)])
-    chart = zeros(roots_of_integers, ALL_EPSILONS, LIMITS)
-    assert [zero.is_exact for zero in chart.zeros].count(True) == 3
-    assert len(chart.zeros) == 12
-    levels = product([exp(F(1, 8)) - constant(F(k, 7)) for k in range(8, 20)])
-    chart = zeros(levels, ALL_EPSILONS, LIMITS)
-    assert len(chart.zeros) == 12
-    check_signs(levels, chart)
-
-
 def test_the_zero_function_and_constants() -> None:
     assert zeros(constant(0), ALL_EPSILONS, LIMITS).signs == (0,)
     assert zeros(constant(-3), ALL_EPSILONS, LIMITS).signs == (-1,)
     assert zeros(EPS.scaled(F(-1, 7)), EpsilonInterval(F(1), None), LIMITS).signs == (-1,)
     assert zeros(exp(-3), EpsilonInterval(F(1), F(2)), LIMITS).signs == (1,)
-
-
-def test_large_denominators() -> None:
-    budget = F(12345, 10007)
-    simple = (EPS * exp(budget) - ONE) * (exp(F(1, 8)) - constant(2))
-    assert zeros(simple, ALL_EPSILONS, LIMITS).signs == (1, -1, 1)
-    # Of degree 207527 in one exponential, but a polynomial in two.
-    double = (EPS * exp(budget) - ONE) ** 2 * (exp(F(1, 8)) - constant(F(3, 2)))
-    chart = zeros(double, ALL_EPSILONS, LIMITS)
-    assert [zero.multiplicity for zero in chart.zeros] == [2, 1]
-    assert chart.signs == (-1, -1, 1)
 
 
 def test_what_is_beyond_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -523,7 +523,8 @@ def test_one_case_meets_the_guards_of_all_its_paths() -> None:
 
 
 def test_many_paths_share_few_cases() -> None:
-    program = dipapprox.parse((PROGRAMS / "literature" / "noisy_histogram.dpg").read_text(), {"N": 3})
+    text = (PROGRAMS / "literature" / "noisy_histogram.dpg").read_text()
+    program = dipapprox.parse(text, {"N": 3})
     _, _, (step, *_) = file_of(found(program))
     cases = step["nodes"][0]["cases"]
     assert len(cases) == 5**3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf
 
 import numpy as np
 import pytest
@@ -96,16 +95,6 @@ def test_integers_contain_the_exact_bounds(
     assert sum_of.width <= true.width + Fraction(2 * len(cells) + 2, 2**bits)
 
 
-@given(st.lists(CELLS, min_size=1, max_size=10), st.fractions(0, 3, max_denominator=7))
-def test_what_is_scaled_away_is_exactly_zero(
-    cells: list[tuple[float, float]], budget: Fraction
-) -> None:
-    """Pure privacy (delta = 0) can be proved: nothing is added to a sum of no positive terms."""
-    points = [(low, low) for low in (rounding.below(Fraction(cell[0])) for cell in cells)]
-    factor = eps_prv_factor(budget + 1, 64)
-    assert summed(doubles(points, factor), doubles(points, factor)) == Enclosure.exact(0)
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.randoms())
 def test_any_order_of_summation_is_covered(terms: list[float], random: object) -> None:
     true = sum(map(Fraction, terms))
@@ -120,23 +109,6 @@ def test_any_order_of_summation_is_covered(terms: list[float], random: object) -
         ):
             assert Fraction(total) * rounding_factor(len(terms)) >= true
             assert Fraction(total) * (2 - rounding_factor(len(terms))) <= true
-
-
-@given(st.fractions(0, 10**9), st.integers(-1200, 400))
-def test_rationals_to_doubles(value: Fraction, exponent: int) -> None:
-    value *= Fraction(2) ** exponent
-    below, above = rounding.below(value), rounding.above(value)
-    assert Fraction(below) <= value
-    assert above == inf or Fraction(above) >= value
-    assert above <= np.nextafter(below, inf) or (below, above) == (0.0, rounding.FLOOR)
-
-
-def test_an_output_that_cannot_occur_stays_impossible() -> None:
-    infinite = Factor(Fraction(2) ** 20000, None)
-    never, rare = doubles([(0.0, 0.0)], infinite), doubles([(0.0, TINY)], infinite)
-    some = doubles([(0.25, 0.5)], infinite)
-    assert summed(some, never).lower >= Fraction(1, 4) * (1 - Fraction(1, 2**50))
-    assert summed(some, rare).lower == 0
 
 
 def test_sums_above_one_are_a_bug() -> None:

@@ -49,15 +49,6 @@ def test_an_unknown_verdict_keeps_the_enclosure() -> None:
     assert found.delta_enclosure.width < Fraction(1, 10**6)
 
 
-@pytest.mark.usefixtures("ended_after_one_precision")
-def test_a_profile_keeps_the_enclosure() -> None:
-    found = dipapprox.profile(dipapprox.parse(TEXT), eps=1, eps_prv="1/4", width="1e-60")
-    assert isinstance(found, LeastDelta)
-    assert "time limit: 1 s" in str(found.reason)
-    assert found.delta_enclosure.lower > 0
-    assert found.delta_enclosure.width < Fraction(1, 10**6)
-
-
 CLAMPED = """
 input q[2] in 0..2
 output y[2] in real

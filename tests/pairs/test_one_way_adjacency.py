@@ -13,9 +13,6 @@ from dipapprox.errors import SourceError
 from dipapprox.language.core import Input, Norm, Within
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
-from dipapprox.replays.any_file import check
-from dipapprox.replays.result import Outcome
-from tests.replays.certified import PROGRAMS, certificate, replaced, signed
 
 Q = Fraction
 
@@ -86,36 +83,6 @@ def test_either_order_differs() -> None:
     assert found["increasing"].answer is Answer.NOT_DP
     assert found["decreasing"].answer is Answer.DP
     assert found["linf"].answer is Answer.NOT_DP
-
-
-def test_monotone_queries_need_half_the_noise() -> None:
-    """Lyu, Su and Li 2017: eps-DP in both directions, though not when answers move apart."""
-    text = (PROGRAMS / "svt_monotone.dpg").read_text(encoding="utf-8")
-    answers = {}
-    for rule in ("increasing 1", "decreasing 1", "linf 1"):
-        program = dipapprox.parse(
-            text.replace("adjacent increasing 1", f"adjacent {rule}"), {"N": 3}
-        )
-        answers[rule] = dipapprox.verify(program, eps=Q(1), delta=Q(0)).answer
-    assert answers == {
-        "increasing 1": Answer.DP,
-        "decreasing 1": Answer.DP,
-        "linf 1": Answer.NOT_DP,
-    }
-
-
-def test_the_check_knows_the_order() -> None:
-    path = PROGRAMS / "svt_monotone.dpg"
-    claim = Claim(Q(1, 2), Q(0), Q(1, 5))
-    fields = certificate(path, {"N": Q(2)}, claim)
-    assert fields["verdict"] == "Not_DP"
-    assert check(fields).outcome is Outcome.CONFIRMED
-    *_, last = fields["steps"]
-    turned = {**last, "input": last["adjacent"], "adjacent": last["input"]}
-    forged = signed(replaced(fields, ["steps", len(fields["steps"]) - 1], turned))
-    assert check(forged).outcome is not Outcome.CONFIRMED
-    good = certificate(path, {"N": Q(2)}, Claim(Q(1, 2), Q(0)))
-    assert check(good).outcome is Outcome.CONFIRMED
 
 
 def test_words_that_are_no_rule() -> None:

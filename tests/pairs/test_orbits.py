@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -12,12 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_programs import QUANTILE, read
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.symmetry import CellSymmetry
-from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.solved_inputs import SolvedInputs
-from dipapprox.language.core import Everyone, Input, Listed, Norm, Program, Within
+from dipapprox.language.core import Everyone, Listed, Norm, Program, Within
 from dipapprox.limits import Limits
 from dipapprox.pairs import orbits as orbits_of_pairs
 from dipapprox.pairs.adjacency import adjacent_pairs
@@ -78,13 +72,6 @@ def test_every_adjacent_pair_is_in_one_orbit(
         assert found[0][0] == likely[0]
 
 
-def test_listed_pairs_are_counted_as_far_as_they_are_listed() -> None:
-    cells = read("input q[2] in {0, 1, 2}\noutput o in bool\no <- true\n").inputs
-    u, v, w = (Q(0), Q(1)), (Q(1), Q(0)), (Q(2), Q(2))
-    found = list(PairOrbits(cells, ((0, 1),)).of([(u, w), (w, u), (v, w)]))
-    assert found == [((u, w), 2), ((w, u), 1)]
-
-
 # --- programs -----------------------------------------------------------------------------------
 
 _TURNS = [
@@ -113,32 +100,6 @@ def _nearly_symmetric(draw: st.DrawFn) -> Program:
     if noise != "n":
         lines.append("out <- max(out - 1, 0)\nend")
     return read("\n".join(lines))
-
-
-def _inputs(program: Program) -> Iterator[Input]:
-    return product(*(cell.domain for cell in program.inputs))
-
-
-@examples(5)
-@given(program=_nearly_symmetric())
-def test_multisets_have_the_distributions_of_their_inputs(program: Program) -> None:
-    """Also the converse: of rows whose exchange changes a distribution none are one multiset."""
-    states = execute(program, True, Limits(), compared=True)
-    symmetry = CellSymmetry(states)
-    catalogue = Catalogue(states, Q(1))
-    known = {}
-    for input in _inputs(program):
-        # Without `SolvedInputs`, which makes use of multisets.
-        source = ExactDistributions(states, None, Limits())
-        found = source.distribution(input)
-        assert not isinstance(found, NotEnclosed)
-        known[input] = found
-    for input, found in known.items():
-        assert known[symmetry.multiset(input)] == found
-    solved = SolvedInputs(catalogue, states)
-    for input in [*known, *known]:
-        first = Counter(solved.states(input))
-        assert first == Counter(map(tuple, catalogue.states([symmetry.multiset(input)])[0]))
 
 
 def _decided(program: Program, delta: str) -> Decision:

@@ -120,20 +120,6 @@ def test_decided_on_either_side_of_delta(source: Fake, budget: Fraction) -> None
         assert below.answer is Answer.NOT_DP
 
 
-@given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
-def test_more_bits_never_flip(source: Fake, budget: Fraction, delta: Fraction) -> None:
-    answers = []
-    for bits in (4, 8, 16, 64):
-        search = Search(source, delta, Growth(budget), (bits,), Limits())
-        search.run(one_by_one(ALL), None)
-        answers.append(
-            conclude(search, None, None, partial(witness_over, ((), (), ()), delta)).answer
-        )
-    decided = [a for a in answers if a is not Answer.UNKNOWN]
-    assert len(set(decided)) <= 1
-    assert answers == sorted(answers, key=lambda a: a is not Answer.UNKNOWN)
-
-
 def test_critical_delta_is_unknown_and_says_so() -> None:
     source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
     search, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
@@ -143,18 +129,6 @@ def test_critical_delta_is_unknown_and_says_so() -> None:
     assert search.bits == 128
     assert conclusion.witness is not None
     assert [row.output for row in conclusion.witness.rows] == [(Fraction(1),)]
-
-
-def test_a_wide_enclosure_is_a_precision_limit() -> None:
-    class Vague(Fake):
-        def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-            return super().distribution(input, 4)
-
-    source = Vague({ZERO: law(1, 3), ONE: law(3, 1)})
-    _, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
-    reason = why_unknown(conclusion)
-    assert reason.startswith("precision limit: at 128 bits delta = 1/2 lies inside")
-    assert "critical" in reason
 
 
 def test_a_failed_last_attempt_keeps_the_witness_of_the_one_before() -> None:
@@ -168,26 +142,6 @@ def test_a_failed_last_attempt_keeps_the_witness_of_the_one_before() -> None:
     assert conclusion.reason is not None and "too fine" in conclusion.reason
     assert conclusion.witness is not None
     assert [row.output for row in conclusion.witness.rows] == [(Fraction(1),)]
-
-
-def test_delta_zero_is_decided_when_nothing_is_positive() -> None:
-    # The third output is unreachable: exactly [0, 0] on both sides.
-    source = Fake({ZERO: law(10, 11, 0), ONE: law(11, 10, 0)})
-    _, conclusion = run(source, Fraction(0), BOTH)
-    assert conclusion.answer is Answer.DP
-    assert conclusion.delta_enclosure == Enclosure.exact(0)
-
-
-def test_equal_inputs_need_no_probabilities() -> None:
-    source = Fake({ZERO: law(1, 2)})
-    _, conclusion = run(source, Fraction(0), [(ZERO, ZERO)], budget=Fraction(0))
-    assert conclusion.answer is Answer.DP
-    assert source.asked == []
-
-
-def test_no_pairs_is_private() -> None:
-    _, conclusion = run(Fake({ZERO: law(1, 1)}), Fraction(0), [])
-    assert (conclusion.answer, conclusion.delta_enclosure) == (Answer.DP, Enclosure.exact(0))
 
 
 def test_unknown_goes_on_to_a_later_violation() -> None:
@@ -204,13 +158,6 @@ def test_unknown_goes_on_to_a_later_violation() -> None:
     assert conclusion.delta_enclosure is not None
     assert conclusion.delta_enclosure.upper == 1
     assert conclusion.witness is None
-
-
-def test_delta_one_holds_without_enclosures() -> None:
-    source = Fake({ZERO: law(1, 1), ONE: law(1, 1)}, failing=frozenset([ZERO]))
-    _, conclusion = run(source, Fraction(1), BOTH)
-    assert conclusion.answer is Answer.DP
-    assert conclusion.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
 
 
 @dataclass
@@ -242,17 +189,6 @@ def test_a_limit_keeps_what_is_known() -> None:
     assert 0 < conclusion.delta_enclosure.width < Fraction(1, 20)
 
 
-def test_time_is_asked_before_every_pair() -> None:
-    source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
-    search = Search(
-        source, Fraction(1), Growth(Fraction(0)), LADDER, Limits(seconds=0.0, started=0.0)
-    )
-    with pytest.raises(LimitReached, match="time limit"):
-        search.run(one_by_one(BOTH), 2)
-    assert search.checked == 0
-    assert search.delta_enclosure() is None
-
-
 def test_contradicting_enclosures_are_a_bug() -> None:
     class Lying(Fake):
         def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
@@ -263,9 +199,3 @@ def test_contradicting_enclosures_are_a_bug() -> None:
     search = Search(source, Fraction(7, 9), Growth(Fraction(0)), LADDER, Limits())
     with pytest.raises(BrokenInvariant, match="disjoint"):
         search.run(one_by_one(BOTH), 2)
-
-
-def test_ladder() -> None:
-    assert precisions(40, 320) == (40, 80, 160, 320)
-    assert precisions(40, 100) == (40, 80, 100)
-    assert precisions(400, 320) == (400,)

@@ -44,7 +44,6 @@ from dipapprox.semantics.state import FinalStates
 from tests.thorough import part
 
 EPSILON = Fraction(1, 2)
-BUDGETS = (Fraction(0), Fraction(1, 5))
 NAMES = sorted(CASES)
 
 
@@ -84,28 +83,6 @@ def truth(name: str, budget: Fraction) -> Enclosure:
     of = opened(name)
     deltas = [of.delta(pair, budget) for pair in of.pairs()]
     return Enclosure(max(d.lower for d in deltas), max(d.upper for d in deltas))
-
-
-@pytest.mark.parametrize(
-    ("name", "budget"), part([(name, BUDGETS[k % 4 > 0]) for k, name in enumerate(NAMES)], 4)
-)
-def test_counters_bound_the_largest_delta(name: str, budget: Fraction) -> None:
-    bits = 40 if budget == BUDGETS[0] else 100
-    of = opened(name)
-    program = of.states.program
-    walk = plan_walk(program.inputs, program.adjacency)
-    assert walk is not None
-    plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
-    assert plan is not None
-    ask = partial(of.tables().cells, bits=bits, factor=eps_prv_factor(budget, 100))
-    largest = largest_delta(plan, program.inputs, ask, bits, Limits())
-    assert largest is not None
-    assert largest.delta.meets(truth(name, budget))
-    assert largest.delta.width < Fraction(1, 2 ** (bits - 6))
-    for pair, low in ((largest.pair, largest.delta.lower), (largest.likely, Fraction(0))):
-        assert pair is not None
-        assert pair[0] == pair[1] or pair in of.pairs()
-        assert of.delta(pair, budget).upper >= low
 
 
 @pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 7))

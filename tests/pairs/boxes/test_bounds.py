@@ -16,7 +16,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
+from dipapprox.pairs.boxes.bounds import FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.polygons import Polygon, cut, middle
@@ -141,49 +141,6 @@ def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
         assert delta <= Fraction(upper)
         # The maximum lies on the faces: what bounds delta there bounds it everywhere.
         assert delta <= Fraction(faces)
-
-
-@pytest.mark.parametrize("text", [_SVT, _BETWEEN])
-@given(data=st.data())
-def test_bounds_on_segments_hold_for_pairs(text: str, data: st.DataObject) -> None:
-    """Any outputs may be taken or left; what is largest lies where the bound says."""
-    models, source = _opened(text)
-    number = st.fractions(-_HALF, _HALF, max_denominator=8)
-    polygons: list[Polygon] = []
-    for _ in range(2):
-        x, y = data.draw(number), data.draw(number)
-        along = data.draw(st.sampled_from([(1, 1), (-1, -1), (0, 1), (1, 0), (0, -1), (1, -1)]))
-        size = data.draw(st.sampled_from([F0, Fraction(1, 64), Fraction(1, 4), _HALF]))
-        size = min(size, *(_HALF - abs(each) for each in (x, y)))
-        end = x + size * along[0], y + size * along[1]
-        polygons.append(((x, y), end) if size else ((x, y),))
-    pairs = PairSet(tuple(polygons), (None, None), (None, None), None)
-    kinds = [data.draw(st.sampled_from("tlu")) for _ in range(models.outputs)]
-    choice = SetChoice(np.array([k == "t" for k in kinds]), np.array([k == "l" for k in kinds]))
-    factor = eps_prv_factor(data.draw(st.sampled_from([F0, Fraction(1, 5)])), 64)
-    assert factor.upper is not None
-    bounds = FactorBounds(below(factor.lower), above(factor.upper))
-
-    def on(each: PairSet) -> Bound:
-        first, second = (models.on(box, (None, None), models.finest) for box in boxes(each))
-        return bound(each, first, second, bounds, choice)
-
-    found = on(pairs)
-    if not found.parts:
-        return  # another choice is as good everywhere
-    part = PairSet(tuple(parts[0] for parts in found.parts), (None, None), (None, None), None)
-    faces = on(part).upper
-    for _ in range(4):
-        pair = pairs.pair([_point(data, polygon) for polygon in polygons])
-        first, second = source.distributions(pair, 40)
-        gains = [p.lower - factor.upper * q.upper for p, q in zip(first, second, strict=True)]
-        own = sum(
-            (gain if kind == "t" else max(gain, F0))
-            for kind, gain in zip(kinds, gains, strict=True)
-            if kind != "l"
-        )
-        assert own <= Fraction(found.upper)
-        assert own <= Fraction(max(faces, 0.0))
 
 
 def test_slopes_that_cancel_are_known_to_rounding_only() -> None:

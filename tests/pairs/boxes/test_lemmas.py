@@ -24,8 +24,7 @@ from dipapprox.pairs.boxes.lemmas import (
     lowest,
     without_permutations,
 )
-from dipapprox.pairs.boxes.one_by_one import at_ends
-from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent, rectangle
+from dipapprox.pairs.boxes.polygons import Polygon, X, Y, extent
 from dipapprox.pairs.boxes.search import BoxSearchResult
 from dipapprox.pairs.boxes.together import RealPairs
 from dipapprox.pairs.growth import eps_prv_factor
@@ -105,31 +104,6 @@ def test_lemmas_are_shortcuts_only(text: str, eps_prv: Fraction, lemma: str) -> 
     for each in (own, every):
         assert each.delta.meets(plain.delta)
         assert each.delta.width < Fraction(1, 10**9)
-
-
-@st.composite
-def _polygons(draw: st.DrawFn) -> Polygon:
-    polygon = rectangle(Fraction(0), Fraction(4))
-    for _ in range(draw(st.integers(0, 3))):
-        a, b = draw(st.sampled_from([(1, -1), (-1, 1), (1, 0), (0, -1), (1, 1), (-1, -1)]))
-        most = draw(st.fractions(-2, 6, max_denominator=3))
-        polygon = clipped(polygon, a, b, most) or polygon
-    return polygon
-
-
-@given(_polygons(), st.sampled_from([X, Y]), st.fractions(0, 1, max_denominator=7))
-def test_ends_are_those_of_all_lines(polygon: Polygon, coordinate: int, share: Fraction) -> None:
-    other = Y if coordinate == X else X
-    low, high = extent(polygon, other)
-    place = low + share * (high - low)
-    a, b = (1, 0) if other == X else (0, 1)
-
-    def on_line(part: Polygon) -> list[Fraction]:
-        line = clipped(clipped(part, a, b, place), -a, -b, -place)
-        return [corner[coordinate] for corner in line]
-
-    found = [value for part in at_ends(polygon, coordinate) for value in on_line(part)]
-    assert {min(on_line(polygon)), max(on_line(polygon))} <= set(found)
 
 
 @given(st.lists(st.fractions(0, 3, max_denominator=5), min_size=6, max_size=6))
