@@ -30,9 +30,6 @@ from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs
 
-MOST_PIECES = 2_000
-"""Of a function."""
-
 Piece = Mapping[tuple[int, Fraction], Ratio]
 """(k, b): C stands for C(eps) * x^k * e^(b eps x); terms add up, C != 0."""
 
@@ -71,8 +68,7 @@ class Pieces:
 
     def _with(self, other: Pieces, of_two: Callable[[Piece, Piece], Piece]) -> Pieces:
         points = tuple(sorted({*self.points, *other.points}))
-        if len(points) > MOST_PIECES:
-            raise Refused(f"a function in more than {MOST_PIECES} pieces")
+        spend(20 * len(points))
         pieces = [of_two(self.pieces[0], other.pieces[0])]
         for point in points:
             both = (each.pieces[bisect_right(each.points, point)] for each in (self, other))

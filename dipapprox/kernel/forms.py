@@ -14,9 +14,6 @@ from dipapprox.kernel.errors import Refused
 MOST_DIGITS = 1 << 12
 """Most bits of a number that is computed with."""
 
-MOST_SAMPLES = 5_000
-"""Most samples that a cell holds a sum of."""
-
 Atom = int
 """By number: of a measure a sample, of a path what is not known."""
 
@@ -82,8 +79,6 @@ def size_of(value: Stored) -> int:
     if isinstance(value, str):
         return 1
     if isinstance(value, Form):
-        if len(value.terms) > MOST_SAMPLES:
-            raise Refused(f"a sum of more than {MOST_SAMPLES} samples")
         return 1 + sum([size_of(coefficient) for _, coefficient in value.terms])
     bits = value.numerator.bit_length() + value.denominator.bit_length()
     if bits > MOST_DIGITS:

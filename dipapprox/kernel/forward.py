@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""
 
-MOST_ENTRIES = 4_000_000
-"""Most probabilities that one step may ask for."""
-
 Scalars = tuple[Node, ...]
 """They add up to a probability."""
 
@@ -264,8 +261,7 @@ def outcomes(
         found[input] = {
             numbers.setdefault(output, len(numbers)): tuple(own) for output, own in ended.items()
         }
-    if len(numbers) * len(found) > MOST_ENTRIES:
-        raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    spend(8 * len(numbers) * len(found))
     places: dict[Scalars, int] = {}
     rows = {
         input: [places.setdefault(own.get(k, ()), len(places)) for k in range(len(numbers))]

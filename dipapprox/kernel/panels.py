@@ -40,9 +40,6 @@ from dipapprox.kernel.grid import Accuracy, Leaves, ends_of_panels
 from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail
 
-MOST_SUMMED = 400
-"""Panels of functions that are convolved: something is kept of each two."""
-
 _PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
 
 
@@ -206,8 +203,7 @@ class Panels(Space):
         scale, n = law.scale(self._eps), self._terms
         if law.has_kink:
             raise Refused(f"sums with samples of {law.family} have only closed forms")
-        if len(self._panels) > MOST_SUMMED:
-            raise Refused(f"sums of samples need more than {MOST_SUMMED} panels")
+        # Something is kept of each two panels.
         spend(4 * n * len(self._panels) ** 2)
         unit, width = to_ball(1 / scale), 2 * max(half for _, half in self._panels)
         factorials = [arb(factorial(m)) for m in range(n)]

@@ -73,6 +73,7 @@ class Rounds:
     def extremes(self, change: tuple[Fraction, Fraction]) -> list[Fraction]:
         """Return the changes of an input that all others are averages of; of integers, all."""
         low, high = change
+        spend(10 * int(high - low) if self.whole else 10)
         return [low + k for k in range(int(high - low) + 1)] if self.whole else [low, high]
 
     @property

@@ -40,8 +40,6 @@ from dipapprox.kernel.signs import ALL, Signs
 if TYPE_CHECKING:
     from dipapprox.kernel.rounds import Rounds
 
-MOST_STORES = 10_000
-
 Kept = tuple[Value, ...]
 
 Belief = Mapping[Kept, Ratio]
@@ -115,8 +113,6 @@ def repetition(service: Service, step: Mapping[str, Any]) -> Budgets:
             raise Refuted("the second run may be as likely to reply so")
         waiting += [own for own in after if own not in known]
         known |= set(after)
-        if len(known) > MOST_STORES:
-            raise Refused(f"more than {MOST_STORES} stores of a run")
     return Budgets(None, None, at_any=False)
 
 

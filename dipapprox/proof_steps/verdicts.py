@@ -13,7 +13,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.grid import MOST_BITS
-from dipapprox.kernel.proofs import MOST_PAIRS
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.pairs.adjacency import count_selected
@@ -51,6 +50,9 @@ MANY_OUTPUTS = 2048
 """Of a program whose parts are tried first."""
 
 _MOST_RATE = 100
+
+_MOST_PAIRS = 5_000_000
+"""More are more work than the kernel spends on a step."""
 """Of e^eps_prv, for which two bits each are spent at first."""
 
 _FINER = (2, 4, 8)
@@ -182,8 +184,8 @@ def written(
         broken = None if witness is None else (witness.input, witness.adjacent)
         steps = parts_proof(machine, said, broken)
     elif witness is None:
-        if (count_selected(program, selection) or 0) > MOST_PAIRS:
-            raise Refused(f"more than {MOST_PAIRS} pairs")
+        if (count_selected(program, selection) or 0) > _MOST_PAIRS:
+            raise Refused(f"more than {_MOST_PAIRS} pairs")
         enough = {**said, "eps_prv": number_json(least_of(goal, bits))}
         steps = kept(program, machine, enough, inputs, goal.gap, bits)
     else:

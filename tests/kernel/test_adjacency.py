@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dipapprox.kernel import proofs
 from dipapprox.kernel.adjacency import Adjacency, Range, adjacent_pairs, all_inputs
+from dipapprox.kernel.budget import budget
 from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof, pairs_of
@@ -93,14 +93,14 @@ def test_ranges_hold_their_ends_and_are_not_gone_through() -> None:
             all_inputs(((0, 1), domain))
 
 
-def test_pairs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_counted() -> None:
     machine = {"inputs": [["q", [0, 1, 2]]], "outputs": [["o", [0]]], "reals": []}
     about = Proof(read_machine({**machine, "adjacency": {"norm": "all"}, "body": []}), None)
-    monkeypatch.setattr(proofs, "MOST_PAIRS", 6)
-    assert len(list(pairs_of(about))) == 6
-    monkeypatch.setattr(proofs, "MOST_PAIRS", 5)
-    with pytest.raises(Refused, match="more than 5 pairs"):
-        list(pairs_of(about))
+    listed = Proof(about.machine, tuple(pairs_of(about)))
+    with budget(6):
+        assert len(list(pairs_of(listed))) == 6
+    with pytest.raises(Refused, match="more work"), budget(5):
+        list(pairs_of(listed))
 
 
 def test_intervals_are_told_by_their_ends() -> None:

@@ -157,9 +157,6 @@ def test_what_has_no_sets_of_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(sets, "MOST_PARTS", 0)
         with pytest.raises(Refused, match="more than 0 sets"):
             every_real_pair(Proof(of, None), {**step, "delta": "1/10"})
-    monkeypatch.setattr(sets, "MOST_VERTICES", 3)
-    with pytest.raises(Refused, match="more than 3 vertices"):
-        every_real_pair(Proof(of, None), step)
     endless = replace(of, inputs=(("q", Range(None, None)),), adjacency=Adjacency("linf", 1))
     with pytest.raises(Refused, match="without ends"):
         every_real_pair(Proof(endless, None), step)

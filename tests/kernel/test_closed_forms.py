@@ -7,8 +7,9 @@ from math import exp
 
 import pytest
 
-from dipapprox.kernel import exact, nodes
+from dipapprox.kernel import nodes
 from dipapprox.kernel.balls import precision
+from dipapprox.kernel.budget import budget
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum
@@ -73,7 +74,6 @@ def test_loops_that_need_not_end_are_refused() -> None:
 
 
 def test_functions_of_many_pieces_and_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "MOST_PIECES", 3)
     monkeypatch.setattr(nodes, "MOST_PARTS", 4)
     graph = Graph()
     f = graph.density(law("Lap"))
@@ -82,7 +82,7 @@ def test_functions_of_many_pieces_and_parts_are_refused(monkeypatch: pytest.Monk
     assert len(found.points) == 3
     other = graph.density(law("Lap", HALF))
     both = graph.times(ends, other)
-    with pytest.raises(Refused, match="more than 3 pieces"):
+    with pytest.raises(Refused, match="more work"), budget(100):
         exact_values(graph, [both], Signs.at(ONE))
     graph.total(both)
     with pytest.raises(Refused, match="more than 4 parts"):

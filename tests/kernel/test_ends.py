@@ -206,7 +206,7 @@ def test_published_numbers() -> None:
 @pytest.fixture
 def unwilling(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that spends little."""
-    monkeypatch.setattr("dipapprox.kernel.forward.MOST_ENTRIES", 1)
+    monkeypatch.setattr("dipapprox.kernel.budget.MOST_WORK", 1)
 
 
 def test_what_the_kernel_refuses_is_given_up(unwilling: None) -> None:
@@ -224,7 +224,8 @@ def test_what_the_kernel_refuses_is_given_up(unwilling: None) -> None:
         (calibrated, "refuted and certified"),
     ):
         assert answer.reason == (
-            f"the kernel has no proof of the {ends} ends: more than 1 probabilities"
+            f"the kernel has no proof of the {ends} ends: "
+            "a step asks for more work than the kernel spends on one"
         )
         assert "proved" not in answer.to_dict()
 

@@ -55,7 +55,7 @@ MANY = {
 REFUSED = {
     "sums with samples of Lap have only closed forms",
     "samples that only sums compare",
-    "more states or steps than the kernel follows",
+    "more states than the kernel follows",
 }
 
 
