@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 from math import exp
 
 import numpy as np
@@ -17,6 +18,7 @@ from dipapprox.kernel.mechanisms import (
     Cells,
     Pair,
     noise,
+    of_deltas,
     read_mechanism,
     sampled,
 )
@@ -163,6 +165,48 @@ def test_what_is_infinite_stays_so_on_samples_of_what_was_removed() -> None:
     assert infinite(sampled(pair, Fraction(1, 5), True)) == 0
     # A sample of all is no sample: what is added has it, as the pair is symmetric.
     assert infinite(sampled(pair, Fraction(1), True)) == 0.125
+
+
+@pytest.mark.parametrize("family", ["Gauss", "Lap", "DGauss", "DLap"])
+def test_sets_of_noise_have_all_of_it(family: str) -> None:
+    """Sets that end at a loss are best there."""
+    pair = noise(family, Fraction(2), Fraction(4))
+    cells = pair.outcomes(LOSSES)
+    for masses in zip(*cells, strict=True):
+        assert float(sum(masses, arb(0))) == pytest.approx(1, abs=1e-12)
+    for loss in LOSSES:
+        assert best_of(cells, loss) == pytest.approx(upper(pair.most(loss)), abs=1e-12)
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(
+    "json",
+    [
+        {"mechanism": "randomised_response", "probability": "3/4", "values": 2},
+        {"mechanism": "randomised_response", "probability": "1/2", "values": 4},
+        {"mechanism": "approx_dp", "eps": 0, "delta": "1/8"},
+        {"mechanism": "approx_dp", "eps": 1, "delta": 1},
+    ],
+    ids=str,
+)
+def test_samples_are_mixtures(json: object, added: bool) -> None:
+    pair, rate = pair_of(json), Fraction(1, 5)
+    share, found = ball(rate), sampled(pair_of(json), rate, added)
+    mixed = [(share * p + (1 - share) * q, q) for p, q in pair.outcomes([])]
+    for loss in LOSSES:
+        best = best_of([(q, p) for p, q in mixed] if added else mixed, loss)
+        assert upper(found.most(loss)) == pytest.approx(best, abs=1e-12)
+        assert best_of(found.outcomes([]), loss) == pytest.approx(best, abs=1e-12)
+
+
+def test_deltas_that_are_known_are_used_as_they_are() -> None:
+    known = {Fraction(1, 2): Fraction(1, 4), Fraction(1): Fraction(1, 8)}
+    for loss, delta in known.items():
+        assert of_deltas(known).most(loss) == ball(delta)
+    pair = {"mechanism": "exponential_mechanism", "eps": 1}
+    first, other = Fraction(1, 4), Fraction(3, 4)
+    both = [pair_of(pair, *orders).outcomes([]) for orders in ((first, other), (first,))]
+    assert len({tuple(map(upper, chain(*cells))) for cells in both}) == 1
 
 
 BAD = [
