@@ -31,7 +31,7 @@ from dipapprox.language.functions.machine import (
     rule,
 )
 from dipapprox.language.functions.objects import function_of, several
-from dipapprox.language.functions.operators import items, key, keys, listed, truth, whole
+from dipapprox.language.functions.operators import end, items, key, keys, listed, truth, whole
 from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import NO_RULE, of_unknown
 
@@ -151,11 +151,8 @@ def _index(machine: Machine, node: ast.Subscript, scope: NameScope) -> Any:
     """Return what stands in brackets: a number, a key or a slice."""
     if not isinstance(node.slice, ast.Slice):
         return machine.evaluate(node.slice, scope)
-    ends: list[int | None] = []
-    for each in (node.slice.lower, node.slice.upper, node.slice.step):
-        value = None if each is None else machine.evaluate(each, scope)
-        ends.append(None if value is None else whole(machine, value))
-    return slice(*ends)
+    parts = (node.slice.lower, node.slice.upper, node.slice.step)
+    return slice(*(each and machine.evaluate(each, scope, end) for each in parts))
 
 
 def item(machine: Machine, value: Any, where: Any) -> Any:

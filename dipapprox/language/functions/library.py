@@ -36,6 +36,7 @@ from dipapprox.language.functions.machine import (
 from dipapprox.language.functions.operators import (
     VIEWS,
     combine,
+    end,
     items,
     key,
     keys,
@@ -240,12 +241,8 @@ def _joining(machine: Machine, function: Any) -> Callable[..., Any]:
     return called(machine, function)
 
 
-def _end(machine: Machine, value: Any) -> int | None:
-    return None if value is None else whole(machine, value)
-
-
 def _bound(machine: Machine, value: Any) -> int | None:
-    found = _end(machine, value)
+    found = end(machine, value)
     if found is not None and found > MOST_CELLS:
         raise machine.limit("this goes on for ever")
     return found
@@ -323,13 +320,15 @@ TAKEN: dict[str, _Taker] = {
     **{
         each.__name__.strip("_"): each
         for each in (
-            *(whole, number, truth, key, items, listed, _small, _end, _bound, keys, _text, _some),
+            *(whole, number, truth, key, items, listed, _small, end, _bound, keys, _text, _some),
             *(called, _test, _joining, _symbols, _rational, _numeral),
         )
     },
     "changed": Machine.change,
     "ranked": Ranked,
     "heap": Heap,
+    "ranks": lambda machine, values: [Ranked(machine, each) for each in listed(machine, values)],
+    "ranking": lambda machine, by: by and (lambda each: Ranked(machine, each.value, by)),
     "streams": lambda machine, values: (items(machine, v) for v in items(machine, values)),
     "truths": lambda machine, values: (truth(machine, v) for v in items(machine, values)),
     "summand": _where(lambda v: type(v) is not str, "is not added up: ''.join(…) does"),

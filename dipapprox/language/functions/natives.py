@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import builtins
 import collections
 import copy
@@ -12,6 +13,7 @@ import fractions
 import heapq
 import itertools
 import math
+import statistics
 from collections.abc import Callable, Iterator
 from enum import EnumType
 from fractions import Fraction
@@ -55,7 +57,10 @@ def ours(function: Callable[..., Any]) -> Callable[..., Any]:
 _HOMES: dict[str, Any] = {
     "hidden": builtins,
     **{each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)},
-    **{each.__name__: each for each in (copy, enum, fractions, heapq, itertools, math)},
+    **{
+        each.__name__: each
+        for each in (bisect, copy, enum, fractions, heapq, itertools, math, statistics)
+    },
 }
 
 

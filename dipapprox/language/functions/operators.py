@@ -140,6 +140,11 @@ def whole(machine: Machine, value: Any) -> int:
     return int(found)
 
 
+def end(machine: Machine, value: Any) -> int | None:
+    """Return a whole number, or None, which slices take."""
+    return None if value is None else whole(machine, value)
+
+
 # --- operators of two sides -----------------------------------------------------------------------
 
 _ALL_NUMBERS = frozenset((a, b) for a in NUMBERS for b in NUMBERS)

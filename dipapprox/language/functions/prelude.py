@@ -68,17 +68,6 @@ class builtins:
 
 class hidden:
     def pow(base: whole, exponent: whole, modulus: whole, /): ...
-    def bisect(a, lo, hi, before, /):
-        if lo < 0:
-            raise ValueError("lo must be non-negative")
-        hi = len(a) if hi is None else hi
-        while lo < hi:
-            middle = (lo + hi) // 2
-            if before(a[middle]):
-                lo = middle + 1
-            else:
-                hi = middle
-        return lo
 
 
 class object:
@@ -257,22 +246,11 @@ class heapq:
 
 
 class bisect:
-    def bisect_left(a, x, lo: whole = 0, hi: end = None, *, key=None):
-        return hidden.bisect(a, lo, hi, lambda each: (each if key is None else key(each)) < x)
+    def bisect_left(a: ranks, x: ranked, lo: whole = 0, hi: end = None, *, key: ranking = None): ...
+    def insort_left(a: heap, x: ranked, lo: whole = 0, hi: end = None, *, key: ranking = None): ...
 
-    def bisect_right(a, x, lo: whole = 0, hi: end = None, *, key=None):
-        return hidden.bisect(a, lo, hi, lambda each: not x < (each if key is None else key(each)))
-
-    def insort_left(a, x, lo=0, hi=None, *, key=None):
-        mark = x if key is None else key(x)
-        a.insert(bisect.bisect_left(a, mark, lo, hi, key=key), x)
-
-    def insort_right(a, x, lo=0, hi=None, *, key=None):
-        mark = x if key is None else key(x)
-        a.insert(bisect.bisect_right(a, mark, lo, hi, key=key), x)
-
-    bisect = bisect_right
-    insort = insort_right
+    bisect = bisect_right = bisect_left
+    insort = insort_right = insort_left
 
 
 class copy:
@@ -303,11 +281,8 @@ class statistics:
         middle = len(data) // 2
         return data[middle] if len(data) % 2 else (data[middle - 1] + data[middle]) / 2
 
-    def median_low(data: some):
-        return sorted(data)[(len(data) - 1) // 2]
-
-    def median_high(data: some):
-        return sorted(data)[len(data) // 2]
+    def median_low(data: ranks): ...
+    def median_high(data: ranks): ...
 
     def mean(data: some):
         return sum(data) / len(data)

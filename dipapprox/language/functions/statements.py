@@ -266,14 +266,7 @@ def _raise(machine: Machine, node: ast.Raise, scope: NameScope) -> None:
 
 @rule(ast.Try)
 def _try(machine: Machine, node: ast.Try, scope: NameScope) -> None:
-    before, machine.tries = machine.tries, machine.tries + 1
-    try:
-        _attempt(machine, node, scope)
-    finally:
-        machine.tries = before
-
-
-def _attempt(machine: Machine, node: ast.Try, scope: NameScope) -> None:
+    machine.tries += 1
     try:
         try:
             _block(machine, node.body, scope)
@@ -287,7 +280,10 @@ def _attempt(machine: Machine, node: ast.Try, scope: NameScope) -> None:
     except (Raised, Returned, Broke, Continued):
         _block(machine, node.finalbody, scope)
         raise
-    _block(machine, node.finalbody, scope)
+    else:
+        _block(machine, node.finalbody, scope)
+    finally:
+        machine.tries -= 1
 
 
 def _handler(
