@@ -269,15 +269,16 @@ class PublishedDivergences:
     def is_unbounded(self, pair: Pair) -> bool:
         """Whether some outcome is shown to be more likely by any factor, on some set.
 
-        Densities of two Gaussian numbers that are shifted have no bound of their quotient; nor has
-        a product with other numbers, for those of the first input have some mass where their own
-        quotient is above a positive number.
+        Densities of two Gaussian numbers that are shifted have no bound of their quotient, those of
+        one-sided or Gumbel noise have none to one side (`Family.shifts`); nor has a product with
+        other numbers, for those of the first input have some mass where their own quotient is above
+        a positive number.
         """
         sides = self.sides(pair)
         if isinstance(sides, NoProduct):
             return False
         for _, form in sides:
-            if _is_gaussian_shift(form.sides):
+            if _is_unbounded_shift(form.sides):
                 mass = self.mass(form.sides.first, _FEW_BITS)
                 if isinstance(mass, Enclosure) and mass.lower > 0:
                     return True
@@ -415,15 +416,17 @@ class PublishedDivergences:
         return Term(Enclosure(lower, upper), ((None, None),), first, second)
 
 
-def _is_gaussian_shift(sides: MeasureSides) -> bool:
-    """Whether both measures are single products, and a Gaussian number of them is shifted."""
+def _is_unbounded_shift(sides: MeasureSides) -> bool:
+    """Whether both measures are single products, and a number is shifted as no factor allows."""
     if len(sides.first) != 1 or len(sides.second) != 1:
         return False
     for one, two in zip(sides.first[0].marginals, sides.second[0].marginals, strict=True):
         own, other = (published_noise((Part((), (each,)),)) for each in (one, two))
-        if not (own and other and own.family.is_normal and other.family.is_normal):
+        if own is None or other is None or own.mean == other.mean:
             continue
-        if own.square == other.square and own.mean != other.mean:
+        side = 1 if own.mean > other.mean else -1
+        alike = (own.family, own.square) == (other.family, other.square)
+        if alike and side not in own.family.shifts:
             return True
     return False
 

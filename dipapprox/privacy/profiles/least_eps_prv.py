@@ -9,9 +9,9 @@ The largest delta D(E) over all pairs is convex and non-increasing in E = e^eps_
         +-----------------------------------------------+
 
 Every round finds another pair, with a larger solution; in practice two or three rounds do. Where
-nothing tells what is enough for some pair, rounds only look for pairs that need more. It is no
-search over parts of an interval: convexity leads to the answer from one side, and `refined` climbs
-the precisions of each round.
+little is known of what is enough for a pair, others that need more than it is known to need come
+first. It is no search over parts of an interval: convexity leads to the answer from one side, and
+`refined` climbs the precisions of each round.
 """
 
 from __future__ import annotations
@@ -98,32 +98,23 @@ def least_eps_prv(
     used, enough_by = 0, ""
     most = known.upper
     generous: Fraction | None = None  # a factor that is enough, wherever the search ends
-    known_pairs = set[Pair | None]()
-    endless = False  # nothing bounds what some pair needs: others may be known to need more
     while True:
         try:
-            if maxima.pairs is None and attaining is not None and not (generous or endless):
+            if maxima.pairs is None and attaining is not None and generous is None:
                 # Sets of pairs are hard to bound near what is demanded, and easy well above.
                 assert demand.upper is not None
                 easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
                 easily = maxima.sharpened(_exactly(easy), decided)
                 if easily.delta.upper <= delta:
                     generous, enough_by = easy, easily.by[1]
-            if endless:
-                found = maxima.sharpened(_exactly(trial), lambda _: True)
-            else:
-                found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
+            found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
             used = max(used, found.bits)
             if found.delta.upper <= delta:
                 enough_by = found.by[1]
                 break
-            if endless and (found.delta.lower <= delta or found.pair in known_pairs):
-                trial = generous or Fraction(0)
-                break
             solved = None
             if found.delta.lower > delta or attaining is None:
-                known_pairs.add(found.pair)
-                solved = _solved(maxima.ladder, details, found, delta, slack)
+                solved = _most_demanding(maxima, details, found, delta, slack)
         except LimitReached as reached:
             if attaining is None and maxima.pairs is not None and not maxima.out_of_time:
                 raise
@@ -131,27 +122,26 @@ def least_eps_prv(
             trial = generous or Fraction(0)
             break
         if solved is not None:
-            own, own_bits = solved
+            own, own_bits, pair = solved
             used = max(used, own_bits)
             if own.lower is None:
                 infinite = Extended(None, None, own.by).meet(known, LEAST)
-                return EpsPrvBounds(infinite, found.pair, own.outputs, None, used)
+                return EpsPrvBounds(infinite, pair, own.outputs, None, used)
             if own.upper is None and own.lower >= LARGEST_FACTOR:
                 maxima.ended = "eps_prv above 10000 is not searched for"
             assert demand.lower is not None
             if attaining is None or own.lower > demand.lower:
-                demand, attaining = own, found.pair
+                demand, attaining = own, pair
             assert demand.lower is not None
             if most is not None and logarithm(demand.lower, bits).lower >= most - width:
                 trial = Fraction(0)  # the budget is the upper end
                 break
         else:
             slack *= 64
-        if slack > _LARGEST_SLACK or demand.lower >= LARGEST_FACTOR:
+        if demand.upper is None or slack > _LARGEST_SLACK:
             trial = generous or Fraction(0)
             break
-        endless = endless or demand.upper is None
-        trial = _rounded_up(max(demand.upper or demand.lower, trial) * (1 + slack), slack)
+        trial = _rounded_up(max(demand.upper, trial) * (1 + slack), slack)
     assert demand.lower is not None
     lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
     upper = logarithm(trial, bits).upper if trial else None
@@ -159,16 +149,44 @@ def least_eps_prv(
     return EpsPrvBounds(told, attaining, demand.outputs, demand.lower, used)
 
 
-def _solved(
-    ladder: tuple[int, ...],
+def _most_demanding(
+    maxima: Maxima,
     details: PairDetails,
     found: Maximum,
     delta: Fraction,
     slack: Fraction,
+) -> tuple[LeastFactor, int, Pair]:
+    """Solve a pair, and others that need more as long as what is enough is known badly.
+
+    Returns:
+        What one pair needs, the bits that were asked for, and the pair.
+    """
+    assert found.pair is not None, "without pairs every delta is 0"
+    most, used = _solved(maxima.ladder, details, found.pair, delta, slack)
+    pair, seen = found.pair, {found.pair}
+    while maxima.pairs is not None and most.lower is not None and most.lower < LARGEST_FACTOR:
+        trial = _rounded_up(most.lower * (1 + slack), slack)
+        if most.upper is not None and most.upper <= trial:
+            break
+        try:
+            other = maxima.sharpened(_exactly(trial), lambda _: True)
+            if other.pair is None or other.pair in seen or other.delta.lower <= delta:
+                break
+            own, bits = _solved(maxima.ladder, details, other.pair, delta, slack)
+        except LimitReached as reached:
+            maxima.ended = reached.reason
+            break
+        seen.add(other.pair)
+        used = max(used, bits)
+        if own.lower is None or own.lower > most.lower:
+            most, pair = own, other.pair
+    return most, used, pair
+
+
+def _solved(
+    ladder: tuple[int, ...], details: PairDetails, pair: Pair, delta: Fraction, slack: Fraction
 ) -> tuple[LeastFactor, int]:
-    """Solve one pair for its least factor, to half of `slack`, relatively, if bits allow."""
-    pair = found.pair
-    assert pair is not None, "without pairs every delta is 0"
+    """Solve one pair for its least factor, to a relative width below `slack` if bits allow."""
 
     def again(bits: int, _before: tuple[LeastFactor, int]) -> tuple[LeastFactor, int] | None:
         solved = details.least_factor(pair, delta, bits)
@@ -178,7 +196,7 @@ def _solved(
         own, _ = known
         if own.lower is None:
             return True
-        return own.upper is not None and own.upper - own.lower <= slack * own.lower / 2
+        return own.upper is not None and own.upper - own.lower <= slack * own.lower / 16
 
     return refined(ladder, again, narrow, (LeastFactor(Fraction(1), None, ()), 0))
 

@@ -123,3 +123,32 @@ def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
     bounds = found.eps_prv_enclosure
     assert bounds.upper is None and bounds.lower is not None
     assert abs(float(bounds.lower) - log(norm.sf(0.5) / norm.sf(2.5 / 3))) < 1e-12
+
+
+def test_the_lower_end_is_that_of_all_pairs_where_only_a_coupling_bounds_them() -> None:
+    """|q + Z| for logistic noise: far out the density at 1 is cosh 1 times that at 0."""
+    found = dipapprox.profile(dipapprox.parse(BIT + "y <- abs(Logistic(q, 1))\n"), eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv)
+    bounds = found.eps_prv_enclosure
+    assert bounds.upper == 1 and bounds.lower is not None
+    assert abs(float(bounds.lower) - log((exp(1) + exp(-1)) / 2)) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("noise", "rule", "least"),
+    [
+        ("Gumbel(q, 1)", "all", None),
+        ("Gumbel(q, 1)", "decreasing 1", 1),
+        ("-Gumbel(q, 1)", "increasing 1", None),
+        ("GumbelMinus(q, 1)", "decreasing 1", None),
+        ("LapPlus(q, 1) + 1", "decreasing 1", 1),
+    ],
+)
+def test_shifts_without_a_price_have_no_least_budget(
+    noise: str, rule: str, least: int | None
+) -> None:
+    text = BIT.replace("all", rule) + f"y <- {noise}\n"
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv)
+    assert found.eps_prv_enclosure.infinite is (least is None)
+    assert least is None or found.eps_prv_enclosure.upper == least
