@@ -269,10 +269,8 @@ class PublishedDivergences:
     def is_unbounded(self, pair: Pair) -> bool:
         """Whether some outcome is shown to be more likely by any factor, on some set.
 
-        Densities of two Gaussian numbers that are shifted have no bound of their quotient, those of
-        one-sided or Gumbel noise have none to one side (`Family.shifts`); nor has a product with
-        other numbers, for those of the first input have some mass where their own quotient is above
-        a positive number.
+        Densities of a number that is shifted may have no bound of their quotient (`Family.shifts`);
+        nor has a product with others then: these have mass where their own is above some number.
         """
         sides = self.sides(pair)
         if isinstance(sides, NoProduct):
@@ -424,9 +422,8 @@ def _is_unbounded_shift(sides: MeasureSides) -> bool:
         own, other = (published_noise((Part((), (each,)),)) for each in (one, two))
         if own is None or other is None or own.mean == other.mean:
             continue
-        side = 1 if own.mean > other.mean else -1
-        alike = (own.family, own.square) == (other.family, other.square)
-        if alike and side not in own.family.shifts:
+        side, alike = 1 if own.mean > other.mean else -1, own.family is other.family
+        if alike and own.square == other.square and side not in own.family.shifts:
             return True
     return False
 
