@@ -178,7 +178,7 @@ def define(
         if options is not None:
             slotted = options.pop("slots", False)
             made = dataclass(**options)(made)
-            slots = tuple(made.__dataclass_fields__) if slotted else slots
+            slots = tuple(vars(made)["__dataclass_fields__"]) if slotted else slots
     except (TypeError, ValueError) as error:
         raise machine.refusal(str(error)) from None
     if slots is not None:

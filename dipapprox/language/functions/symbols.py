@@ -18,7 +18,7 @@ from functools import partial
 from math import isinf
 from operator import add, and_, mul, or_, sub, truediv
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
@@ -38,16 +38,30 @@ Result = TypeVar("Result")
 OFFERED = "only + - * / with numbers, comparisons, and what dipapprox offers"
 
 
+class SymbolRun(Protocol):
+    """The path that is followed: all symbols are of it."""
+
+    @property
+    def here(self) -> Span | None: ...
+    def decide(self, condition: Any) -> bool: ...
+    def value_of(self, quantity: Any) -> Value: ...
+    def where(self, condition: Any, yes: Any, no: Any) -> Any: ...
+    def declares(self, text: str) -> bool: ...
+    def is_text(self, quantity: Any) -> bool: ...
+    def refusal(self, message: str, hint: str = "", kind: str = "type error") -> SourceError: ...
+    def call(self, function: Any, /, *placed: Any, **named: Any) -> Any: ...
+
+
 _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
 
 
-def running() -> Any:
+def running() -> SymbolRun:
     """Return what evaluates: on the paths of a mechanism, the path.
 
     Raises:
         UserError: If nothing does.
     """
-    found = _RUNNING.get()
+    found: SymbolRun | None = _RUNNING.get()
     if found is None:
         raise UserError(
             "noise is drawn in a mechanism that dipapprox executes, not by calling it",
