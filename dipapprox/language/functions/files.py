@@ -18,7 +18,7 @@ from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from math import isinf
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args, get_origin
 
 from dipapprox.errors import SourceError, UserError
@@ -293,7 +293,7 @@ class LiveScope(NameScope):
         self.function = function
         self.node = _definition(function)
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        self._held = dict(cells)
+        self._held = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
         self._seen: dict[int, Any] = {} if seen is None else seen
         self.read = Function(function.__name__, self.node, self, Signature())
         self._seen[id(function)] = function, self.read
@@ -308,14 +308,10 @@ class LiveScope(NameScope):
 
     def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
         """Return itself if it knows the name."""
-        if name not in self.values:
-            if name in self._held:
-                value = self._held[name].cell_contents
-            elif name in self.function.__globals__:
-                value = self.function.__globals__[name]
-            else:
-                return self
-            self.values[name] = self.known(value, name)
+        free = name in self.function.__code__.co_freevars
+        space = self._held if free else self.function.__globals__
+        if name in space and name not in self.values:
+            self.values[name] = self.known(space[name], name)
         return self
 
     def _default(self, parameter: Parameter) -> Any:
@@ -327,7 +323,9 @@ class LiveScope(NameScope):
     def known(self, value: Any, name: str) -> Any:
         """Return what the evaluator knows of a value of Python."""
         kind = type(value)
-        if kind in (int, bool, str, Fraction, type(None)) or (kind is float and isinf(value)):
+        if kind in (int, bool, str, Fraction, type(None), range) or (
+            kind is float and isinf(value)
+        ):
             return value
         if id(value) in self._seen:
             return self._seen[id(value)][1]
@@ -342,9 +340,9 @@ class LiveScope(NameScope):
             made = {self.known(k, name): self.known(v, name) for k, v in value.items()}
         else:
             made = self._other(value, name)
-        held = made.values() if type(made) is dict else made if type(made) in (list, tuple) else ()
-        unread = next((each for each in held if isinstance(each, Unread)), None)
-        made = unread or made
+        held = [*made, *made.values()] if type(made) is dict else made
+        held = held if type(made) in (list, tuple, set, dict) else ()
+        made = next((each for each in held if isinstance(each, Unread)), made)
         self._seen[id(value)] = value, made
         return made
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from fractions import Fraction
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 import dipapprox
-from dipapprox import Answer
+from dipapprox import Answer, Quantity, Weight
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions.mechanism import Mechanism, read_mechanism
@@ -20,6 +21,8 @@ from dipapprox.language.parser import parse
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "mechanisms.py"
 PROGRAMS = Path(__file__).parents[3] / "programs"
+
+Bit = Annotated[Quantity, "in {0, 1}"]
 
 HEAD = """
 import random
@@ -621,6 +624,42 @@ def test_conditions_may_differ() -> None:
 def text_of_two(result: str) -> str:
     body = f"r = laplace(0, 1 / eps)\nreturn {result}"
     return str(made(body, "on: bool, eps: Weight", "bool", "all").text())
+
+
+class One(enum.IntEnum):
+    ONE = 1
+
+
+def test_a_running_program_is_read_as_it_is() -> None:
+    one = One.ONE
+    marks, table, places = {one, 2}, {one: 5}, range(3)
+
+    def mechanism(function: Any) -> Any:
+        return dipapprox.mechanism(adjacent="all")(function)
+
+    @mechanism
+    def f(q: Bit, eps: Weight) -> Bit:
+        return later(q)  # type: ignore[no-any-return]  # a number
+
+    with pytest.raises(SourceError, match="'later' is not defined"):
+        f.text()
+
+    def later(x: Any) -> Any:
+        return x + sum(places)
+
+    assert f.text().endswith("out <- q + 3\n")
+
+    @mechanism
+    def marked(q: Bit, eps: Weight) -> Bit:
+        return q in marks  # type: ignore[return-value]  # a truth value
+
+    @mechanism
+    def held(q: Bit, eps: Weight) -> Bit:
+        return table.get(q, q)  # type: ignore[return-value]  # what it finds
+
+    for asked in (marked, held):
+        with pytest.raises(SourceError, match="which is not followed"):
+            asked.text()
 
 
 def test_the_decorator_is_called() -> None:
