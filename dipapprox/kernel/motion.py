@@ -95,7 +95,7 @@ class Motion(Walk[Moved]):
         self._noise: dict[tuple[Where, Noise, Form], int] = {}
         # All that is compared with 0, once.
         self._forms: dict[Form, None] = {}
-        self._published: set[tuple[Form, ...]] = set()
+        self._published: set[tuple[tuple[tuple[int, Fraction], ...], ...]] = set()
         self._chooses = self._reads_eps = False
         self._ordered: dict[int, bool] = {}
         self._d = len(machine.inputs)
@@ -110,7 +110,7 @@ class Motion(Walk[Moved]):
     @property
     def is_shift(self) -> bool:
         """Whether delta depends on u' - u alone, and its sublevel sets are convex: 3."""
-        atoms = {atom for row in self._published for form in row for atom, _ in form.terms}
+        atoms = {atom for row in self._published for terms in row for atom, _ in terms}
         families = {noise[0] for (_, noise, _), atom in self._noise.items() if atom in atoms}
         known = families <= {"Gauss"} or (
             len(self.machine.reals) == 1
@@ -257,8 +257,7 @@ class Motion(Walk[Moved]):
         real = any(atom in self._real for atom, _ in guards[0][0].terms)
         own = frozenset([(form, strict or real) for form, strict in guards])
         known = state.guards | own
-        size = sum([2 + len(form.terms) for form, _ in known])
-        spend((4 + size) * (len(known) + 1))
+        spend((4 + sum([2 + len(form.terms) for form, _ in known])) * (len(known) + 1))
         others = [(NOTHING, False), *known]
         for (form, once), (number, (one, twice)) in product(own, enumerate(others)):
             both = form.plus(one)
@@ -285,7 +284,7 @@ class Motion(Walk[Moved]):
         known = [value for value in numbers if value is not None and not isinstance(value, str)]
         if len(known) < len(numbers):
             raise NotProved("a real output ends without a number")
-        self._published.add(tuple([Form(Fraction(0), form_of(value).terms) for value in known]))
+        self._published.add(tuple([form_of(value).terms for value in known]))
         outputs = list(state.outputs)
         outputs[state.side] = tuple(output)
         state.outputs = tuple(outputs)
