@@ -49,12 +49,3 @@ def test_general_guards_and_sums_read_naturally() -> None:
     assert shown.startswith("sum of\n  integral over ")
     never = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
     assert plans.text(plan(never, Strategy.PAPER, Limits()), ("a", "b")) == "0"
-
-
-def test_latex_names() -> None:
-    event = Event((gauss(0),), (LinearForm.of({0: Fraction(1)}, Fraction(-1, 2)),))
-    found = plan(event, Strategy.LEAST_NESTING, Limits())
-    assert plans.latex(found, ("noisy_max",)) == (
-        r"\int_{-\infty}^{1/2} h_{\mathrm{noisy\_max}}(\mathrm{noisy\_max}) "
-        r"\,d\mathrm{noisy\_max}"
-    )

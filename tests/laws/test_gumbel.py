@@ -11,7 +11,6 @@ import pytest
 from flint import acb, arb
 
 import dipapprox
-from dipapprox import Answer
 from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.laws.families import GUMBEL, REFLECTED_GUMBEL
@@ -118,15 +117,6 @@ def test_taylor_polynomials(family: RealFamily, center: Fraction) -> None:
         assert rest < arb(2) ** -60
 
 
-def test_moments() -> None:
-    """E e^(tZ) = Γ(1 - t) for t < 1; of -Z, for all t > -1."""
-    with precision(BITS):
-        assert GUMBEL.log_moment(arb("0.5")).exp().overlaps(arb.pi().sqrt())
-        assert not GUMBEL.log_moment(arb(1)).is_finite()
-        assert not GUMBEL.log_moment(arb("2.5")).is_finite()
-        assert REFLECTED_GUMBEL.log_moment(arb(3)).exp().overlaps(arb(6))
-
-
 # --- what it is drawn for -------------------------------------------------------------------------
 
 NOISY_MAX = """
@@ -196,10 +186,3 @@ def test_budgets_refuse_it() -> None:
     found = dipapprox.prove(dipapprox.parse(NOISY_MAX), reals=True).to_dict()
     assert found["verdict"] == "Unknown"
     assert "Gumbel noise" in found["reason"] and "no finite price" in found["reason"]
-
-
-def test_the_kernel_proves_verdicts() -> None:
-    options = dipapprox.Options(proved=True)
-    found = dipapprox.verify(dipapprox.parse(NOISY_MAX), eps=1, delta=0, options=options)
-    assert found.answer is Answer.DP
-    assert found.replayed is not None

@@ -41,16 +41,6 @@ def test_it_is_what_enumeration_says(drawn: tuple[int, list[Inequality]]) -> Non
     assert have_integer_point([*system, *within_the_box(size)]) is expected
 
 
-def test_between_integers() -> None:
-    """x = y = z and x + y + z = 1: a third each."""
-    pairs = [(0, 1), (1, 0), (1, 2), (2, 1)]
-    same = [Inequality(tuple(sorted(((u, 1), (v, -1)))), 0) for u, v in pairs]
-    total = tuple((k, 1) for k in range(3))
-    opposite = tuple((k, -1) for k in range(3))
-    assert have_integer_point([*same, Inequality(total, 1), Inequality(opposite, -1)]) is False
-    assert have_integer_point([*same, Inequality(total, 3), Inequality(opposite, -3)]) is True
-
-
 def test_what_goes_on_for_ever_is_given_up() -> None:
     """2 x - 2 y = 1 after division: a strip without integer points and without end."""
     strip = [Inequality(((0, 3), (1, -3)), 2), Inequality(((0, -3), (1, 3)), -1)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.span import FormSpan, solved
+from dipapprox.linear.span import FormSpan
 
 halves = st.sampled_from([Fraction(k, 2) for k in range(-3, 4)])
 forms = st.builds(
@@ -32,16 +32,3 @@ def test_told_sums_are_right(listed: list[LinearForm]) -> None:
     for sample, (row, own) in span.rows.items():
         assert [row.coefficient(other) for other in leading] == [int(k == sample) for k in leading]
         assert own.substitute(names) == row
-
-
-def test_one_form_is_no_sum_of_another() -> None:
-    span = FormSpan()
-    assert span.put(LinearForm.of({0: Fraction(1), 1: Fraction(2)}), "y") is None
-    assert span.combination(LinearForm.symbol(0)) is None
-
-
-def test_equations_of_dependent_columns() -> None:
-    one, two = Fraction(1), Fraction(2)
-    columns = [[one, two], [two, 2 * two]]
-    assert solved(columns, [[two, 2 * two]]) == ((two, Fraction(0)),)
-    assert solved(columns, [[one, one]]) is None

@@ -7,12 +7,8 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import dipapprox
-from dipapprox.limits import Limits
 from dipapprox.linear.form import Difference, difference
 from dipapprox.linear.zones import Zone, union
-from dipapprox.semantics.execution import execute
-from tests.semantics.test_execution import check_partition
 
 Q = Fraction
 VERTICES = 4  # the first is the number 0
@@ -84,24 +80,3 @@ def test_what_was_split_is_joined(base: list[Difference], cuts: list[Difference]
     if whole is None:
         own = {facet for zone in zones for facet in zone.facets.items()}
         assert not before.facets.items() <= own
-
-
-TOP_TWO = """
-param N = 4
-input q[N] in {0, 1}
-output first in 1..N
-output second in 1..N
-for i in 1..N do
-    v[i] <- Gauss(q[i], 4 / eps)
-end
-first <- argmax(v)
-v[first] <- v[first] - 3/2
-second <- argmax(v)
-"""
-
-
-def test_the_second_largest_after_a_shift_is_one_state_for_each_output() -> None:
-    program = dipapprox.parse(TOP_TWO)
-    states = execute(program, True, Limits())
-    assert len(states.states) == len(states.outputs) == 16
-    check_partition(program, True, seed=5, rounds=20)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
-from random import Random
 
 import numpy as np
 import pytest
@@ -67,20 +66,6 @@ def test_what_is_put_in_comes_out(
         assert rounded or (place in found.wide(bits)) != narrow
         if isinstance(answer, Enclosure):
             assert found.lower[place] <= answer.upper and answer.lower <= found.upper[place]
-
-
-@given(st.lists(GIVEN, max_size=8), st.randoms())
-def test_parts_of_a_batch_join_in_any_order(
-    given_: list[tuple[Enclosure | NotEnclosed, bool]], shuffling: Random
-) -> None:
-    places = list(range(len(given_)))
-    shuffling.shuffle(places)
-    cut = len(places) // 2
-    parts = [
-        (some, answers_of([given_[place] for place in some]))
-        for some in (places[:cut], places[cut:])
-    ]
-    assert list(Answers.joined(parts, len(given_))) == [answer for answer, _ in given_]
 
 
 class Scripted:

@@ -10,7 +10,6 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -104,14 +103,6 @@ def test_unsound_arithmetic_is_noticed(control: ctypes.CDLL, bits: int) -> None:
     with modes(control, bits), pytest.raises(UnsoundArithmetic):
         require_sound_arithmetic()
     require_sound_arithmetic()
-
-
-def test_each_thread_has_modes_of_its_own(control: ctypes.CDLL) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(control.set, control.get() | FLUSHED).result()
-        require_sound_arithmetic()
-        with pytest.raises(UnsoundArithmetic):
-            pool.submit(require_sound_arithmetic).result()
 
 
 def test_a_mode_that_changes_during_a_run_is_noticed(control: ctypes.CDLL) -> None:

@@ -34,7 +34,6 @@ from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.semantics.strategies import programs
-from tests.thorough import part
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.dpg"))
 HALF = Fraction(1, 2)
@@ -89,21 +88,8 @@ def check_roads(states: FinalStates, inputs: list[Input]) -> None:
             assert canonical(spelled_out(event)) == event
 
 
-@pytest.mark.parametrize("merge", [True, False])
-@pytest.mark.parametrize("path", part(PROGRAMS, 5), ids=lambda path: path.stem)
-def test_shipped_programs(path: Path, merge: bool) -> None:
-    states = execute(load(path, {}), merge, Limits())
-    check_roads(states, rows_of(states, 40 if len(states.states) < 60 else 4))
-
-
 @given(programs(), st.booleans(), st.integers(0, 2**30))
 def test_random_programs(program: Program, merge: bool, seed: int) -> None:
-    states = execute(program, merge, Limits())
-    check_roads(states, rows_of(states, 36, seed))
-
-
-@given(programs(orders_only=True), st.booleans(), st.integers(0, 2**30))
-def test_random_orders(program: Program, merge: bool, seed: int) -> None:
     states = execute(program, merge, Limits())
     check_roads(states, rows_of(states, 36, seed))
 

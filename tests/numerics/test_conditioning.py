@@ -14,7 +14,7 @@ from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE
+from dipapprox.laws.families import FAMILIES, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
@@ -22,15 +22,13 @@ from dipapprox.numerics.closed_form import enclose_closed_form
 from dipapprox.numerics.conditioning import engine
 from dipapprox.numerics.conditioning.engine import Conditioned
 from dipapprox.numerics.conditioning.rules import panels_for, weighted
-from dipapprox.numerics.conditioning.separators import Separator, separation_by, separations, solved
+from dipapprox.numerics.conditioning.separators import Separator, separation_by, separations
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.kinds import has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import methods_in_order
 from tests.numerics.alone import alone
 
 Q = Fraction
@@ -136,15 +134,6 @@ def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
     assert found.meets(by_rank) and found.width < Q(1, 2**bits)
 
 
-def test_mixed_rings_are_what_quadrature_gives() -> None:
-    event = ring([LAPLACE, GAUSSIAN, EXPONENTIAL])
-    assert "tie" in str(alone(DOUBLES, event, 30, Limits()))
-    found = alone(methods_in_order(Options()), event, 30, Limits())
-    by_quadrature = alone(Nested(Strategy.LEAST_NESTING), event, 3, Limits())
-    assert isinstance(found, Enclosure) and isinstance(by_quadrature, Enclosure)
-    assert found.meets(by_quadrature) and found.width <= Q(1, 2**30)
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_random_gaussian_guards_are_what_their_rank_gives(seed: int) -> None:
     chance = random.Random(seed)
@@ -178,16 +167,6 @@ def test_a_separator_needs_noise_in_all_of_its_guards() -> None:
     assert separation_by(pair, (0, 1)) is None
 
 
-def test_bounds_of_moved_samples_stay() -> None:
-    """A guard of a sample alone says that its mean must not move."""
-    event = Event(
-        (law(GAUSSIAN),) * 3,
-        (form(0, x0=1, x1=1, x2=1), form(0, x1=-1), form(0, x1=1, x2=-1)),
-    )
-    separation = separation_by(event, (0,))
-    assert separation is None or all(k != 1 for k, _ in separation.separators[0].shift)
-
-
 def test_work_is_known_before() -> None:
     """Three separators at 200 bits: refused at once; so are nests too deep."""
     samples = [law(GAUSSIAN, 0, k + 1) for k in range(12)]
@@ -208,12 +187,3 @@ def test_what_is_out_of_range_is_refused(scale: Fraction, bits: int) -> None:
     samples = (law(GAUSSIAN, 0, scale), *event.samples[1:])
     found = alone(Conditioned(INNER), Event(samples, event.guards), bits, Limits(seconds=60))
     assert isinstance(found, NotEnclosed) or found.lower <= found.upper
-
-
-def test_systems_with_many_solutions_are_solved() -> None:
-    matrix = [[Q(1), Q(2), Q(3)], [Q(2), Q(4), Q(6)], [Q(3), Q(6), Q(10)]]
-    found = solved(matrix, [[Q(1), Q(2), Q(4)]])
-    assert found is not None
-    for row, value in zip(matrix, (1, 2, 4), strict=True):
-        assert sum(a * x for a, x in zip(row, found[0], strict=True)) == value
-    assert solved(matrix, [[Q(1), Q(1), Q(1)]]) is None

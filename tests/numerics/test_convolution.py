@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.errors import LimitReached
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import (
     EXPONENTIAL,
@@ -26,7 +24,6 @@ from dipapprox.laws.families import (
     REFLECTED_GUMBEL,
 )
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits, limited
 from dipapprox.numerics.algebras.ball_convolution import PanelPiece, convolved_pieces
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
@@ -140,19 +137,6 @@ def test_sums_of_two_have_their_known_densities(family: Family) -> None:
             assert abs(value(slow, found, panel, arb(0)) - expected).lower() < 2.0**-9
 
 
-def test_a_width_fits_all_cuts_or_there_is_none() -> None:
-    kinked = law(LAPLACE, Q(1, 3), Q(1, 2))
-    found = build_lattice([kinked], [Q(1, 7)], [], 30)
-    assert isinstance(found, Grid)
-    start, width = found.lattice()
-    assert (Q(1, 3) / width).denominator == 1 == (Q(1, 7) / width).denominator
-    assert found.boundaries[0] == start * width
-    hopeless = build_lattice([kinked], [Q(1, 10**7 + 9)], [], 30)
-    assert isinstance(hopeless, NotEnclosed) and "panels" in hopeless.reason
-    far = build_lattice([law(GAUSSIAN, 0, Q(1, 10**9))], [], [], 30)
-    assert isinstance(far, NotEnclosed)
-
-
 def test_what_is_no_lattice_is_refused() -> None:
     grid = Grid(1, (0, 1, 3), {})
     with pytest.raises(ValueError, match="lattice"):
@@ -216,40 +200,3 @@ def test_lattices_too_narrow_for_doubles_are_refused() -> None:
     assert isinstance(
         new_evaluator(both, 48, RefinementLevel(1), FunctionTable(), 2048), NotEnclosed
     )
-
-
-def test_a_convolution_can_be_stopped() -> None:
-    one = law(GAUSSIAN)
-    grid = lattice(one)
-
-    def stop() -> None:
-        raise LimitReached("enough")
-
-    fast = Float64Algebra(grid)
-    with pytest.raises(LimitReached):
-        fast.plus_sample(fast.density(one), one, stop)
-
-
-def test_what_is_left_out_of_balls_is_counted() -> None:
-    """Far tails are dropped before functions are multiplied: with few bits that shows."""
-    one = law(GAUSSIAN)
-    grid = lattice(one, one)
-    coarse, fine = BallAlgebra(grid, 12, 30), BallAlgebra(grid, 200, 60)
-    found, exact = (each.plus_sample(each.density(one), one, unlimited) for each in (coarse, fine))
-    dropped = 0
-    with precision(220):
-        for panel in range(grid.panels):
-            for u in (arb(-1), arb(0), arb(1) / 3, arb(1)):
-                near, true = value(coarse, found, panel, u), value(fine, exact, panel, u)
-                assert near.overlaps(true), panel
-            piece = coarse.panels(found)[panel]
-            dropped += piece is not None and float(piece.radius) > 1e-9
-    assert dropped > 5
-
-
-def test_long_sums_ask_the_limits(work_clock: Callable[[], float]) -> None:
-    laws = [law(LAPLACE, 0, k) for k in range(1, 301)]
-    sums = [laws[:k] for k in range(2, 301)]
-    with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
-        build_lattice(laws, [], sums, 10)
-    assert work_clock() < 0.02

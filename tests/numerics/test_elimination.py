@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import permutations
-from math import comb, factorial
+from math import factorial
 
 import pytest
 from hypothesis import given
@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, LAPLACE
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
-from dipapprox.numerics.elimination.plan import FunctionTable
-from dipapprox.numerics.elimination.planning import eliminate
 from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
 
@@ -73,16 +70,6 @@ def test_equal_samples_count_linear_extensions(
 
 
 @each_family
-def test_long_chain_to_many_digits(family: Family) -> None:
-    count = 40 if family is GAUSSIAN else 12
-    chain = tuple(below(i, i + 1) for i in range(count - 1))
-    bits = 20 + factorial(count).bit_length()
-    value = enclose(Event(equal(family, count), chain), bits)
-    assert Q(1, factorial(count)) in value
-    assert value.width * factorial(count) < Q(1, 10**6)
-
-
-@each_family
 def test_stars_are_what_they_spell(family: Family) -> None:
     centre = Distribution(family, Q(1, 2), Q(2))
     low, high = (Distribution(family, Q(mean), Q(1)) for mean in (0, 1))
@@ -98,26 +85,6 @@ def enclose_star(star: Star) -> Enclosure:
     (found,) = ENGINE.enclose([star], 40, Limits())
     assert isinstance(found, Enclosure)
     return found
-
-
-def test_constants_are_exact_boundaries() -> None:
-    """A Laplace sample between two constants, and a Gaussian one below its mean."""
-    lap = Distribution(LAPLACE, Q(0), Q(1))
-    upper = LinearForm.of({0: Q(1)}, Q(0))
-    assert Q(1, 2) in enclose(Event((lap,), (upper,)))
-    gauss = Distribution(GAUSSIAN, Q(5, 7), Q(3))
-    assert Q(1, 2) in enclose(Event((gauss,), (LinearForm.of({0: Q(-2)}, Q(10, 7)),)))
-
-
-def test_like_samples_between_two_others_are_collected() -> None:
-    samples = equal(GAUSSIAN, 42)
-    inside = [g for i in range(1, 41) for g in (below(0, i), below(i, 41))]
-    order = order_event(Event(samples, tuple(inside)))
-    assert isinstance(order, OrderEvent)
-    terms = eliminate(order, Limits(), FunctionTable())
-    assert not isinstance(terms, NotEnclosed)
-    assert len(terms) <= 2 * 41
-    assert max(abs(c) for c, _ in terms) <= comb(40, 20)
 
 
 def test_what_is_not_an_order_is_handed_over() -> None:

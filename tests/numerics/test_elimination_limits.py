@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
@@ -17,7 +15,6 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
-from tests.thorough import examples
 
 Q = Fraction
 
@@ -54,39 +51,11 @@ HARD: dict[str, Connected] = {
 }
 
 
-@pytest.mark.parametrize("name", HARD)
-def test_extreme_parameters_are_enclosed_by_both_algebras(name: str) -> None:
-    first, balls = enclose(HARD[name]), enclose(HARD[name], tier=Tier.BALLS)
-    assert first.meets(balls) and max(first.width, balls.width) <= Q(1, 2**40)
-
-
 def test_values_known_by_symmetry_at_the_extremes() -> None:
     assert Q(1, 1001) in enclose(HARD["a thousand equal samples"], 90)
     # The least of three centred samples, one of them with a tiny scale: 1/4 in the limit.
     assert abs(enclose(HARD["a scale of 1e30"], 90).lower - Q(1, 4)) < Q(1, 10**25)
     assert enclose(HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
-
-
-@st.composite
-def long_trees(draw: st.DrawFn) -> Event:
-    """Comparisons along a tree of many samples, mostly a chain: probabilities far below 1."""
-    size = draw(st.integers(10, 14))
-    law = st.sampled_from([gauss(0), gauss(0), gauss(1), gauss(0, Q(1, 3)), laplace(0, Q(1, 2))])
-    samples = tuple(draw(law) for _ in range(size))
-    back = st.sampled_from([1, 1, 1, 2, 5])
-    links = [(max(j - draw(back), 0), j) for j in range(1, size)]
-    return Event(samples, tuple(less(i, j) for i, j in links))
-
-
-@given(event=long_trees())
-@examples(4)
-def test_doubles_keep_the_digits_of_tiny_probabilities(event: Event) -> None:
-    """Widths are asked that are 2**-24 times the probability."""
-    exact = enclose(event, 180, Tier.BALLS)
-    assert exact.width < exact.lower / 2**50
-    bits = (exact.lower.denominator // exact.lower.numerator).bit_length() + 24
-    value = enclose(event, bits, Tier.FLOAT64)
-    assert value.meets(exact) and value.width <= Q(1, 2**bits)
 
 
 def test_tiers_use_what_they_are_named_after() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
 from flint import acb, arb
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +16,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.evaluation import NodeEvaluator, Settings, _power, make_evaluator
+from dipapprox.numerics.nested.evaluation import NodeEvaluator, Settings, make_evaluator
 from dipapprox.numerics.nested.nest import Mass, Nest, NestRange
 from dipapprox.numerics.nested.quadrature import Effort
 
@@ -43,18 +42,6 @@ def cdf(family: Family, side: int, z: acb) -> acb:
         return (-z / acb(2).sqrt()).erfc() / 2
     half = (z if side < 0 else -z).exp() / 2
     return half if side < 0 else 1 - half
-
-
-def test_powers_of_balls_round_zero() -> None:
-    """flint's arb(0, r)**2 is nan."""
-    ball = arb(0, 0.5)
-    for exponent in range(1, 20):
-        for value in (ball, arb(-0.25, 0.5), arb(0.5), arb(0)):
-            power = _power(value, exponent)
-            assert power.is_finite()
-            for place in (-1, 0, 1):
-                point = value.mid() + place * value.rad()
-                assert power.contains(point.fmpq() ** exponent)
 
 
 points = st.fractions(-6, 6, max_denominator=32)
@@ -106,11 +93,3 @@ def test_bounds_hold_on_complex_boxes(
         z = acb(to_ball(real + across * width), to_ball(imaginary + up * height))
         bound = squared_nest(*branch).bound([box, arb(0)])
         assert not closed_form(*branch, z).abs_lower() > bound
-
-
-@pytest.mark.parametrize("point", [Fraction(-3), Fraction(0), Fraction(4)])
-def test_bounds_on_the_real_line_are_probabilities(point: Fraction) -> None:
-    with precision(BITS):
-        found = squared_nest(GAUSSIAN, 0).bound([to_ball(point), arb(0)])
-        mass = cdf(GAUSSIAN, 0, acb(to_ball(point))).real
-        assert found <= mass**2 + arb(2) ** -60

@@ -5,22 +5,18 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 from itertools import combinations
-from math import asin, comb, factorial, pi, sqrt
+from math import asin, factorial, pi, sqrt
 
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import erfc
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.errors import LimitReached
-from dipapprox.events.event import Event, Impossible
-from dipapprox.events.reduce import reduce
-from dipapprox.integrals.strategy import Strategy
-from dipapprox.laws.distribution import Distribution
+from dipapprox.events.event import Event
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -29,7 +25,6 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.gaussian_rank.polyhedron import Polyhedron
-from dipapprox.numerics.nested.engine import Nested
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
 from tests.numerics.test_engines_agree import random_event
@@ -56,27 +51,6 @@ def whole(event: Event, bits: int = 60) -> Enclosure:
     if guards is None:
         return Enclosure.exact(0)
     return enclosed(Event(event.samples, guards), bits) if guards else Enclosure.exact(1)
-
-
-def polyhedron(chance: random.Random, rank: int, size: int, guards: int) -> Event:
-    """Guards that are combinations of `rank` forms; small numbers, so that coincidences occur."""
-    samples = tuple(
-        Distribution(
-            GAUSSIAN,
-            Q(chance.randint(-3, 3), chance.choice((1, 2, 3))),
-            Q(chance.randint(1, 5), chance.choice((1, 2))),
-        )
-        for _ in range(size)
-    )
-    forms = [form({k: chance.randint(-3, 3) for k in range(size)}) for _ in range(rank)]
-    found = []
-    for _ in range(guards):
-        total = LinearForm.constant_form(chance.choice((0, 0, -1, -4, -9, 3)))
-        for each in forms:
-            total = total + each.scaled(Q(chance.randint(-2, 2)))
-        if not total.is_constant:
-            found.append(total)
-    return Event(samples, tuple(found))
 
 
 # --- closed forms -----------------------------------------------------------------------------
@@ -118,61 +92,12 @@ def test_an_orthant_to_thousands_of_bits() -> None:
     assert isinstance(other, Enclosure) and other.meets(found)
 
 
-def test_boxes_are_products_of_intervals() -> None:
-    """Thousands of bits, origin inside and outside; the factors have rank 1."""
-    sides = [(Q(-1), Q(2)), (Q(1, 3), Q(5, 2)), (Q(0), Q(1))]
-    one = [enclosed(Event((gauss(0),), _interval(0, *side)), 700) for side in sides]
-    for rank in (2, 3):
-        guards = tuple(g for k in range(rank) for g in _interval(k, *sides[k]))
-        found = enclosed(Event((gauss(0),) * rank, guards), 700)
-        low = high = Q(1)
-        for each in one[:rank]:
-            low, high = low * each.lower, high * each.upper
-        assert found.meets(Enclosure(low, high))
-
-
-def _interval(sample: int, low: Fraction, high: Fraction) -> tuple[LinearForm, LinearForm]:
-    return form({sample: -1}, low), form({sample: 1}, -high)
-
-
 # --- laws -------------------------------------------------------------------------------------
-
-
-@given(st.integers(0, 10**6))
-def test_halves_add_up(seed: int) -> None:
-    """Whatever cuts a polyhedron in two; cuts through the origin and through vertices as well."""
-    chance = random.Random(seed)
-    rank = chance.randint(1, 3)
-    event = polyhedron(chance, rank, chance.randint(rank, 8), chance.randint(1, 5))
-    cut = polyhedron(chance, 1, len(event.samples), 1).guards
-    if event.guards:
-        cut = (*cut, event.guards[0] + form({}, chance.randint(0, 2)))
-        cut = (*cut, event.guards[0].scaled(Q(2)) - event.guards[-1])
-    for guard in cut:
-        if guard.is_constant:
-            continue
-        below, above = (Event(event.samples, (*event.guards, g)) for g in (guard, -guard))
-        if _rank(below) <= 3:
-            assert (whole(below) + whole(above)).meets(whole(event))
 
 
 def _rank(event: Event) -> int:
     rows = [[float(g.coefficient(k)) for k in range(len(event.samples))] for g in event.guards]
     return int(np.linalg.matrix_rank(np.array(rows)))
-
-
-@settings(max_examples=8)
-@given(st.integers(0, 10**6), st.integers(5, 200), st.integers(5, 200))
-def test_more_bits_meet_fewer(seed: int, bits: int, more: int) -> None:
-    chance = random.Random(seed)
-    event = polyhedron(chance, 3, chance.randint(3, 8), chance.randint(1, 6))
-    method = GaussianRank()
-    guards = irredundant(event.guards)
-    if guards:
-        reduced = Event(event.samples, guards)
-        first, second = (alone(method, reduced, b, Limits()) for b in (bits, more))
-        assert isinstance(first, Enclosure) and isinstance(second, Enclosure)
-        assert first.meets(second) and second.width <= Q(1, 2**more)
 
 
 # --- other methods ------------------------------------------------------------------------------
@@ -189,18 +114,6 @@ def test_elimination_agrees_on_orders() -> None:
             assert enclosed(Event(event.samples, guards)).meets(other), event
             compared += 1
     assert compared > 12
-
-
-@pytest.mark.parametrize("seed", [3, 4, 11])
-def test_nested_quadrature_agrees_in_space(seed: int) -> None:
-    """In three samples, so that quadrature is nested three deep."""
-    chance = random.Random(seed)
-    event = polyhedron(chance, 3, 3, chance.randint(3, 5))
-    guards = irredundant(event.guards)
-    assert guards and _rank(Event(event.samples, guards)) == 3
-    other = Event(event.samples, guards)
-    found = alone(Nested(Strategy.LEAST_NESTING), other, 25, Limits())
-    assert isinstance(found, Enclosure) and found.meets(enclosed(other))
 
 
 # --- cones and orthants -----------------------------------------------------------------------
@@ -287,14 +200,6 @@ def test_the_first_of_many_is_the_largest(rank: int) -> None:
         assert Q(1, factorial(rank + 1)) in enclosed(Event((gauss(0),) * (rank + 1), chain), bits)
 
 
-def test_independent_blocks_are_products() -> None:
-    """x ⊥ z given y: correlations that vanish, but not exactly, on the way."""
-    samples = (gauss(0),) * 5
-    chain = [form(dict.fromkeys(range(k + 1), Q(1))) for k in range(5)]  # partial sums
-    found = enclosed(Event(samples, tuple(chain)), 40)
-    assert Q(comb(10, 5), 4**5) in found
-
-
 def test_what_would_take_too_long_is_refused_or_wider() -> None:
     wide = Event((gauss(0),) * 20, tuple(less(k, k + 1, k) for k in range(9)))
     many = [form({k: a, (k + 3) % 7: b}, -2) for k in range(7) for a, b in ((1, 2), (3, -1))]
@@ -305,17 +210,6 @@ def test_what_would_take_too_long_is_refused_or_wider() -> None:
 
 
 # --- degenerate ones --------------------------------------------------------------------------
-
-
-def test_degenerate_guards() -> None:
-    samples = (gauss(0), gauss(1, 2), gauss(-1, 3), gauss(2))
-    line = form({0: 2, 1: -1, 2: Q(1, 2), 3: 1}, -1)
-    once = enclosed(Event(samples, (line,)))
-    assert whole(Event(samples, (line, line, line.scaled(Q(3))))).meets(once)
-    assert isinstance(reduce(Event(samples, (line, -line))), Impossible)
-    assert (once + enclosed(Event(samples, (-line,)))).meets(Enclosure.exact(1))
-    sliver = enclosed(Event(samples, (line, -line - form({}, Q(1, 10**9)))), 100)
-    assert Q(1, 10**11) < sliver.lower < sliver.upper < Q(1, 10**9)
 
 
 def test_guards_may_be_implied_or_contradict_each_other() -> None:
@@ -352,21 +246,3 @@ def test_scales_that_are_far_apart() -> None:
     inside = enclosed(Event(samples, (first, second, third)), 200)
     outside = enclosed(Event(samples, (first, second, -third)), 200)
     assert (inside + outside).meets(pair)
-
-
-@pytest.mark.parametrize("power", [6, 40, 1000])
-def test_the_origin_may_be_very_near_a_face(power: int) -> None:
-    """Continuity: the measure moves by at most the density times the shift."""
-    small = Q(1, 10**power)
-    samples = (gauss(0),) * 3
-    forms = [form({0: 1, 1: 2}), form({0: -3, 1: 1, 2: 5}), form({0: 1, 2: 1})]
-    exact = enclosed(Event(samples, tuple(forms)), 50)
-    shifted = [f + form({}, s * small) for f, s in zip(forms, (1, -1, Q(1, 3)), strict=True)]
-    near = enclosed(Event(samples, tuple(shifted)), 50)
-    assert abs(near.lower - exact.lower) <= 3 * small + Q(1, 2**49)
-
-
-def test_the_limit_of_time_is_kept() -> None:
-    event = Event((gauss(0),) * 3, tuple(form({k: 1, (k + 1) % 3: 1}, -1) for k in range(3)))
-    with pytest.raises(LimitReached):
-        alone(GaussianRank(), event, 60, Limits(seconds=0.0))

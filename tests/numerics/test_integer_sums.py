@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
@@ -20,19 +20,13 @@ import dipapprox
 from dipapprox import Answer
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.exact.methods import Exact
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
-from dipapprox.laws.family import Family
-from dipapprox.limits import Limits, limited
-from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.integers.masses import combined, law_masses
+from dipapprox.laws.families import DISCRETE_GAUSSIAN
+from dipapprox.limits import Limits
+from dipapprox.numerics.integers.masses import law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
-from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.sources import open_method
 from tests.numerics.alone import alone
 
 Q = Fraction
@@ -122,33 +116,6 @@ def test_the_norm_is_a_theta_function(sigma: Fraction) -> None:
     assert 0 <= masses.missing <= 4 * len(masses.values) + 4
 
 
-def test_ties_are_real() -> None:
-    """With σ small almost all mass is at 0: >= holds, > does not."""
-    laws = (dgauss(0, Q(1, 20)), dgauss(0, Q(1, 20)))
-    at_least = enclosed(Event(laws, (at_most(0, z0=1, z1=-1),)))
-    above = enclosed(Event(laws, (at_most(-1, z0=1, z1=-1),)))
-    assert at_least.lower > 1 - Q(1, 2**39)
-    assert above.upper < Q(1, 2**39)
-
-
-def test_sums_of_samples_are_convolutions() -> None:
-    """a + b - 2 c: the law of the sum, through a table and by fixing values."""
-    laws = (dgauss(0, 1), dgauss(1, Q(2, 3)), dgauss(-1, Q(1, 2)))
-    both = tuple(at_most(k, z0=1, z1=1, z2=-2) for k in (2, 5))
-    found = enclosed(Event(laws, both), 60)
-    masses = []
-    for law in laws:
-        each = law_masses(law, 96)
-        assert not isinstance(each, NotEnclosed)
-        masses.append(each)
-    total = combined(list(zip((1, 1, -2), masses, strict=True)), 96)
-    assert not isinstance(total, NotEnclosed)
-    low = sum(total.between(None, 2).values)
-    assert found.meets(Enclosure(Q(low, 2**96), Q(low + total.missing, 2**96)))
-    value = added(Event(laws, both[:1]), 8)
-    assert abs(found.lower - value) < Q(1, 10**11)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_bounded_sums_on_the_way_are_tables(seed: int) -> None:
     """Σ_{i<=k} a_i z_i between bounds for every k, by adding up paths in units of 1e-40."""
@@ -181,39 +148,6 @@ def test_bounded_sums_on_the_way_are_tables(seed: int) -> None:
     assert len(sums_in(event)) >= 6  # the last may stay a comparison of two
 
 
-def test_a_tree_of_counters() -> None:
-    """Eight leaves, a threshold at every node: closed forms would take minutes."""
-    law = dlap(0, 1)
-    ranges = [range(a, a + n) for n in (1, 2, 4, 8) for a in range(0, 8, n)]
-    guards = [at_most(len(each), **{f"z{i}": 1 for i in each}) for each in ranges]
-    found = enclosed(Event((law,) * 8, tuple(guards)), 60)
-    # Level by level: the law of a node's value where it and all below it are at most that.
-    node, count = points(law, 60), 1
-    node = {z: w for z, w in node.items() if z <= 1}
-    while count < 8:
-        count *= 2
-        both: dict[int, int] = {}
-        for x, w in node.items():
-            for y, v in node.items():
-                if x + y <= count:
-                    both[x + y] = both.get(x + y, 0) + w * v // 10**40
-        node = both
-    assert abs(found.lower - Q(sum(node.values()), 10**40)) < Q(1, 10**17)
-
-
-def test_a_long_star_and_a_long_chain() -> None:
-    """Equal laws: without ties all orders of n are equally likely."""
-    count = 25
-    law = dgauss(0, 1000)
-    star = [LinearForm.of({0: Q(-1), k: Q(1)}, Q(1, 2)) for k in range(1, count)]
-    found = enclosed(Event((law,) * count, tuple(star)), 40)
-    assert found.upper < Q(1, count)
-    assert found.lower > Q(98, 100 * count)
-    chain = [LinearForm.of({k: Q(1), k + 1: Q(-1)}, Q(1, 2)) for k in range(4)]
-    found = enclosed(Event((law,) * 5, tuple(chain)), 60)
-    assert Q(98, 100 * 120) < found.lower < found.upper < Q(1, 120)
-
-
 def test_limits_and_reasons() -> None:
     wide = Event((dgauss(0, 10**7),), (at_most(0, z0=1),))
     found = alone(IntegerSums(), wide, 30, Limits())
@@ -241,19 +175,6 @@ def test_sums_out_of_reach_are_refused_before_they_begin() -> None:
     assert found.reason.endswith("10 integer samples or sums in a cycle")
 
 
-def test_what_is_too_long_for_a_closed_form_is_summed() -> None:
-    rows: list[Mapping[str, int]] = [{"z0": 3, "z1": 5, "z2": -7}, {"z0": -7, "z1": 3, "z2": 5}]
-    event = Event((dlap(0, Q(1, 8)),) * 3, tuple(at_most(0, **row) for row in rows))
-    limits = Limits(pieces=50)
-    assert isinstance(alone(Exact(), event, 30, limits), NotEnclosed)
-    method = open_method(Options(engine=Engine.NESTED, strategy=Strategy.PAPER))
-    found = alone(method, event, 30, limits)
-    assert isinstance(found, Enclosure)
-    assert found.width <= Q(1, 2**30)
-    assert abs(found.lower - added(event, 4)) < Q(1, 2**29)
-    assert method.name == "integer sums"
-
-
 MECHANISM = """
 input q in {0, 1}
 output out in -20..20
@@ -271,11 +192,3 @@ def test_the_mechanism_has_the_delta_of_dp_accounting() -> None:
     claims = (Answer.DP, near + Q(1, 10**9)), (Answer.NOT_DP, near - Q(1, 10**9))
     for answer, delta in claims:
         assert dipapprox.verify(program, eps=Q(1), delta=delta, eps_prv=budget).answer is answer
-
-
-@pytest.mark.parametrize("family", [DISCRETE_LAPLACE, DISCRETE_GAUSSIAN])
-def test_tables_ask_the_limits(work_clock: Callable[[], float], family: Family) -> None:
-    law = Distribution(family, Q(0), Q(5000))
-    with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
-        law_masses(law, 64)
-    assert work_clock() < 0.02

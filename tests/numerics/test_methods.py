@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from fractions import Fraction
-from types import SimpleNamespace
 
 import pytest
 
@@ -62,16 +60,6 @@ def test_the_name_says_who_answered() -> None:
     assert second.name == "nested"
 
 
-def test_answers_keep_their_places() -> None:
-    answers = both().enclose([KNOT, CHAIN, WIDE, KNOT], 30, Limits())
-    first, chain, wide, last = answers
-    assert isinstance(first, Enclosure) and isinstance(last, Enclosure)
-    # An orthant of forms with the correlation 3 / sqrt(10): 1 / 4 + arctan(3) / (2 pi).
-    assert first == last and first.lower < Q("0.44879180882521663709") < first.upper
-    assert isinstance(chain, Enclosure) and chain.width < Q(1, 2**30)
-    assert isinstance(wide, NotEnclosed)
-
-
 def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
     found, other = both().enclose([WIDE, KNOT], 30, Limits())
     assert isinstance(found, NotEnclosed) and isinstance(other, Enclosure)
@@ -91,25 +79,6 @@ class _Patient:
         while True:
             limits.check()
             self.steps += 1
-
-
-@pytest.mark.parametrize("busy", [False, True])
-def test_how_much_is_tried_is_no_matter_of_time(
-    busy: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = itertools.count(step=1000 if busy else 0)
-    monkeypatch.setattr("dipapprox.limits.time", SimpleNamespace(monotonic=lambda: next(clock)))
-    patient = _Patient()
-    chain, wide = in_turn(Eliminated(), patient).enclose([CHAIN, WIDE], 30, Limits())
-    assert isinstance(chain, Enclosure) and isinstance(wide, NotEnclosed)
-    assert patient.steps == STEPS
-    assert f"patient: work limit: more than {STEPS} steps" in wide.reason
-
-
-def test_an_event_that_is_enclosed_already_is_tried_for_less_long() -> None:
-    patient = _Patient()
-    assert alone(in_turn(_Coarse(), patient), WIDE, 30, Limits()) == _Coarse().answer
-    assert 0 < patient.steps < STEPS / 10
 
 
 def test_the_time_of_the_user_ends_all(work_clock: object) -> None:
@@ -159,17 +128,6 @@ class _Coarse:
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         return Answers.of([self.answer for _ in events])
-
-
-def test_wide_enclosures_get_a_second_chance() -> None:
-    nested = Nested(Strategy.LEAST_NESTING)
-    found = alone(in_turn(_Coarse(), nested, steps=10**6), KNOT, 40, Limits())
-    assert isinstance(found, Enclosure) and found.width <= Q(1, 2**40)
-    given = in_turn(_Coarse(), nested, narrows=False)
-    assert alone(given, KNOT, 40, Limits()) == _Coarse().answer
-    assert given.name == "coarse"
-    late = in_turn(_Coarse(), _Late())
-    assert alone(late, KNOT, 40, Limits()) == _Coarse().answer
 
 
 def test_engines_that_contradict_each_other_are_noticed() -> None:

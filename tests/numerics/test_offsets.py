@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event, Impossible
-from dipapprox.events.reduce import connected_parts, reduce
-from dipapprox.exact.laplace.engine import LaplaceIntegrals
+from dipapprox.events.event import Event
+from dipapprox.events.reduce import connected_parts
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
@@ -24,8 +22,7 @@ from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.differences import tight
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.elimination.engine import Eliminated, without_certain
-from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
+from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace
 from tests.numerics.alone import alone
@@ -103,15 +100,6 @@ def test_gaussian_systems_agree_with_scipy(event: Event) -> None:
         assert float(found.lower) - 1e-3 < about < float(found.upper) + 1e-3
 
 
-@given(event=difference_events(LAPLACE_TYPE))
-def test_closed_forms_by_elimination_are_those_by_polyhedra(event: Event) -> None:
-    parts = connected_parts(event)
-    assume(parts)
-    for _, part in parts or ():
-        found = LaplaceIntegrals().closed_form(part, Limits())
-        assert found == integrate(part, Limits())
-
-
 def test_a_band_is_a_difference_of_distribution_functions() -> None:
     band = Event((gauss(0, 3), gauss(1, 4)), (below(0, 1, 3), below(1, 0, 1)))
     # x_0 - x_1 is in [-1, 3]; its mean is -1, its deviation 5.
@@ -131,55 +119,6 @@ def test_the_two_largest_of_equal_samples(law: Distribution, size: int) -> None:
     assert Q(1, size * (size - 1)) in enclose(event, 80)
 
 
-@pytest.mark.parametrize("law", [gauss(0), laplace(0)])
-@pytest.mark.parametrize("far", [4, 14, 1000])
-def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(
-    law: Distribution, far: int
-) -> None:
-    """Whatever the precision drops, more precision lies inside."""
-    event = Event((law,) * 4, (below(1, 0), below(0, 1, far), below(2, 1), below(3, 1)))
-    order = order_event(event)
-    assert isinstance(order, OrderEvent) and order.has_offsets
-    precise = enclose(event, 200)
-    for bits in (10, 40, 90):
-        kept, excess = without_certain(order, bits)
-        assert excess <= Q(1, 2**bits)
-        assert kept.has_offsets == (not excess)
-        assert precise.meets(enclose(event, bits))
-
-
-def test_bounds_that_connect_are_kept() -> None:
-    order = order_event(
-        Event((gauss(0), gauss(0), gauss(0)), (below(0, 1, 900), below(1, 0, 1), below(2, 1)))
-    )
-    assert isinstance(order, OrderEvent) and order.has_offsets
-    kept, excess = without_certain(order, 40)
-    assert excess and not kept.has_offsets and len(kept.bounds) == 2
-
-
-@pytest.mark.parametrize("law", [gauss(0), laplace(0)])
-def test_gaps_of_a_maximum_are_complementary(law: Distribution) -> None:
-    """The largest of four is ahead by at least c, or not: all together have probability 1/4."""
-    gap = Q(3, 2)
-    ahead = enclose(Event((law,) * 4, tuple(below(k, 0, -gap) for k in (1, 2, 3))), 50)
-    second = tuple(below(k, 1) for k in (2, 3))
-    near = enclose(Event((law,) * 4, (below(1, 0), below(0, 1, gap), *second)), 50)
-    whole = ahead + near + near + near
-    assert Q(1, 4) in whole
-
-
-def test_trees_of_bands_split_into_no_parts() -> None:
-    """A chain of ten bands is linear work; of equal bands it has few panels."""
-    size, width = 10, Q(2)
-    guards = [g for k in range(size - 1) for g in (below(k, k + 1), below(k + 1, k, width))]
-    chain = Event((laplace(0),) * size, tuple(guards))
-    found = enclose(chain, 40)
-    form = LaplaceIntegrals().closed_form(chain, Limits())
-    assert isinstance(form, ExponentialPolynomial)
-    exact = enclose_at(form, Q(1), 60, Limits())
-    assert isinstance(exact, Enclosure) and exact.meets(found)
-
-
 @pytest.mark.parametrize("small", [Q(1, 10**6), Q(1, 10**3)])
 def test_scales_far_apart(small: Fraction) -> None:
     """A wide sample within a band of a narrow one: the density there times the band, about."""
@@ -189,32 +128,6 @@ def test_scales_far_apart(small: Fraction) -> None:
         found = enclose(event, 60)
         density = {gauss: 0.3989422804014327, laplace: 0.5}[law] / float(wide)
         assert abs(float(found.lower) - 4 * density) < 1e-2 * density
-
-
-def test_null_sets_are_impossible() -> None:
-    samples = (gauss(0), laplace(0), gauss(1))
-    for guards in (
-        (below(0, 1, 1), below(1, 0, -1)),
-        (below(0, 1, 1), below(1, 2, 2), below(2, 0, -3)),
-        (below(0, 1, 1), below(1, 2, 2), below(2, 0, -4)),
-    ):
-        assert isinstance(reduce(Event(samples, guards)), Impossible)
-
-
-def test_an_offset_of_zero_and_implied_offsets_make_plain_orders() -> None:
-    plain = Event((gauss(0), gauss(1), gauss(2)), (below(0, 1), below(1, 2)))
-    more = Event(plain.samples, (*plain.guards, below(0, 2, 5)))
-    (kept,) = [part for _, part in connected_parts(more) or ()]
-    assert kept.guards == plain.guards
-    order = order_event(kept)
-    assert isinstance(order, OrderEvent) and not order.has_offsets
-
-
-def test_shifts_round_a_consistent_cycle_are_removed() -> None:
-    cycle = (below(0, 1, 1), below(1, 2, 2), below(0, 2, 3))
-    moved = Event((gauss(0), gauss(1), gauss(2)), cycle[:2])
-    order = order_event(Event(moved.samples, cycle))
-    assert isinstance(order, OrderEvent) and not order.has_offsets
 
 
 @given(
@@ -235,21 +148,6 @@ def test_tight_bounds_describe_the_same_points(
     assert holds(weights) == (kept is not None and holds(kept))
     if kept is not None:
         assert kept.items() <= weights.items()
-
-
-@given(event=difference_events(CONTINUOUS), names=st.permutations(range(4)))
-def test_normal_forms_know_offsets(event: Event, names: list[int]) -> None:
-    """Renumbered, shifted, doubled and mirrored events have one normal form."""
-    parts = connected_parts(event)
-    assume(parts)
-    for _, part in parts or ():
-        size = len(part.samples)
-        order = [name for name in names if name < size]
-        samples = tuple(part.samples[order.index(k)].affine(Q(-2), Q(5)) for k in range(size))
-        guards = tuple(
-            LinearForm.of({order[s]: -c / 2 for s, c in g.terms}, g.constant) for g in part.guards
-        )
-        assert canonical(Event(samples, guards)) == canonical(part)
 
 
 def test_binomials_count_equal_samples_in_a_band() -> None:

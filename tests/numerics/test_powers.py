@@ -11,19 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.arithmetic.precision import exponential
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
 
 POSITIVE = st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6)
 UNIT = st.floats(0, 1, exclude_min=True)
-
-
-@given(st.fractions(-50, 50, max_denominator=10**4), st.integers(10, 300))
-def test_the_logarithm_inverts_the_exponential(x: Fraction, bits: int) -> None:
-    e = exponential(x, bits + 20)
-    lower, upper = logarithm(e.lower, bits), logarithm(e.upper, bits)
-    assert lower.lower <= x <= upper.upper
-    assert upper.upper - lower.lower <= (abs(x) + 1) / Fraction(2) ** (bits - 2)
 
 
 def test_logarithms_near_one_keep_their_digits() -> None:

@@ -21,7 +21,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.probability import EventStore, OutputProbabilities, tightened
+from dipapprox.numerics.probability import EventStore, OutputProbabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.numerics.alone import alone
@@ -107,21 +107,6 @@ def test_outputs_sum_to_one_for_every_input(
         assert len(distribution(source, input, 40)) == len(states.outputs)
 
 
-@pytest.mark.parametrize("name", ["noisy_max_gauss", "k_min_max_laplace", "svt_mix2"])
-def test_merging_does_not_change_probabilities(name: str) -> None:
-    merged, raw = (states_of(name, merge) for merge in (True, False))
-    sources = [
-        OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
-        for states in (merged, raw)
-    ]
-    for input in rows_of(merged):
-        first = dict(zip(merged.outputs, distribution(sources[0], input, 40), strict=True))
-        second = dict(zip(raw.outputs, distribution(sources[1], input, 40), strict=True))
-        for output in {*first, *second}:
-            zero = Enclosure.exact(0)
-            assert first.get(output, zero).meets(second.get(output, zero))
-
-
 def test_impossible_outputs_are_exactly_zero_and_certain_ones_exactly_one(tmp_path: Path) -> None:
     program = tmp_path / "certain.dpg"
     program.write_text(
@@ -165,20 +150,6 @@ def test_failures_are_values_and_lies_are_noticed() -> None:
         OutputProbabilities(states, HALF, lying, Limits()).distribution(input, 20)
 
 
-def test_what_is_too_fine_does_not_hinder_what_is_coarser() -> None:
-    class Limited(Counting):
-        def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-            return NotEnclosed("too fine") if bits > 45 else super().one(event, bits, limits)
-
-    states = states_of("svt_gauss", N=1)
-    input = rows_of(states)[0]
-    source = OutputProbabilities(states, HALF, Limited(), Limits())
-    assert isinstance(source.distribution(input, 30), tuple)
-    found = source.distribution(input, 60)
-    assert isinstance(found, NotEnclosed) and found.reason.endswith(": too fine")
-    assert isinstance(source.distribution(input, 31), tuple)
-
-
 STANDARD = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
 
 
@@ -217,11 +188,3 @@ def test_disjoint_answers_about_one_event_are_a_bug() -> None:
     method.answer = Enclosure(Fraction(3, 4), Fraction(1))
     with pytest.raises(BrokenInvariant, match="disjoint"):
         store.require([tail_event(0)], (0,), 40)
-
-
-def test_sums_tighten_each_other() -> None:
-    wide = Enclosure(Fraction(0), Fraction(1))
-    known = Enclosure(Fraction(1, 4), Fraction(1, 3))
-    assert tightened((wide, known)) == (Enclosure(Fraction(2, 3), Fraction(3, 4)), known)
-    with pytest.raises(BrokenInvariant):
-        tightened((known, known))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction as F
-from itertools import pairwise
 from math import log, sqrt
 
 import pytest
@@ -25,7 +24,7 @@ from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.real_outputs.ball_signs import combination_in_balls, signs_in_balls
 from dipapprox.numerics.real_outputs.double_signs import signs_in_doubles
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
-from dipapprox.numerics.real_outputs.panel_polynomials import chebyshev_tables, combination
+from dipapprox.numerics.real_outputs.panel_polynomials import combination
 from dipapprox.numerics.real_outputs.signs import Leaf, collected, positive_part
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
@@ -115,19 +114,6 @@ def test_a_touching_zero_costs_nothing() -> None:
     assert float(near.value.lower) == pytest.approx(mass[0] - float(factor) * mass[1], rel=1e-6)
 
 
-def test_three_intervals() -> None:
-    """Three humps against a wide one: positive about each of them."""
-    humps = tuple(Part((), (Marginal(Event((gauss(mean, 1),), ()), Y),)) for mean in (-4, 0, 4))
-    wide = (Part((), (Marginal(Event((gauss(0, 4),), ()), Y),)),)
-    stick = HockeyStick(open_method(Options()), Limits())
-    found = stick.divergence(humps, wide, Enclosure.exact(3), 40)
-    assert isinstance(found, Split) and found.intervals is not None
-    assert len(found.intervals) == 3
-    assert found.value.width < F(1, 2**40)
-    first, second = found.first, found.second
-    assert found.value.lower <= first.upper - 3 * second.lower <= found.value.upper
-
-
 def test_signs_are_collected_from_left_to_right() -> None:
     grid = Grid(2, (0, 2, 4, 6), {})
     leaves = [
@@ -142,14 +128,3 @@ def test_signs_are_collected_from_left_to_right() -> None:
     assert positive_part(1, [F(3, 4), F(2)]) == ((None, F(3, 4)), (F(2), None))
     assert positive_part(-1, [F(1)]) == ((F(1), None),)
     assert positive_part(0, []) == ()
-
-
-def test_halves_of_chebyshev_polynomials() -> None:
-    tables = chebyshev_tables(8)
-    for k, (side, shift) in ((k, pair) for k in range(8) for pair in ((0, -1), (1, 1))):
-        table = tables.right if side else tables.left
-        for w in (-1.0, -0.3, 0.5, 1.0):
-            left = float(arb((w + shift) / 2).chebyshev_t(k))
-            right = sum(table[j, k] * float(arb(w).chebyshev_t(j)) for j in range(8))
-            assert abs(left - right) < 1e-13
-    assert all(high > low for low, high in pairwise([0, *tables.columns[1:3]]))

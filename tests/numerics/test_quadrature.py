@@ -14,7 +14,6 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.numerics.nested import quadrature
 from dipapprox.numerics.nested.quadrature import Effort, integrate
 
 EFFORT = Effort(60, arb(2) ** -20, 20_000)
@@ -42,35 +41,6 @@ def test_gaussian_integrals_contain_the_distribution_function(a: Fraction, b: Fr
     assert enclosure.width < Fraction(1, 2**54)
 
 
-@pytest.mark.parametrize(("bits", "most"), [(60, 0), (1100, 512)])
-def test_rules_stay_short_however_many_bits(
-    bits: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits = []
-
-    class Recorded(acb):  # type: ignore[misc]  # a type of an extension module
-        @staticmethod
-        def integral(*given: object, deg_limit: int, **options: object) -> acb:
-            limits.append(deg_limit)
-            return acb.integral(*given, deg_limit=deg_limit, **options)
-
-    monkeypatch.setattr(quadrature, "acb", Recorded)
-    effort = Effort(bits, arb(2) ** -(bits // 2), 20_000)
-    with precision(bits + 40):
-        found = integrate(density, density_bound, arb(-1), arb(2), effort)
-        assert found.overlaps(GAUSSIAN.mass(arb(-1), arb(2), 0, 0))
-        assert found.rad() < arb(2) ** -(bits - 8)
-    assert limits == [most]
-
-
-def test_turning_the_range_round_changes_the_sign() -> None:
-    with precision(100):
-        forward = integrate(density, density_bound, arb(-1), arb(2), EFFORT)
-        backward = integrate(density, density_bound, arb(2), arb(-1), EFFORT)
-        assert (forward + backward).contains(0)
-        assert forward > arb(1) / 2
-
-
 def test_an_empty_range_is_exactly_zero() -> None:
     assert integrate(density, density_bound, arb(1), arb(1), EFFORT).is_zero()
 
@@ -90,14 +60,6 @@ def test_exceptions_arrive_as_they_were_raised_and_at_once(error: BaseException)
         integrate(failing, density_bound, arb(-8), arb(8), EFFORT)
     assert caught.value is error
     assert calls == 5
-
-
-def test_exceptions_of_the_bound_arrive_too() -> None:
-    def failing(z: acb) -> arb:
-        raise LimitReached("memory limit: 1 MiB")
-
-    with precision(100), pytest.raises(LimitReached, match="memory"):
-        integrate(density, failing, arb(-8), arb(8), EFFORT)
 
 
 def test_without_any_bound_the_result_is_not_finite() -> None:

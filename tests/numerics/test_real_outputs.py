@@ -106,20 +106,6 @@ def test_the_laplace_mechanism(budget: F) -> None:
     assert float(found.value.lower) == pytest.approx(exact, rel=1e-12)
 
 
-@pytest.mark.parametrize("tier", [Tier.FLOAT64, Tier.BALLS])
-def test_a_tight_half_line_costs_nothing(tier: Tier) -> None:
-    noise = [number([law(LAPLACE, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
-    found = split(noise[0], noise[1], F(1), 40, opened(tier))
-    assert found.value.lower == 0
-
-
-def test_one_sided_noise_is_not_private() -> None:
-    noise = [number([law(EXPONENTIAL, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
-    found = split(noise[0], noise[1], F(2))
-    # below 1 the second density is 0; above, the ratio is 1/e
-    assert float(found.value.lower) == pytest.approx(1 - exp(-1), rel=1e-12)
-
-
 def test_a_sum_of_gaussians_is_a_gaussian() -> None:
     published = form({0: "1/3", 1: "1/3", 2: "1/3"})
     noise = [number([law(GAUSS, mean, 1)] * 3, [], published) for mean in (0, 1)]
@@ -257,18 +243,6 @@ def test_gaps_agree_with_quadrature(top: bool, means: list[tuple[F, F]], family:
     values = np.array([max(f(y) - exp(0.25) * g(y), 0.0) for y in places])
     expected = float(np.trapezoid(values, places))
     assert abs(float(found.value.lower) - expected) < 1e-3
-
-
-@pytest.mark.parametrize("family", [GAUSS, LAPLACE])
-def test_engines_agree(family: Family) -> None:
-    laws = [[law(family, mean, 2) for mean in means] for means in ((0, 0, 1), (1, 1, 0))]
-    guards = [form({1: 1, 0: -1}), form({0: 1, 2: -1})]
-    parts = [number(each, guards, form({0: 1})) for each in laws]
-    found = [
-        split(parts[0], parts[1], F(1, 5), 40, opened(tier)) for tier in (Tier.FLOAT64, Tier.BALLS)
-    ]
-    assert found[0].value.meets(found[1].value)
-    assert len(found[0].intervals) == len(found[1].intervals)
 
 
 def _polynomials(coefficients: object, distance: float) -> PanelPolynomials:

@@ -9,14 +9,14 @@ import pytest
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.arithmetic.precision import precision, to_ball
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction, TooManyPanels
+from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.elimination import grid_evaluator
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -24,7 +24,6 @@ from dipapprox.numerics.tier import Tier
 from tests import thorough
 from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
-from tests.numerics.one_by_one import product
 
 Q = Fraction
 BITS = 160
@@ -46,52 +45,6 @@ def random_law(chance: random.Random) -> Distribution:
 
 def density(law: Distribution, point: Fraction, side: int) -> arb:
     return law.real.pdf(to_ball((point - law.mean) / law.scale), side) / to_ball(law.scale)
-
-
-def inside(algebra: BallAlgebra, law: Distribution, point: Fraction) -> bool:
-    span, marks = algebra.grid.spans[law], algebra.grid.marks
-    return marks[span.first] < point * algebra.grid.unit < marks[span.last]
-
-
-def samples(
-    function: BallFunction, unit: int, chance: random.Random
-) -> list[tuple[Fraction, int, arb]]:
-    """Points inside of the panels with the values there, and the places on them."""
-    found = []
-    for piece, (low, high) in zip(function.pieces[1:-1], function.ends[1:-1], strict=True):
-        assert low is not None and high is not None
-        u = Q(chance.randint(-9, 9), 10)
-        point = (Q(low + high) + u * (high - low)) / (2 * unit)
-        value = arb(0) if piece is None else piece.polynomial(to_ball(u)) + arb(0, piece.radius)
-        found.append((point, 1 if u > 0 else -1, value))
-    return found
-
-
-@pytest.mark.parametrize("seed", thorough.part(range(6), 2))
-def test_moved_integrals_contain_what_distribution_functions_say(seed: int) -> None:
-    """∫ over (-∞, t + c) of φ (1 - F) is (1 - (1 - F)²) / 2 there, up to what a law loses; as a
-    factor of another law's density, on panels that fit both."""
-    chance = random.Random(seed)
-    law, other = random_law(chance), random_law(chance)
-    algebra = algebra_for(law, other)
-    by = Q(chance.randint(-60, 60), chance.choice((5, 12)))
-    factors = [(algebra.density(law), algebra.survival(law))]
-    sharp = 0
-    for from_left in (True, False):
-        (running,) = algebra.running(factors, from_left)
-        whole = product(algebra, algebra.moved(running, by), algebra.density(other))
-        with precision(BITS):
-            for point, _, value in samples(whole, algebra.grid.unit, chance):
-                beyond = point + by - law.mean
-                z = max(min(beyond / law.scale, Q(100)), Q(-100))  # what is beyond is below 2^-140
-                square = law.real.survival(to_ball(z), 1 if beyond > 0 else -1) ** 2
-                expected = (1 - square) / 2 if from_left else square / 2
-                own = density(other, point, 1 if point > other.mean else -1)
-                if not inside(algebra, other, point):
-                    own = arb(0)
-                assert abs(value - expected * own).lower() < arb(2) ** -98 * (1 + own), point
-                sharp += bool(value.rad() < arb(2) ** -40) and not own.is_zero()
-    assert sharp > 10
 
 
 @pytest.mark.parametrize("seed", thorough.part(range(6), 2))
@@ -128,16 +81,6 @@ def test_an_integral_needs_ends() -> None:
             algebra.running([(algebra.cdf(UNIT_LAW),)], side)
     with pytest.raises(BrokenInvariant):
         algebra.product_totals([(algebra.cdf(UNIT_LAW),)])
-
-
-def test_memory_is_bounded() -> None:
-    algebra = algebra_for(UNIT_LAW)
-    algebra.room = 100
-    function = algebra.density(UNIT_LAW)
-    with pytest.raises(TooManyPanels):
-        for k in range(20):
-            moved = algebra.moved(algebra.cdf(UNIT_LAW), Q(k, 5))
-            function = product(algebra, function, moved)
 
 
 def band(low: int, high: int, *, wide: bool) -> Event:

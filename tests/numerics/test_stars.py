@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.events.event import Connected, Event, Leaves, Star
+from dipapprox.events.event import Connected, Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
@@ -102,42 +102,6 @@ def test_exact_powers_need_the_bound_on_values() -> None:
     assert (upper - lower)[:-1].max() < 1e-12
 
 
-def test_powers_in_two_parts_are_those_in_one() -> None:
-    """∫ f F^a (1 - F)^b over the line is a! b! / (a + b + 1)!, a beta integral."""
-    law = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
-    grid = build_grid([law], (), 80)
-    assert isinstance(grid, Grid)
-    algebra = Float64Algebra(grid)
-    many = (0, 1, 255, 256, 257, 511, 512, 1000)
-    exponents = np.array([[a, b] for a in many for b in many])
-    lower, upper = integrals(algebra, [law], exponents)
-    for (a, b), low, high in zip(exponents.tolist(), lower, upper, strict=True):
-        truth = Fraction(1, (a + b + 1) * comb(a + b, a))
-        assert Fraction(low) <= truth <= Fraction(high) + (a + b + 1) * Fraction(1, 2**79)
-    assert (upper - lower).max() < 1e-12
-
-
-def leaves(chance: random.Random, laws: list[Distribution], most: int) -> Leaves:
-    chosen = sorted(set(chance.choices(range(len(laws)), k=chance.randint(0, 2))))
-    return tuple((laws[k], chance.randint(1, most)) for k in chosen)
-
-
-def test_stars_in_bulk_agree_with_balls_one_by_one() -> None:
-    chance = random.Random(100)
-    laws = [random_law(chance) for _ in range(4)]
-    stars = [
-        Star(chance.choice(laws), leaves(chance, laws, 9), ((chance.choice(laws), 2),))
-        for _ in range(25)
-    ]
-    bulk = Eliminated(Tier.FLOAT64).enclose(stars, 40, Limits())
-    balls = Eliminated(Tier.BALLS).enclose(stars, 60, Limits())
-    for fast, slow in zip(bulk, balls, strict=True):
-        assert isinstance(fast, Enclosure) and isinstance(slow, Enclosure)
-        assert fast.meets(slow)
-        assert fast.width <= Fraction(1, 2**40) and slow.width <= Fraction(1, 2**60)
-        assert fast.lower >= 0 and fast.upper <= 1
-
-
 def test_many_laws_are_shared_out_over_several_grids() -> None:
     """P[all of n equal samples <= c <= all of m] = 1 / ((n + m + 1) C(n + m, n))."""
     stars = [
@@ -187,15 +151,3 @@ def test_comparisons_of_two_samples_are_stars_too(family: Family) -> None:
     assert isinstance(low, Enclosure) and isinstance(high, Enclosure)
     assert 1 in low + high
     assert read_star(Event((first, second), (less(0, 1, 1),))) is None
-
-
-def test_laws_that_are_listed_twice_count_twice() -> None:
-    """Normal stars list a law once; a factor that got lost would go unnoticed."""
-    law = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
-    twice, once = (
-        Eliminated(Tier.FLOAT64).enclose([Star(law, leaves, ())] * 20, 40, Limits())
-        for leaves in (((law, 30), (law, 1)), ((law, 31),))
-    )
-    assert (twice.lower == once.lower).all()
-    assert (twice.upper == once.upper).all()
-    assert Fraction(1, 32) in twice[0]

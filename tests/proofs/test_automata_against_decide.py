@@ -65,7 +65,6 @@ CHASE = """
 """
 """Its first two steps cost 1; that the third may find no guard costs more, if it is seen."""
 
-LEAKY = HALF_NOISE.replace("output otop; goto q2", "output otop; goto q1")
 
 FAR = "{-5, -4, 4, 5}"
 """Inputs far enough apart for the loss to be near its supremum at some eps."""
@@ -87,18 +86,3 @@ def test_a_least_budget_is_that_of_enough_steps(text: str, steps: int, budget: s
     assert (proof.upper, proof.is_exact) == (Fraction(budget), True)
     assert answer(proof.automaton, steps, proof.upper, "0..1") is Answer.DP
     assert answer(proof.automaton, steps, proof.upper - LITTLE) is Answer.NOT_DP
-
-
-def test_the_budget_of_unseen_stops_is_none_where_they_are_seen() -> None:
-    hidden = dipapprox.prove(automaton(CHASE))
-    assert (hidden.upper, hidden.stopping) == (Fraction(1), ("q2",))
-    assert answer(hidden.automaton, 3, hidden.upper) is Answer.NOT_DP
-    assert answer(hidden.automaton, 2, hidden.upper) is Answer.DP
-
-
-def test_rounds_of_a_structure_need_what_is_said() -> None:
-    proof = dipapprox.prove(automaton(LEAKY))
-    assert proof.answer is Answer.NOT_DP
-    needed = proof.rounds[0].budget
-    assert (proof.rounds[0].times, needed) == (1, 1)
-    assert answer(proof.automaton, 4, needed - LITTLE) is Answer.NOT_DP

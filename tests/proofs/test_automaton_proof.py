@@ -18,7 +18,6 @@ from dipapprox.automata.benchmarks import range_text, sparse_vector_text
 from dipapprox.automata.families import cost_of_rounds
 from dipapprox.automata.structures import holds
 from dipapprox.automata.words import WordBound
-from dipapprox.experiments.tables.plan import plan
 from dipapprox.proofs import prove_automaton
 from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.evidence import costs_of_steps
@@ -67,12 +66,6 @@ def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least
     assert len(json.dumps(proved.written.steps)) < 60_000
 
 
-def test_many_vectors_are_no_reason_to_give_up_shifts() -> None:
-    named = prove_automaton.NamedAutomaton("gaps", automaton(plan().automata["GAP-PV"].text))
-    found = prove_automaton.prove_automaton(named, None, Stops.HIDDEN, Limits())
-    assert with_proof(found, Limits()).replayed is not None
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_shipped_automata_keep_what_their_headers_promise(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -87,11 +80,6 @@ def test_shipped_automata_keep_what_their_headers_promise(path: Path) -> None:
     shown = proof.describe()
     assert shown.label == promise["answer"]
     assert dict(shown.facts)["scope"].startswith("for inputs of every length, all real numbers")
-
-
-def test_there_are_some() -> None:
-    found = {_PROMISE.search(path.read_text(encoding="utf-8"))["more"] for path in FILES}  # type: ignore[index]  # all have one
-    assert {"(LC)", "(LP)", "(DC)", "(PV)", "least budget 1", "least budget 3/4"} <= found
 
 
 TINY = Fraction(1, 10**9)
@@ -168,12 +156,6 @@ def test_structures_are_said_in_words_and_drawn(text: str, code: str) -> None:
     assert 0 < proof.to_dot().count("color=red, fontcolor=red") <= len(set(structure.run))
     needed = [each.budget for each in proof.rounds]
     assert needed == sorted(needed) and needed[-1] > needed[0]
-
-
-def test_a_published_weight_that_is_no_budget_is_called_so() -> None:
-    facts = dict(dipapprox.prove(automaton(examples.GAP_PV)).describe().facts)
-    assert facts["least budget"] == "101/5 · ε, exact"
-    assert facts["published"].endswith(": no budget")
 
 
 STOPS = """

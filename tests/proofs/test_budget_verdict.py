@@ -12,7 +12,6 @@ from dipapprox import Answer, Verdict
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import Contradiction, NoCertificate
 from dipapprox.limits import Limits
-from dipapprox.pairs import adjacency, maxima, selected
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.proofs.budget_verdict import serving_budget
 
@@ -31,25 +30,6 @@ def verified(text: str, eps: str, eps_prv: str, delta: str, pairs: str = "all") 
     found = dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta, pairs=pairs)
     assert isinstance(found, Verdict)
     return found
-
-
-@pytest.mark.parametrize(
-    ("eps", "eps_prv", "delta", "answer"),
-    [
-        ("1", "1/2", "1/10", Answer.DP),
-        ("1", "1/5", "0", Answer.DP),  # the budget is 1/5
-        ("3", "3/5", "0", Answer.DP),
-        ("1", "19/100", "0", Answer.UNKNOWN),
-        ("3", "1/5", "0", Answer.UNKNOWN),
-    ],
-)
-def test_a_budget_answers_where_inputs_are_compared(
-    eps: str, eps_prv: str, delta: str, answer: Answer
-) -> None:
-    found = verified(COMPARED, eps, eps_prv, delta)
-    assert found.answer is answer
-    if answer is Answer.DP:
-        assert found.reason is None and found.delta_enclosure == Enclosure.exact(0)
 
 
 @pytest.mark.parametrize(
@@ -160,30 +140,6 @@ def test_very_many_pairs_are_told_by_a_budget() -> None:
     assert dipapprox.check(certificate.to_json()).outcome.value == "confirmed"
 
 
-BOTH = """
-input q[2] in -12..12
-output out in {0, 1}
-adjacent linf 1
-r <- Lap(q[1], 2 / eps)
-s <- Lap(q[2], 2 / eps)
-out <- 0
-if r >= 0 then
-    if s >= 0 then out <- 1 end
-end
-"""
-
-
-def test_likely_pairs_of_very_many_come_next_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adjacency, "VERY_MANY", 0)
-    monkeypatch.setattr(maxima, "VERY_MANY", 0)
-    monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
-    monkeypatch.setattr(maxima.Maxima, "largest", None)  # not all pairs are gone through
-    found = dipapprox.profile(dipapprox.parse(BOTH), eps=2, delta=0)
-    assert isinstance(found, dipapprox.LeastEpsPrv) and found.reason is None
-    least = found.eps_prv_enclosure
-    assert least.upper == 2 and 2 - Fraction(1, 10**6) <= least.lower
-
-
 @pytest.mark.parametrize("near", ["linf 1", "l1 2", "l0 1", "increasing 1", "all"])
 @pytest.mark.parametrize("values", ["0..2", "{0, 1/2, 3}"])
 def test_budgets_of_finite_domains_serve_all_pairs(values: str, near: str) -> None:
@@ -233,35 +189,3 @@ def test_names_and_compared_inputs_have_no_budget() -> None:
         if {test} then out <- 1 else if r >= 0 then out <- 1 else out <- 0 end end
         """
         assert serving_budget(dipapprox.parse(text), AllPairs(), Limits()) is None
-
-
-@pytest.mark.parametrize(("eps_prv", "answer"), [("1", Answer.DP), ("1/3", Answer.NOT_DP)])
-def test_the_search_and_the_budget_agree(
-    eps_prv: str, answer: Answer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = noisy_max(2, "0..3")
-    searched = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
-    calibrated = dipapprox.calibrate(program, eps_prv=1, delta=0, width="1/100")
-    monkeypatch.setattr(adjacency, "VERY_MANY", 0)
-    told = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
-    again = dipapprox.calibrate(program, eps_prv=1, delta=0, width="1/100")
-    assert searched.answer is told.answer is answer
-    assert (told.engine == "budget") is (answer is Answer.DP) and searched.engine != "budget"
-    for one, other in ((calibrated, again), (again, calibrated)):
-        assert one.certified is not None and other.refuted is not None
-        assert one.certified.eps < other.refuted.eps
-
-
-def test_nothing_is_left_of_real_inputs_at_their_budget() -> None:
-    """Where each change costs as much as it may, bounds of sets of pairs shrink slowly."""
-    text = (
-        "input q[2] in real 0..1\noutput out[2] in 0..1\nadjacent l1 1\n"
-        "x <- Lap(q[1] + q[2], 3/2/eps)\ny <- Lap(q[2], 3/eps)\n"
-        "if x <= 3/4 then\n    out[1] <- 1\nelse\n    out[1] <- 0\nend\n"
-        "if y <= 1/4 then\n    out[2] <- 1\nelse\n    out[2] <- 0\nend\n"
-    )
-    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=1)
-    assert isinstance(found, dipapprox.LeastDelta) and found.reason is None
-    assert found.delta_enclosure.upper == 0
-    less = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv="9/10")
-    assert isinstance(less, dipapprox.LeastDelta) and less.delta_enclosure.lower > 0

@@ -67,14 +67,3 @@ def test_boxes_hold_every_change(norm: Norm, radius: Fraction) -> None:
                     for corner in (*corners, (0, 0))
                 )
                 assert sum(a * b for a, b in zip(normal, change, strict=True)) <= far
-
-
-def test_bounds_without_an_integer_are_no_domain_of_integer_noise() -> None:
-    text = "input p in real\ninput q in real 1/4..3/4\noutput out in 0..1\nadjacent linf 1\n"
-    text += "r <- {}(q, 1 / eps)\nif r >= 1 then out <- 1 else out <- 0 end\n"
-    proof = dipapprox.prove(dipapprox.parse(text.format("DLap")))
-    assert proof.answer is dipapprox.Answer.UNKNOWN
-    assert proof.reason == (
-        "line 2: the noise is of integers, and none lies between the bounds of 'q'"
-    )
-    assert dipapprox.prove(dipapprox.parse(text.format("Lap"))).upper == 1

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox.errors import UserError
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
@@ -144,26 +143,6 @@ def test_equality_of_inputs_is_no_null_set() -> None:
     assert "value of the input 'q' is needed" in proof.reason
 
 
-NOISE_APART = """
-param N = 3
-input  q[N] in 0..1
-output out in 1..N
-adjacent linf 1
-for i in 1..N do
-    r <- Lap(0, 2 / eps)
-    v[i] <- r + q[i]
-end
-out <- argmax(v)
-"""
-
-
-def test_inputs_may_stand_in_guards() -> None:
-    """The same mechanism as noisy max, with the inputs added to the noise afterwards."""
-    proof = prove_text(NOISE_APART, N=2)
-    assert (proof.answer, proof.lower, proof.upper) == (Answer.DP, 1, 1)
-    confirm(proof)
-
-
 COUNTS = """
 param N = 3
 input  q[N] in 0..1
@@ -196,66 +175,11 @@ def test_adjacencies(adjacency: str, answer: Answer, budget: str) -> None:
         confirm(proof)
 
 
-SHARED = """
-input  q[2] in 0..1
-output out[2] in {0, 1}
-adjacent linf 1
-x <- Lap(q[1] + q[2], 1 / eps)
-y <- Lap(q[1] - q[2], 1 / eps)
-out[1] <- 0
-out[2] <- 0
-if x >= 0 then out[1] <- 1 end
-if y >= 0 then out[2] <- 1 end
-"""
-
-
-def test_parts_that_share_inputs() -> None:
-    """Each answer loses 2, but not on the same ray: |a + b| + |a - b| <= 2 for |a|, |b| <= 1."""
-    proof = prove_text(SHARED)
-    assert (proof.answer, proof.lower, proof.upper) == (Answer.DP, 2, 2)
-    confirm(proof)
-
-
-@pytest.mark.parametrize("states", [1, 4])
-def test_limits_end_in_unknown(states: int) -> None:
-    program = load(PROGRAMS / "svt_laplace.dpg", {"N": Fraction(6)})
-    proof = prove_real(program, Limits(states=states))
-    assert proof.answer is Answer.UNKNOWN
-    assert "path limit" in proof.reason
-
-
 def test_time_runs_out() -> None:
     program = load(PROGRAMS / "svt_laplace.dpg", {})
     proof = prove_real(program, Limits(seconds=0, started=0.0))
     assert proof.answer is Answer.UNKNOWN
     assert "time limit" in proof.reason
-
-
-def test_choices_are_distributions_for_every_eps() -> None:
-    """At eps = 1 alone there is a program, and outputs a and b are impossible there."""
-    text = """
-        input q in {0, 1}
-        output out in {a, b, c}
-        adjacent linf 1
-        x <- choose {0: eps - 1, 1: 1 - eps, 2: 1}
-        z <- Lap(q, 1/(10*eps))
-        if x <= 0 then
-            if z <= 0 then out <- a else out <- b end
-        else
-            out <- c
-        end
-        """
-    with pytest.raises(UserError, match="no probability distribution"):
-        prove_text(text)
-
-
-def test_without_inputs_nothing_is_lost() -> None:
-    for adjacency in ("l1 1", "linf 1", "l0 1"):
-        proof = prove_text(
-            f"output out in {{a, b}}\nadjacent {adjacency}\nw <- Lap(0, 1/eps)\n"
-            "if w <= 1 then out <- a else out <- b end\n"
-        )
-        assert (proof.answer, proof.upper) == (Answer.DP, 0)
 
 
 BOUNDED = "input q[{n}] in real {domain}\noutput out in 0..{n}\nadjacent {adjacency}\nout <- 0\n"
@@ -424,19 +348,6 @@ def test_gaussian_noise_between_bounds_has_no_budget() -> None:
     assert text == (
         "As ε grows: inputs 0 against 1; the output out = 0 loses more than any multiple of ε"
     )
-
-
-def test_an_output_that_becomes_impossible_in_the_middle() -> None:
-    text = ONE_SIDED.format(domain=" 0..10", least=5)
-    proof = dipapprox.prove(dipapprox.parse(text))
-    assert isinstance(proof, dipapprox.RealProof) and proof.answer is Answer.NOT_DP
-    places = proof.proof.between
-    assert places is not None and places.is_impossible
-    ((first,), (second,)) = places.first, places.second
-    assert first < 5 <= second <= first + 1
-    finite = text.replace("real 0..10", f"{{{first}, {second}}}")
-    found = dipapprox.verify(dipapprox.parse(finite), eps=1, eps_prv=100, delta=0)
-    assert found.answer is Answer.NOT_DP
 
 
 ONE_SIDED = (

@@ -8,32 +8,13 @@ import pytest
 
 from dipapprox.automata.analysis import RunBound, analyse
 from dipapprox.automata.families import repeated
-from dipapprox.automata.model import OutputSample
-from dipapprox.automata.rays import inputs_at, ray_of, run_rate
+from dipapprox.automata.rays import ray_of
 from dipapprox.automata.shifts import run_cost
-from dipapprox.automata.unfolding import augment
 from dipapprox.automata.words import word_rate
 from dipapprox.limits import Limits
 from dipapprox.proofs.log_ratios import log_ratio
 from tests.automata import examples
-from tests.automata.examples import automaton, chain
-from tests.automata.random_automata import feasible_runs, random_automaton
-from tests.automata.test_probabilities import log_ratio as integrated
-from tests.thorough import part
-
-
-@pytest.mark.parametrize("seed", part(range(12), 3))
-def test_the_rate_of_a_run_is_that_of_its_word(seed: int) -> None:
-    """Without fresh samples, and where outputs determine the run."""
-    found = random_automaton(seed, 2, 4, shown=0.1)
-    whole = augment(found, Limits())
-    for run in list(feasible_runs(found, 4))[:12]:
-        means = tuple(Fraction((7 * place + seed) % 5 - 2) for place in range(len(run)))
-        first, _, word = inputs_at(found, run, means, (0,) * len(run))
-        if not any(found.transitions[index].output is OutputSample.FRESH for index in run):
-            rate = run_rate(found, run, first, Limits())
-            assert word_rate(whole, first, word, Limits()) == rate
-
+from tests.automata.examples import automaton
 
 PRIVATE = [
     examples.SVT,
@@ -63,18 +44,6 @@ def test_a_tight_run_loses_its_budget_along_the_ray(text: str) -> None:
     if ratio is not None:
         assert 0 < ratio.lower <= ratio.upper <= found.lower.value + Fraction(1, 10**6)
         assert ratio.width < Fraction(1, 1000)
-
-
-def test_a_log_ratio_is_what_integration_finds() -> None:
-    found = automaton(chain("1/2", True, "<3/2", ">=1"))
-    run, changes = (0, 1, 2), (1, -1, 1)
-    ray = ray_of(found, run, changes, run_cost(found, run, changes).value, Limits())
-    assert ray is not None
-    for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
-        ratio = log_ratio(found, run, ray, eps, Limits())
-        assert ratio is not None
-        known = integrated(found, run, changes, ray.times, float(eps)) / float(eps)
-        assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6
 
 
 @pytest.mark.parametrize("text", [examples.DISCLOSING, examples.NUM_RANGE_1, examples.TWO_RANGE_1])

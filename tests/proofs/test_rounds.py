@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Limits, Options, SourceError, StreamProof, UserError
+from dipapprox import Answer, Limits, Options, SourceError, StreamProof
 from dipapprox.automata.analysis import RunBound
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.structures import holds
@@ -28,30 +27,6 @@ def of_text(text: str, budget: str | None = None) -> StreamProof:
     proof = dipapprox.prove(dipapprox.parse(text), budget=budget)
     assert isinstance(proof, StreamProof)
     return proof
-
-
-STREAMS = sorted((PROGRAMS / "streams").glob("*.dpg"))
-
-_PROMISE = re.compile(r"^# prove: (DP|Not_DP),? ?(.*?)(?: at (.*))?$", re.MULTILINE)
-
-
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.stem)
-def test_shipped_streams_keep_what_their_headers_promise(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert "# source: " in text.split("\n\n")[0]
-    promises = _PROMISE.findall(text)
-    assert len(promises) == text.count("# prove:") > 0
-    for answer, more, settings in promises:
-        pairs = (each.split(" = ") for each in settings.split(", ") if each)
-        proof = dipapprox.prove(dipapprox.parse(text, dict(pairs)))
-        assert isinstance(proof, StreamProof)
-        assert proof.answer.value == answer
-        if answer == "Not_DP":
-            assert proof.structure is not None and more == f"({proof.structure.code})"
-        elif proof.is_exact:
-            assert more == f"least budget {proof.upper}"
-        else:
-            assert more == f"between {proof.lower} and {proof.upper}"
 
 
 @pytest.mark.parametrize(
@@ -100,24 +75,6 @@ def test_programs_without_budget(path: str, code: str) -> None:
     assert holds(proof.compiled.automaton, proof.structure)
 
 
-@pytest.mark.parametrize("path", ["svt_laplace", "literature/sparse_vector", "svt_geometric"])
-def test_budgets_for_few_inputs_are_no_larger(path: str) -> None:
-    every = for_all(path)
-    text = (PROGRAMS / f"{path}.dpg").read_text(encoding="utf-8")
-    for number in (1, 3, 6):
-        some = dipapprox.prove(dipapprox.parse(text, {"N": number}), reals=True)
-        assert some.upper is not None and every.upper is not None
-        assert some.upper <= every.upper
-    assert some.upper == every.upper
-
-
-def test_more_positive_answers_cost_more_states_and_little_time() -> None:
-    proof = for_all("literature/sparse_vector", c=100)
-    assert proof.is_exact and proof.upper == 1
-    assert proof.compiled is not None
-    assert len(proof.compiled.automaton.states) == 102
-
-
 SPARSE = """
 param c = 1
 stream q in real
@@ -137,26 +94,6 @@ forever do
     end
 end
 """
-SAME_NOISE = """
-stream q in real
-publishes {bot}
-adjacent linf 1
-rT <- Lap(0, 2 / eps)
-forever do
-    read q
-    r <- Lap(q, 2 / eps)
-    if r >= rT then publish Lap(q, 2 / eps); exit end
-    publish bot
-end
-"""
-
-
-@pytest.mark.parametrize(
-    ("adjacency", "budget"), [("linf 1", 2), ("increasing 1", 1), ("decreasing 1", 1)]
-)
-def test_an_input_that_does_not_change_pays_no_fresh_sample(adjacency: str, budget: int) -> None:
-    proof = of_text(SAME_NOISE.replace("linf 1", adjacency))
-    assert proof.is_exact and proof.upper == budget
 
 
 RANGE = """
@@ -197,7 +134,6 @@ forever do
 end
 """
 NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
-SAMPLE = SPARSE.replace("publish top", "publish r")
 
 
 @pytest.mark.parametrize(
@@ -266,28 +202,6 @@ def test_a_stream_whose_noise_has_no_input_costs_nothing(body: str) -> None:
     assert proof.is_exact and proof.upper == 0
 
 
-def test_noise_without_input_beside_inputs() -> None:
-    """Every round compares a query with a new threshold that reads none: each costs again."""
-    body = "read q\n    s <- Lap(q, 1 / eps)\n    if s >= r then publish a else publish b end"
-    proof = of_text(UNREAD.replace("BODY", body))
-    assert proof.has_none
-    assert proof.structure is not None and proof.structure.code == "LC"
-
-
-def test_a_monotone_sparse_vector_without_limit_has_no_budget() -> None:
-    """Every hit or every miss pays, if inputs only rise, too."""
-    text = SPARSE.replace("if count >= c then exit end", "count <- 0")
-    for adjacency in ("linf 1", "increasing 1", "decreasing 1"):
-        proof = of_text(text.replace("linf 1", adjacency), "7")
-        assert proof.answer is Answer.NOT_DP and proof.has_none
-        assert proof.structure is not None and proof.structure.code == "LP"
-        assert proof.beyond is not None and proof.beyond >= 7
-        finite = dipapprox.prove(
-            dipapprox.parse(text.replace("linf 1", adjacency), rounds=6, values="0..1"), reals=True
-        )
-        assert finite.lower >= Fraction(1, 2)
-
-
 BELOW = """
 stream q in real
 publishes {low}
@@ -339,19 +253,6 @@ def test_integer_inputs_need_an_integer_between_their_bounds() -> None:
     text = SPARSE.replace("in real", "in real 1/3..1/2").replace("Lap", "DLap")
     with pytest.raises(SourceError, match="none lies between the bounds of 'q'"):
         of_text(text)
-
-
-def test_each_stream_has_bounds_of_its_own() -> None:
-    text = SPARSE.replace("stream q in real", "stream q in real 0..1/4\nstream p in real 0..1/2")
-    text = text.replace("read q", "read q; read p")
-    other = text.replace("Lap(q,", "Lap(2 * p,")
-    assert (of_text(text).upper, of_text(other).upper) == (Fraction(1, 4), 1)
-
-
-def test_a_published_sample_is_no_bound_of_those_before() -> None:
-    """The number that a threshold is below, published, costs more with every round before it."""
-    proof = of_text(SAMPLE)
-    assert proof.has_none and proof.structure is not None and proof.structure.code == "PV"
 
 
 def test_shared_inputs_are_bounded_from_above_only() -> None:
@@ -437,21 +338,6 @@ def test_words_of_real_samples_are_none_of_integers() -> None:
     text = (PROGRAMS / "streams" / "min_max_stream.dpg").read_text(encoding="utf-8")
     proof = of_text(text.replace("Lap(", "DLap("))
     assert (proof.lower, proof.upper) == (0, Fraction(3, 4))
-
-
-def test_inputs_with_names_are_refused() -> None:
-    with pytest.raises(SourceError, match="an input has named values"):
-        for_all("dipc/rand1")
-
-
-def test_parameters_that_are_none() -> None:
-    text = (PROGRAMS / "svt_laplace.dpg").read_text(encoding="utf-8")
-    with pytest.raises(UserError, match="no parameter 'n'"):
-        dipapprox.parse(text, for_all="n")
-    with pytest.raises(UserError, match="cannot have a value as well"):
-        dipapprox.parse(text, {"N": 3}, for_all="N")
-    with pytest.raises(SourceError, match="no loop up to 'T'"):
-        dipapprox.parse(text, for_all="T")
 
 
 def test_a_limit_ends_in_unknown() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import pytest
 
 import dipapprox
-from dipapprox import Answer, StreamProof
+from dipapprox import StreamProof
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.stops import with_visible_stops
@@ -80,49 +79,3 @@ def test_streams_have_the_budgets_of_their_automata(seed: int, distinct: bool) -
     if distinct and not proof.has_none:
         assert proof.lower == known.lower_bound
     assert proof.upper is None or proof.lower <= proof.upper
-
-
-DEAR = """
-stream q in real
-publishes {bot, top}
-adjacent linf 1
-rT <- Lap(0, 4 / eps)
-forever do
-    read q
-    r <- Lap(q, 2 / eps)
-    if r >= rT then publish top; exit end
-    publish bot
-end
-"""
-TWICE = """
-stream q in real
-publishes {a, b, c}
-adjacent linf 1
-x <- Lap(1, 1 / eps)
-forever do
-    read q
-    if Lap(q, 3 / eps) >= x then publish a; publish b else publish c end
-    x <- Lap(1, 1 / eps)
-    exit
-end
-"""
-
-
-@pytest.mark.parametrize(("text", "rounds", "budget"), [(DEAR, 3, "5/4"), (TWICE, 1, "1/3")])
-def test_decide_agrees_on_some_rounds_from_both_sides(text: str, rounds: int, budget: str) -> None:
-    proof = dipapprox.prove(dipapprox.parse(text))
-    assert proof.is_exact and proof.upper == Fraction(budget)
-    near = dipapprox.parse(text, rounds=rounds, values="0..1")
-    assert dipapprox.decide(near, budget=budget).answer is Answer.DP
-    far = dipapprox.parse(text, rounds=rounds, values="{-9, -8, 8, 9}")
-    below = str(Fraction(budget) * Fraction(19, 20))
-    assert dipapprox.decide(far, budget=below).answer is Answer.NOT_DP
-
-
-def test_some_rounds_publish_what_the_stream_does() -> None:
-    program = dipapprox.parse(DEAR, rounds=2, values="{0, 5}")
-    shown = dipapprox.probability(program, eps=1, input="0,5")
-    seen = {each.output for each in shown.outputs}
-    assert seen == {("top", "nothing"), ("bot", "top"), ("bot", "bot")}
-    assert {cell.name for cell in program.outputs} == {"out[1]", "out[2]"}
-    assert program.outputs[0].domain == ("bot", "top", "nothing")

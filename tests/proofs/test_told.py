@@ -76,15 +76,6 @@ def test_runs_are_told_where_no_step_is_silent(
     assert not is_told(runs_in(graph), both, (1, 3), ())
 
 
-def test_what_is_published_later_may_be_published_at_once() -> None:
-    graph: Graph = {0: [(0, 1), (1, 0)], 1: []}
-    seen = (("a", "exit"), ("a",))
-    assert is_told(runs_in(graph), seen, (0,))
-    assert not is_told(runs_in(graph), seen, (1,))
-    graph = {0: [(0, 1), (1, 0), (2, 1)], 1: []}
-    assert not is_told(runs_in(graph), (*seen, ("exit",)), (0,))
-
-
 @pytest.mark.parametrize("seed", [113, 155, 26, 154])
 def test_runs_of_random_programs_are_told(seed: int) -> None:
     """Written out for as many rounds the program needs as much; certificates are confirmed."""

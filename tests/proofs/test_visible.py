@@ -65,27 +65,3 @@ def test_runs_that_publish_the_same_are_found(seed: int) -> None:
 def test_random_graphs_are_of_both_kinds() -> None:
     told = sum(tells_steps(*random_graph(seed)) for seed in range(300))
     assert 30 < told < 270
-
-
-@pytest.mark.parametrize(
-    ("steps", "told"),
-    [
-        ([(0, 0, "a"), (0, 1, "bE")], True),
-        ([(0, 0, "a"), (0, 1, "aE")], True),  # the end is seen
-        ([(0, 0, ""), (0, 0, "a")], False),
-        ([(0, 1, ""), (1, 1, "a"), (1, 2, "bE")], True),
-        ([(0, 1, "a"), (0, 2, ""), (1, 1, "b"), (2, 2, "c")], False),  # only later
-        ([(0, 1, "a"), (0, 2, "ab"), (1, 1, "b"), (2, 2, "b")], False),
-        ([(0, 1, "a"), (0, 2, "ab"), (1, 1, "c"), (2, 2, "c")], False),
-        ([(0, 1, "a"), (0, 2, "bb"), (1, 1, "c"), (2, 2, "c")], True),
-    ],
-)
-def test_small_graphs(steps: list[tuple[int, int, str]], told: bool) -> None:
-    count = 1 + max(max(source, target) for source, target, _ in steps)
-    noise = LaplaceNoise(Fraction(1))
-    states = tuple(ControlState(f"q{k}", True, noise) for k in range(count))
-    transitions = tuple(
-        Transition(source, 0, 0, target, str(k), 0) for k, (source, target, _) in enumerate(steps)
-    )
-    seen = [tuple(END if each == "E" else each for each in word) for *_, word in steps]
-    assert tells_steps(Automaton((), states, transitions), seen) == told

@@ -13,7 +13,6 @@ from scipy.optimize import linprog
 
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import UnknownSide
-from dipapprox.proofs import worst_change
 from dipapprox.proofs.changes import Change
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
 from dipapprox.proofs.worst_change import CostOfChanges
@@ -89,20 +88,3 @@ def test_the_worst_change_is_the_worst_corner(cone: Cone) -> None:
     corners = [cost_by_highs(cone, corner) for corner in product(*box)]
     assert as_float(worst.dearest.cost) == pytest.approx(max(corners))
     assert as_float(worst.upper) == pytest.approx(max(corners))
-
-
-def test_bounds_stand_where_boxes_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    cone = Cone(
-        tuple(GuardRow(((0, 1), (k + 1, -1)), ((k, 1), ((k + 1) % 6, -1))) for k in range(6)),
-        (source(Fraction(1), UnknownSide.ANY),) * 7,
-        (Fraction(0),) * 6,
-    )
-    box = ((-1, 1),) * 6
-    exact = CostOfChanges(cone, Limits()).worst([box])
-    assert exact.upper == exact.dearest.cost is not None
-    monkeypatch.setattr(worst_change, "MOST_BOXES", 1)
-    bounds = CostOfChanges(cone, Limits()).worst([box])
-    assert bounds.upper is not None
-    assert bounds.dearest.cost is not None
-    assert bounds.dearest.cost <= exact.upper <= bounds.upper
-    assert bounds.shifts is not None

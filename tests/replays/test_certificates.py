@@ -194,18 +194,6 @@ def other_pairs() -> Fields:
     return certificate(SVT, {}, Claim(HALF, Q(1, 100), Q(31, 25)))
 
 
-def test_harmless_pairs_are_named() -> None:
-    """Not true of all pairs: the forger restricts the verdict to a pair that tells nothing."""
-    fields = other_pairs()
-    none = replaced(fields, ("claim", "pairs"), [[[0, 0], [0, 0]]])
-    result = dipapprox.check(signed(none))
-    assert result.outcome is Outcome.REFUTED
-    assert result.differences == ("scope: the proof is for the pair (0, 0) ~ (0, 0)",)
-    said = signed(replaced(none, ("scope",), "for the pair (0, 0) ~ (0, 0)"))
-    shown = str(dipapprox.check(said))
-    assert "for the pair (0, 0) ~ (0, 0)" in shown
-
-
 @pytest.mark.parametrize(
     ("place", "value"),
     [

@@ -54,12 +54,6 @@ def test_files_of_services_are_confirmed(path: Path) -> None:
     assert "at every eps > 0 is Pr" in said
 
 
-def test_a_service_without_a_budget_is_confirmed() -> None:
-    fields = certificate(SERVICES / "cache.dpg", forgets=1)
-    assert fields["claim"] == {"verdict": "Not_DP", "budget": None}
-    assert outcome(fields) is Outcome.CONFIRMED
-
-
 def test_files_are_about_one_text_and_those_who_see_it() -> None:
     fields = certificate(USERS, "bob")
     text = fields["program"]["text"]
@@ -109,13 +103,6 @@ def test_what_it_is_about_is_read_strictly(about: Any) -> None:
     fields = replaced(certificate(USERS), ("about",), about)
     with pytest.raises(UserError, match="malformed"):
         outcome(fields)
-
-
-def test_a_proof_of_a_program_is_none_of_a_service() -> None:
-    stream = SERVICES.parent / "streams" / "numeric_sparse_stream.dpg"
-    fields = certificate(USERS)
-    text = stream.read_text(encoding="utf-8")
-    assert outcome(retold(fields, text)) is Outcome.REFUTED
 
 
 def test_at_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
