@@ -52,7 +52,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits", "cuts")),
     "every pair": ("rules.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
-    "smaller eps": ("shrinking.smaller_eps", ("eps", *_CLAIM, "point")),
+    "smaller eps": ("sets.smaller_eps", ("eps", *_CLAIM, "point")),
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
     "violation": ("rules.violation", (*_CLAIM, "input", "adjacent", "outputs")),

@@ -16,7 +16,7 @@ from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.shrinking import smaller_eps
+from dipapprox.kernel.sets import smaller_eps
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.proof_steps.liveness import machine_json
