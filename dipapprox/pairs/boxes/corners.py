@@ -23,7 +23,9 @@ all are negative, delta is 0. Where signs tell that S is one of few, only sample
 some of their P_S depend on.
 
 Sets where only such S may be best as the lemma of extremes is about (`one_by_one`) are left out:
-sets of extremes are looked at instead.
+sets of extremes are looked at instead. Where all S that may be best show one sample alone, delta is
+at most what that sample tells of any pair, which is one number's (`images`): where other inputs may
+be anything, as many sets would be as good.
 
 **Doubles.** Corners are multiples of a unit times powers of 2, and stay exact doubles: cuts add
 halves. The rest is off by `thresholds.error` and a few roundings of numbers of that size.
@@ -41,7 +43,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.rounding import Array, below
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet
@@ -49,7 +52,7 @@ from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
 from dipapprox.pairs.boxes.polygons import tidy
 from dipapprox.pairs.boxes.search import SetSearch
 from dipapprox.pairs.boxes.some_pairs import Exact
-from dipapprox.pairs.boxes.thresholds import Thresholds
+from dipapprox.pairs.boxes.thresholds import Thresholds, all_between
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 
@@ -72,6 +75,12 @@ _SIMILAR = 0.25
 
 _HALVINGS = 24
 """In looking for a price λ."""
+
+_ALIKE = 2.0**-36
+"""What is as near to a lower bound is not cut to be bounded better."""
+
+_MOST_ALONE = 2_000
+"""Sets by which one sample is told."""
 
 _MOST_TRIED = 16
 """Single pairs that are enclosed at once."""
@@ -124,6 +133,9 @@ class CornerSearch(SetSearch):
         self._e = self._factor.taken
         self._claimed = -1.0 if claimed is None else below(claimed)
         self._extremes = bool(pairs.extremes)
+        self._samples = [CornerSearch(each, exact, factor, limits) for each in pairs.samples]
+        self._told_alone = np.ones(len(self._samples))
+        self._flat: list[tuple[Kind, _Sets]] = []
         self._tables: dict[tuple[Fixed, Fixed], NDArray[np.bool_]] = {}
         self._waiting: dict[Kind, list[_Sets]] = {}
         for kind, corners in pairs.triangles().items():
@@ -132,7 +144,12 @@ class CornerSearch(SetSearch):
             self._waiting[kind] = [_Sets(corners, upper, bends)]
 
     def _begin(self) -> None:
-        """Bound all sets as they are."""
+        """Bound what single samples tell, and all sets as they are."""
+        for place, each in enumerate(self._samples):
+            each._known, each._best = self._known, self._best
+            each.run(_is_sharp)
+            self._best = max(self._best, each._best)
+            self._told_alone[place] = above(each._enclosure().upper)
         with self._renewing() as waiting:
             for kind, (sets,) in waiting.items():
                 for start in range(0, len(sets.upper), _AT_ONCE):
@@ -162,6 +179,7 @@ class CornerSearch(SetSearch):
             for kind, sets in self._waiting.items()
             for each in sets
         ]
+        found += [(0.0, *each) for each in self._flat]
         if not found:
             return None
         _, kind, sets = max(found, key=lambda each: each[0])
@@ -203,7 +221,7 @@ class CornerSearch(SetSearch):
 
     def _keep(self, kind: Kind, sets: _Sets) -> None:
         """Keep the sets open that are not hopeless."""
-        kept = sets.taken(sets.upper > below(self._best))
+        kept = sets.taken(sets.upper > self._least())
         if len(kept.upper):
             self._waiting.setdefault(kind, []).append(kept)
 
@@ -219,8 +237,9 @@ class CornerSearch(SetSearch):
         u, v = self._thresholds[first], self._thresholds[second]
         off = u.error + self._e * v.error + (u.outputs + 16) * 2.0**-51 * (1 + self._e)
 
-        rough = np.minimum(before, self._roughly(u, v, places) + u.wider * v.wider * off)
-        open_ = (over <= 0).any(axis=1) & (rough > below(self._best))
+        rough, floor, ceiling = self._roughly(u, v, places, u.wider * v.wider * off)
+        rough = np.minimum(before, rough)
+        open_ = (over <= 0).any(axis=1) & (rough > self._least())
         if not open_.any():
             return
         corners, before = tuple(each[open_] for each in corners), rough[open_]
@@ -232,9 +251,15 @@ class CornerSearch(SetSearch):
 
         middle = (places.min(axis=-1) + places.max(axis=-1)) / 2
         central = _squares(bends, places - middle[..., None])
-        alone, least = (h + central).max(axis=-1) + off, (h - central).min(axis=-1) - off
+        alone = np.minimum((h + central).max(axis=-1) + off, ceiling[:, open_])
+        least = np.maximum((h - central).min(axis=-1) - off, floor[:, open_])
         dominated, still = self._told(first, second, least, alone)
+        bound = np.ones(len(delta))
         if still is not None:
+            if self._samples:
+                moving = ~(still[0] & still[1])
+                own = self._told_alone[moving.argmax(axis=0)]
+                bound = np.where(moving.sum(axis=0) == 1, own, 1.0)
             bends = np.stack(
                 [curvatures[0].half(~still[0]), self._e * curvatures[1].half(~still[1])]
             )
@@ -250,7 +275,7 @@ class CornerSearch(SetSearch):
         upper = np.minimum((paid + central).max(axis=1), np.maximum(most, peak)) + slack
         upper = np.minimum(upper, np.maximum(alone, 0.0).sum(axis=0) * (1 + 2.0**-40))
         hopeless = dominated & (self._extremes and not extreme)
-        upper = np.minimum(np.where(hopeless, -1.0, upper), before)
+        upper = np.minimum(np.where(hopeless, -1.0, upper), np.minimum(before, bound))
 
         # Where the best corner has no squares and pays nothing, and others less than it, for sure.
         is_free = (price == 0) | (over[rows, best] == 0)
@@ -258,14 +283,22 @@ class CornerSearch(SetSearch):
         self._try_best(kind, places, np.where(over <= 0, delta + off, -np.inf))
         settled &= upper > below(self._best)
         done = self._settle(kind, places[:, :, rows, best], settled, peak + slack)
-        self._keep(kind, _Sets(corners, upper, bends.transpose(2, 1, 0)).taken(~done))
+        open_sets = _Sets(corners, upper, bends.transpose(2, 1, 0))
+        alike = (bound <= upper) & (bound <= above(self._best) + _ALIKE)
+        if alike.any():
+            self._most = max(self._most, Fraction(float(bound[alike].max())))
+            self._flat = [(kind, open_sets.taken(np.flatnonzero(alike)[:1]))]
+        self._keep(kind, open_sets.taken(~(done | alike)))
 
-    def _roughly(self, u: Thresholds, v: Thresholds, places: Array) -> Array:
-        """Bound delta on sets by the extents of probabilities alone."""
+    def _roughly(
+        self, u: Thresholds, v: Thresholds, places: Array, off: float
+    ) -> tuple[Array, Array, Array]:
+        """Bound delta on sets by extents of probabilities alone, and the h_o from both sides."""
         (least, most), (others_least, others_most) = u.extent(places[0]), v.extent(places[1])
-        taken = np.maximum(most - self._e * others_least, 0.0).sum(axis=0)
-        left = np.maximum(self._e * others_most - least, 0.0).sum(axis=0) + (1 - self._e)
-        return np.asarray(np.minimum(taken, left))
+        floor, ceiling = least - self._e * others_most - off, most - self._e * others_least + off
+        taken = np.maximum(ceiling, 0.0).sum(axis=0)
+        left = np.maximum(-floor, 0.0).sum(axis=0) + (1 - self._e) + off
+        return np.minimum(taken, left), floor, ceiling
 
     def _told(
         self, first: Fixed, second: Fixed, least: Array, most: Array
@@ -287,7 +320,7 @@ class CornerSearch(SetSearch):
             u, v = self._thresholds[first], self._thresholds[second]
             # P_S at u', or 1 - P_S at u: it is that of all other outputs, whose number is mirrored.
             rows = [v.concave | u.concave[::-1], *u.still, *v.still]
-            self._tables[key] = np.array([_all_between(each) for each in rows])
+            self._tables[key] = np.array([all_between(each) for each in rows])
         tables = self._tables[key]
         if not tables.size:
             return np.zeros(least.shape[1], dtype=np.bool_), None
@@ -337,19 +370,8 @@ class CornerSearch(SetSearch):
         return done
 
 
-def _all_between(true: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say for sets S, and sets apart from S, whether something is true of S with any part of these.
-
-    Args:
-        true: Of sets, as binary numbers.
-    """
-    size = len(true)
-    found = np.zeros((size, size), dtype=np.bool_)
-    found[:, :1] = true[:, None]
-    for more in range(1, size):
-        one = more & -more
-        found[:, more] = found[:, more ^ one] & found[np.arange(size) | one, more ^ one]
-    return found
+def _is_sharp(delta: Enclosure, sets: int) -> bool:
+    return delta.width <= _ALIKE / 2 or sets * CornerSearch.cheaper > _MOST_ALONE
 
 
 def _squares(bends: Array, offsets: Array) -> Array:

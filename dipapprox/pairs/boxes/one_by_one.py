@@ -69,6 +69,8 @@ class OneByOne:
         unit: All corners are small integers in it.
         thresholds: At all values of finite inputs, for this unit.
         images: Where one number stands for real inputs, those of all sets of pairs.
+        samples: For each sample the same pairs, where its cell alone is shown; none if that tells
+            no more than `thresholds` do.
     """
 
     roots: list[PairSet]
@@ -76,6 +78,7 @@ class OneByOne:
     unit: Fraction
     thresholds: dict[Fixed, Thresholds]
     images: tuple[Image, ...] = ()
+    samples: tuple[OneByOne, ...] = ()
 
     def points(self, corner: Sequence[Point]) -> Sequence[Point]:
         """Return where real inputs are, at a corner of a set."""
@@ -126,7 +129,13 @@ def one_by_one(
     few = _on_edges(roots, alone)
     if groups:
         few, extremes = without_permutations(few, groups), without_permutations(extremes, groups)
-    return OneByOne(few, extremes, unit, found)
+    samples: list[OneByOne | None] = []
+    if len(found) == 1 and len(places) > 1:
+        ((side, own),) = found.items()
+        samples = [_of_numbers(roots, {side: each}, unit) for each in own.of_samples()]
+    told = tuple(each for each in samples if each is not None)
+    samples_of = told if len(told) == len(samples) else ()
+    return OneByOne(few, extremes, unit, found, samples=samples_of)
 
 
 def _of_numbers(

@@ -156,6 +156,9 @@ class SetSearch(ABC):
         self._best = max(self._best, delta.lower)
         return delta
 
+    def _least(self) -> float:
+        return below(self._best) if self._known else -1.0
+
     @abstractmethod
     def _begin(self) -> None:
         """Look at what is there, once."""
@@ -260,9 +263,6 @@ class BoxSearch(SetSearch):
     def _open(self) -> list[_Open]:
         """Return the open sets of largest upper bounds, the largest first."""
         return sorted(self._waiting[:1] + ([] if self._current is None else [self._current]))
-
-    def _least(self) -> float:
-        return below(self._best) if self._known else -1.0
 
     def _put(
         self,

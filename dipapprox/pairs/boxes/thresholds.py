@@ -60,15 +60,12 @@ _MASS = 2.0**-46
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cuts:
-    """The cuts of a sample: slope · u + offset, in ascending order.
-
-    Where outputs depend on one number, `share` of it is what moves the cuts.
-    """
+    """The cuts of a sample: factors · u + offset, in ascending order; slopes are per unit of u."""
 
     family: RealFamily
+    factors: tuple[Fraction, ...]
     slope: Array
     offsets: Array
-    share: Fraction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,11 +99,9 @@ class Thresholds:
         owners: Which output each tuple of cells belongs to: an array with an axis for each sample.
         outputs: How many there are.
         reach: The largest size of each real input.
-        number: As for the attribute.
 
     Attributes:
         outputs: How many there are.
-        number: What outputs depend on, if it is one number made of real inputs: their factors.
         error: At most Σ over outputs of how far probabilities are off.
         wider: How much more bounds of them are off: see `extent`.
     """
@@ -117,10 +112,8 @@ class Thresholds:
         owners: NDArray[np.intp],
         outputs: int,
         reach: Array,
-        number: tuple[Fraction, ...] | None,
     ) -> None:
         self._cuts, self._reach = cuts, reach
-        self.number = number
         self._owners = owners
         self.outputs = outputs
         # Slopes and offsets are rounded once; then come as many products and sums as inputs.
@@ -132,6 +125,14 @@ class Thresholds:
         self.error = error * (1 + 2.0**-20)
         self.wider = 2.0 * owners.size * (outputs + 1)
 
+    @property
+    def number(self) -> tuple[Fraction, ...] | None:
+        """What outputs depend on, if it is one number made of real inputs: their factors."""
+        rows = [each.factors for each in self._cuts]
+        leading = next((row for row in rows if any(row)), (Fraction(0),) * len(self._reach))
+        alike = all(row == tuple([_share(row, leading) * each for each in leading]) for row in rows)
+        return leading if alike else None
+
     def of_number(self, old: Fraction, unit: Fraction) -> Thresholds:
         """Return the same outputs as functions of `number`, as if it was the only real input.
 
@@ -140,13 +141,22 @@ class Thresholds:
             unit: That of the number.
         """
         factors = self.number or ()
-        cuts = [
-            replace(each, slope=np.array([float(each.share * unit)]), share=Fraction(1))
-            for each in self._cuts
-        ]
+        cuts = []
+        for each in self._cuts:
+            share = _share(each.factors, factors)
+            slope = np.array([float(share * unit)])
+            cuts.append(replace(each, factors=(share,), slope=slope))
         size = np.array([float(abs(a) * old / unit) for a in factors]) @ self._reach
         reach = np.array([float(size) * (1 + _SLACK)])
-        return Thresholds(cuts, self._owners, self.outputs, reach, None)
+        return Thresholds(cuts, self._owners, self.outputs, reach)
+
+    def of_samples(self) -> list[Thresholds]:
+        """Return for each sample what shows its cell alone."""
+        counts = [len(each.offsets) + 1 for each in self._cuts]
+        return [
+            Thresholds([each], np.arange(count), count, self._reach)
+            for each, count in zip(self._cuts, counts, strict=True)
+        ]
 
     @cached_property
     def concave(self) -> NDArray[np.bool_]:
@@ -246,6 +256,21 @@ class Thresholds:
         return Curvature(np.array(steep).reshape(shape), np.array(curved).reshape(shape))
 
 
+def all_between(true: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say for sets S, and sets apart from S, whether something is true of S with any part of these.
+
+    Args:
+        true: Of sets, as binary numbers.
+    """
+    size = len(true)
+    found = np.zeros((size, size), dtype=np.bool_)
+    found[:, :1] = true[:, None]
+    for more in range(1, size):
+        one = more & -more
+        found[:, more] = found[:, more ^ one] & found[np.arange(size) | one, more ^ one]
+    return found
+
+
 def _is_box(inside: NDArray[np.bool_]) -> bool:
     """Whether some cells are a product of intervals."""
     for axis in range(inside.ndim):
@@ -304,33 +329,26 @@ def thresholds_of(
     if owners is None:
         return None
     found_cuts: list[_Cuts] = []
-    rows: list[list[Fraction]] = []
     for number, ordered in order.items():
         family = states.samples[number].family
         if not isinstance(family, RealFamily) or family.curved is None:
             return None
-        factors = [ordered[0].coefficient(name) for name in names]
+        factors = tuple([ordered[0].coefficient(name) for name in names])
         slope = np.array([float(factor * unit) for factor in factors])
         offsets = np.array([float(cut.constant) for cut in ordered])
         if family.below(offsets) is None:
             return None
-        rows.append(factors)
-        found_cuts.append(_Cuts(family, slope, offsets, _share(rows, factors)))
+        found_cuts.append(_Cuts(family, factors, slope, offsets))
     reach = np.array([_reach(states, place) / float(unit) for place in places])
     sizes = [float(np.abs(each.slope) @ reach + np.abs(each.offsets).max()) for each in found_cuts]
     if max(sizes, default=0.0) > _LARGEST:
         return None
-    leading = next((row for row in rows if any(row)), [Fraction(0)] * len(names))
-    alike = all(row == [_share(rows, row) * each for each in leading] for row in rows)
-    whole = tuple(leading) if alike else None
-    return Thresholds(found_cuts, owners, len(states.outputs), reach, whole)
+    return Thresholds(found_cuts, owners, len(states.outputs), reach)
 
 
-def _share(rows: Sequence[Sequence[Fraction]], row: Sequence[Fraction]) -> Fraction:
-    """Return which multiple of the first row that is not 0 another one is, if it is one."""
-    pairs = (pair for each in rows if any(each) for pair in zip(row, each, strict=True) if pair[1])
-    first = next(pairs, None)
-    return Fraction(0) if first is None else first[0] / first[1]
+def _share(row: Sequence[Fraction], leading: Sequence[Fraction]) -> Fraction:
+    """Return which multiple of a row that is not 0 another one is, if it is one."""
+    return next((a / b for a, b in zip(row, leading, strict=True) if b), Fraction(0))
 
 
 def _reach(states: FinalStates, place: int) -> float:

@@ -20,9 +20,9 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
-from dipapprox.pairs.boxes.corners import CornerSearch, _all_between
+from dipapprox.pairs.boxes.corners import CornerSearch
 from dipapprox.pairs.boxes.images import image_of
-from dipapprox.pairs.boxes.thresholds import thresholds_of
+from dipapprox.pairs.boxes.thresholds import all_between, thresholds_of
 from dipapprox.semantics.execution import execute
 from tests.thorough import part
 
@@ -102,7 +102,7 @@ _ALIKE: list[Part] = [("Lap", (1, 1), 1, Fraction(3, 2)), ("Lap", (1, 1), 1, Fra
 @pytest.mark.parametrize("seed", range(3))
 def test_what_holds_with_any_part_of_others(seed: int) -> None:
     true = np.random.default_rng(seed).random(16) < 0.8
-    found = _all_between(true)
+    found = all_between(true)
     for own, more in product(range(16), repeat=2):
         if not own & more:
             parts = {own | part & more for part in range(16)}
@@ -186,6 +186,28 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
             assert sum((a * y for a, (_, y) in zip(second, points, strict=True)), F(0)) == place[1]
             assert all(0 <= end <= 2 for point in points for end in point)
         assert image.pair((F(100), F(0))) is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "eps", "eps_prv", "truth"),
+    [
+        ([("Lap", (1, 1), 3, F(5, 2)), ("Lap", (1, 0), 1, F(1))], 3, 0, 1 - exp(-9 / 4)),
+        ([("Lap", (1, 2), 5, F(3)), ("Lap", (0, 1), 2, F(3))], 1, "1/2", 1 - exp(-9 / 4)),
+    ],
+)
+def test_what_one_of_two_parts_tells_is_attained_by_many_pairs(
+    parts: list[Part], eps: int, eps_prv: str | int, truth: float
+) -> None:
+    """The first sample alone is moved by 9/2 scales, or by 5: all of the budget is its own."""
+    found = profile(parse(_text(parts, 3, "l1 1/2")), eps=eps, eps_prv=eps_prv).delta_enclosure
+    assert found.width < F(1, 10**9)
+    assert float(found.lower) - 1e-12 <= truth <= float(found.upper) + 1e-12
+
+
+def test_some_pair_is_looked_at_where_nothing_exceeds_a_budget() -> None:
+    parts: list[Part] = [("Gauss", (1, 0), 1, F(1)), ("Gauss", (0, 1), 1, F(1))]
+    found = profile(parse(_text(parts, 2, "linf 1")), eps="1/2", eps_prv=20)
+    assert found.delta_enclosure.upper < F(1, 10**9)
 
 
 def test_a_claim_about_two_independent_parts_is_decided() -> None:
