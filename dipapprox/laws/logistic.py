@@ -5,7 +5,7 @@ most what it measures in scales; and f'' = f (1 - 6 f), so |f''| <= f.
 
 Numbers. f <= 1/4; f' = s (1 - s) (1 - 2 s) is at most √3/18 and at least -√3/18: half its variation
 is √3/9. The rate of ln f with the logarithm of the scale is r(z) = z tanh(z/2) - 1, and r f =
--(z f)': so E|r| / 2, the mass where r > 0, is 2 max z f(z), at z tanh(z/2) = 1, below 0.4477. As
+-(z f)': so E|r| / 2, the mass where r > 0, is 2 max z f(z), at z tanh(z/2) = 1, below 0.4478. As
 E r = 0, E r² = E z² tanh² (z/2) - 1 <= π²/3 - 1; z r' = z tanh(z/2) + 2 z² f, so E|z r'| <= 1 +
 E z² / 2 = 1 + π²/6; half of both is below 5/2. As |r| > 1 only where r > 0, and r + 1 <= |z|, with
 f <= e^-|z|: E[max(|r| - max(c² - 1, 1), 0)] <= 2 ∫ max(z - c², 0) e^-z dz = 2 e^-(c²). Tails:
@@ -66,8 +66,8 @@ class Logistic(RealFamily):
 
     @property
     def drift(self) -> Fraction:
-        """2 max z f(z) is 0.44767…"""
-        return Fraction(4477, 10_000)
+        """2 max z f(z) is 0.447743…"""
+        return Fraction(4478, 10_000)
 
     def far(self, bits: int) -> Fraction:
         """At least bits ln 2."""

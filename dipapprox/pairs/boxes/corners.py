@@ -28,7 +28,8 @@ at most what that sample tells of any pair, which is one number's (`images`): wh
 be anything, as many sets would be as good.
 
 **Doubles.** Corners are multiples of a unit times powers of 2, and stay exact doubles: cuts add
-halves. The rest is off by `thresholds.error` and a few roundings of numbers of that size.
+halves, and sets that have no exact ones are not cut. The rest is off by `thresholds.error` and a
+few roundings of numbers of that size.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ LARGEST_FACTOR = 2**16
 _AT_ONCE = 4_096
 
 _FINEST = 2.0**-36
-"""Units: smaller sets are not cut."""
+"""Units: sets whose corners are no multiples of it are not cut."""
 
 _SIMILAR = 0.25
 """Inputs that count for at least so much of the largest are cut along with it."""
@@ -205,10 +206,8 @@ class CornerSearch(SetSearch):
                 sets = _joined(parts)
                 order = np.argsort(-sets.upper)
                 few = order[:_AT_ONCE]
-                widths = _widths(sets)[few]
-                # Whatever is cut, what is not a point is wide enough for its halves to be exact.
-                fine = np.where(widths > 0, widths, np.inf).min(axis=1)
-                few = few[(sets.upper[few] > least) & (fine > _FINEST) & (fine < np.inf)]
+                few = few[sets.upper[few] > least]
+                few = few[_have_halves(sets.taken(few))]
                 rest = np.ones(len(order), dtype=np.bool_)
                 rest[few] = False
                 if rest.any():
@@ -407,10 +406,14 @@ def _edges(corners: Array) -> list[tuple[int, int]]:
     return list(combinations(range(corners.shape[1]), 2))
 
 
-def _widths(sets: _Sets) -> Array:
-    """Return the extents of inputs, by set and input, in units."""
-    widths = [(each.max(axis=1) - each.min(axis=1)).max(axis=-1) for each in sets.corners]
-    return np.stack(widths, axis=1) if widths else np.zeros((len(sets.upper), 1))
+def _have_halves(sets: _Sets) -> NDArray[np.bool_]:
+    """Say which sets are no points, and have halves whose corners are exact."""
+    found = np.zeros(len(sets.upper), dtype=np.bool_)
+    for each in sets.corners:
+        found |= (each != each[:, :1]).any(axis=(1, 2))
+    for each in sets.corners:
+        found &= (each % _FINEST == 0).all(axis=(1, 2))
+    return found
 
 
 def _halved(sets: _Sets) -> Iterator[_Sets]:

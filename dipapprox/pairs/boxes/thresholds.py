@@ -52,7 +52,7 @@ _LARGEST = 2.0**40
 """Of cuts, anywhere: those are so far out that doubles tell little of them."""
 
 _SLACK = 2.0**-40
-"""More than extents of cuts are rounded, relative to their sizes and 1."""
+"""More than extents of cuts are rounded, relative to 1 and the sizes of what they are sums of."""
 
 _MASS = 2.0**-46
 """At most what values of F are off."""
@@ -120,7 +120,7 @@ class Thresholds:
         unit = (len(reach) + 3) * 2.0**-52
         error = (len(cuts) + owners.size) * 2.0**-50
         for each in cuts:
-            size = float(np.abs(each.slope) @ reach) + np.abs(each.offsets)
+            size = self._sizes(each)
             error += 2 * float((float(each.family.steep) * size * unit + _MASS).sum())
         self.error = error * (1 + 2.0**-20)
         self.wider = 2.0 * owners.size * (outputs + 1)
@@ -132,6 +132,10 @@ class Thresholds:
         leading = next((row for row in rows if any(row)), (Fraction(0),) * len(self._reach))
         alike = all(row == tuple([_share(row, leading) * each for each in leading]) for row in rows)
         return leading if alike else None
+
+    def _sizes(self, cuts: _Cuts) -> Array:
+        """Return about the most that the terms of each cut of a sample add up to."""
+        return np.asarray(float(np.abs(cuts.slope) @ self._reach) + np.abs(cuts.offsets))
 
     def of_number(self, old: Fraction, unit: Fraction) -> Thresholds:
         """Return the same outputs as functions of `number`, as if it was the only real input.
@@ -243,9 +247,9 @@ class Thresholds:
             moved = _along(inputs, each.slope)
             lowest, highest = moved.min(axis=1), moved.max(axis=1)
             own = bend = np.zeros(len(lowest))
-            for offset in each.offsets:
+            for offset, size in zip(each.offsets, self._sizes(each), strict=True):
                 low, high = lowest + offset, highest + offset
-                slack = (1 + np.maximum(np.abs(low), np.abs(high))) * _SLACK
+                slack = float(1 + size) * _SLACK
                 near = np.maximum(np.maximum(low, -high) - slack, 0.0)
                 density, slope = each.family.swing(near, np.maximum(-low, high) + slack)
                 own, bend = own + density, bend + slope

@@ -20,7 +20,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
-from dipapprox.pairs.boxes.corners import CornerSearch
+from dipapprox.pairs.boxes.corners import CornerSearch, _halved, _have_halves, _Sets
 from dipapprox.pairs.boxes.images import image_of
 from dipapprox.pairs.boxes.thresholds import all_between, thresholds_of
 from dipapprox.semantics.execution import execute
@@ -236,6 +236,40 @@ def test_second_derivatives_are_within_bounds() -> None:
         largest = np.maximum(second, 0).sum(axis=0)  # of the best set of outputs
         assert (largest / 2 <= bounds[axis] + 1e-3).all()
         assert (bounds[axis] <= 3 * largest.max() + 1).all()
+
+
+def test_cuts_are_far_from_where_large_terms_cancel() -> None:
+    """Both terms of the cut are near 2^38: doubles have it a whole unit of theirs too far out."""
+    unit = Fraction(1, 2**14)
+    slope, threshold = 2**38 + unit * F(49, 100), 2**38 + 1 + unit * F(51, 100)
+    text = f"""
+input q in real 0..1
+output out in {{0, 1}}
+adjacent linf 1
+x <- Lap({slope.numerator}/{slope.denominator} * q, 1)
+if x > {threshold.numerator}/{threshold.denominator} then out <- 1 else out <- 0 end
+"""
+    states = execute(elaborate(read(text), {}, "x"), True, Limits())
+    found = thresholds_of(states, Fraction(1), (Fraction(0),), [0], Fraction(1))
+    assert found is not None
+    bounds = found.curvature(np.ones((1, 1, 1)))
+    truth = exp(-float(threshold - slope)) / 2
+    assert bounds.steep[0, 0, 0] >= 2.0**38 * truth
+    assert bounds.curved[0, 0, 0] >= 2.0**76 * truth
+
+
+def test_what_is_cut_has_exact_halves() -> None:
+    """However narrow the one coordinate gets as the other stays wide."""
+    triangle = np.array([[[2.0**13, 0.0], [2.0**14, 0.0], [2.0**14, 2.0**14]]])
+    bends = np.array([[[1.0, 2.0**-60]]])
+    sets, cuts = _Sets((triangle,), np.ones(1), bends), 0
+    while _have_halves(sets).all():
+        half, *_ = _halved(sets)
+        corners = [[Fraction(x) for x in each.ravel()] for each in (*sets.corners, *half.corners)]
+        both = [Fraction(a + b, 2) for a, b in product(corners[0][::2], repeat=2)]
+        assert set(corners[1][::2]) <= set(both)
+        sets, cuts = half, cuts + 1
+    assert 40 < cuts < 120
 
 
 TURNED = """
