@@ -10,8 +10,6 @@ from itertools import islice
 from math import isinf
 from typing import Any
 
-from dipapprox.data_classes import dataclass
-from dipapprox.errors import SourceError
 from dipapprox.language.functions import library, objects, operators
 from dipapprox.language.functions.machine import (
     ERRORS,
@@ -25,6 +23,7 @@ from dipapprox.language.functions.machine import (
     Raised,
     Stream,
     Text,
+    followed,
     kind_of,
     member,
     plain,
@@ -35,20 +34,6 @@ from dipapprox.language.functions.operators import end, items, key, keys, listed
 from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import NO_RULE, of_unknown
 
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A name of a file whose statement is not followed: whoever uses it hears why.
-
-    Attributes:
-        error: Why.
-        mechanism: Whether it would be a mechanism.
-    """
-
-    error: SourceError
-    mechanism: bool = False
-
-
 # --- names ----------------------------------------------------------------------------------------
 
 
@@ -57,10 +42,7 @@ def look_up(machine: Machine, name: str, scope: NameScope) -> Any:
     holder = scope.holder(name)
     own = scope.kind == "class" and name in scope.local  # then Python looks in no function
     if holder is not None and name in holder.values and (not own or holder.kind):
-        found = holder.values[name]
-        if isinstance(found, Unread):
-            raise found.error
-        return found
+        return followed(holder.values[name])
     if holder is not None and holder.kind != "module":
         raise machine.refusal(f"'{name}' has no value yet", kind="name error")
     if name in ERRORS:

@@ -12,7 +12,7 @@ import ast
 import builtins
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import Field
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
@@ -23,7 +23,7 @@ from typing import Any, get_args, get_origin
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.functions import expressions, library, objects, places, statements
-from dipapprox.language.functions.expressions import Unread, bind
+from dipapprox.language.functions.expressions import bind
 from dipapprox.language.functions.machine import (
     ERRORS,
     HOME,
@@ -35,6 +35,8 @@ from dipapprox.language.functions.machine import (
     NameScope,
     Raised,
     Stream,
+    Unread,
+    followed,
     is_object,
     rule,
 )
@@ -88,19 +90,19 @@ class Files:
         tree = places.tree_of(SourceFile(path, text))
         scope = NameScope(facts_of(tree).local | {"__name__"}, None, kind="module")
         scope.values["__name__"] = Path(path).stem
-        module = self._modules[name] = Module(name, scope)
+        module = self._modules[name] = Module(name, scope, tree)
         machine = Machine(self.load)
         for statement in tree.body:
             try:
                 with running_as(machine):
                     machine.evaluate(statement, scope)
             except SourceError as error:
-                _leave(statement, error, tree, scope)
+                _leave(statement, error, scope, self._modules.values())
             except Raised as error:
-                _leave(statement, failed(error), tree, scope)
+                raise failed(error) from None
             except RecursionError:
                 deep = refusal("limit", "this is too deep", "", places.span_of(statement))
-                _leave(statement, deep, tree, scope)
+                _leave(statement, deep, scope, self._modules.values())
         scope.fixed = True
         return module
 
@@ -119,26 +121,33 @@ def failed(error: Raised, hint: str = "") -> SourceError:
     return refusal("error", message, hint, places.span_of(error.node))
 
 
-def _leave(statement: ast.stmt, error: SourceError, tree: ast.Module, scope: NameScope) -> None:
-    """Leave unread what a statement binds, and what it may have changed."""
+def _leave(
+    statement: ast.stmt, error: SourceError, scope: NameScope, modules: Iterable[Module]
+) -> None:
+    """Leave unread what a statement binds, and what it may have changed, here or in other files."""
     unread = Unread(error)
-    nodes = list(_running(statement))
+    nodes, files = list(_running(statement)), list(modules)
     values = [scope.values[word] for word in _words(nodes) if word in scope.values]
     if _reaches(nodes, values):
         raise error
+    told = [(nodes, scope)]
     if any(map(_calls, nodes)) and any(map(_is_own, values)):
-        nodes, values = list(ast.walk(tree)), list(scope.values.values())
-        for each in nodes:
-            if isinstance(each, ast.Global):
-                scope.values.update(dict.fromkeys(each.names, unread))
+        told = [(list(ast.walk(each.tree)), each.scope) for each in files]
+        values = [value for each in files for value in each.scope.values.values()]
+    changed, reaching = reached(values, whole=False), False
     kept = (ImportedName, Annotation, Module, Function, type)
-    if any(isinstance(scope.values.get(name), kept) for name in map(_stored, nodes)):
-        raise error
-    reached = _reaches(nodes, values)
-    for name in _words(nodes) & scope.values.keys():
-        value = scope.values[name]
-        if _changes(value) or (reached and not isinstance(value, kept)):
-            scope.values[name] = unread
+    for nodes, names in told:
+        if any(isinstance(names.values.get(name), kept) for name in map(_stored, nodes)):
+            raise error
+        for node in nodes:
+            if isinstance(node, ast.Global):
+                names.values.update(dict.fromkeys(node.names, unread))
+        reaching = reaching or _reaches(nodes, list(names.values.values()))
+    for each in files:
+        for name, value in each.scope.values.items():
+            lost = reaching and not isinstance(value, kept)
+            if lost or not changed.isdisjoint(reached([value], whole=False)):
+                each.scope.values[name] = unread
     decorators = getattr(statement, "decorator_list", ())
     if any("mechanism" in ast.unparse(each) for each in decorators):
         unread = Unread(error, mechanism=True)
@@ -185,16 +194,13 @@ def _stored(node: Any) -> str:
     return getattr(node, "id", "")
 
 
-def _changes(value: Any) -> bool:
-    """Whether a value is, or has, what may be changed."""
-    if type(value) is tuple:
-        return any(map(_changes, value))
-    kinds = (list, dict, set, Stream, type, MethodType)
-    return isinstance(value, kinds) or is_object(value)
+def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
+    """Return the identities of all that can be changed, and is reached from some values.
 
-
-def reached(values: list[Any]) -> frozenset[int]:
-    """Return the identities of all that can be changed, and is reached from some values."""
+    Args:
+        values: From here.
+        whole: Whether a function reaches all that its file has.
+    """
     seen: dict[int, Any] = {}
     waiting = list(values)
     while waiting:
@@ -213,16 +219,20 @@ def reached(values: list[Any]) -> frozenset[int]:
         elif isinstance(each, property | Field):
             waiting.append(each.fget if isinstance(each, property) else each.default_factory)
         elif isinstance(each, Module):
-            waiting.append(each.scope)
+            waiting.append(each.scope if whole else None)
         elif isinstance(each, Function):
             defaults = (known.default for known in each.signature.parameters.values())
             waiting += [each.scope, *defaults]
-        elif isinstance(each, NameScope):
+        elif isinstance(each, NameScope) and (whole or each.kind != "module"):
             waiting += [each.outer, *each.values.values()]
         elif is_object(each):
             waiting += [type(each), *vars(each).values()]
-    kinds = (list, dict, set, Stream, type)
-    return frozenset(k for k, each in seen.items() if isinstance(each, kinds) or is_object(each))
+    kinds = (list, dict, set, Stream, BaseException)
+    return frozenset(
+        known
+        for known, each in seen.items()
+        if isinstance(each, kinds) or getattr(each, "__module__", "") == HOME
+    )
 
 
 # --- imports: files beside this one are read, all else is a name that the prelude may know --------
@@ -249,7 +259,9 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> No
             _import_all(machine, name, module, scope)
             continue
         if module is not None:
-            value = objects.attribute(machine, module, each.name)
+            held = module.scope.values
+            found = each.name in held
+            value = held[each.name] if found else objects.attribute(machine, module, each.name)
         elif not name:
             value = machine.load(machine, each.name)
             if value is None:
@@ -315,10 +327,7 @@ class LiveScope(NameScope):
         return self
 
     def _default(self, parameter: Parameter) -> Any:
-        known = self.known(parameter.default, parameter.name)
-        if isinstance(known, Unread):
-            raise known.error
-        return known
+        return followed(self.known(parameter.default, parameter.name))
 
     def known(self, value: Any, name: str) -> Any:
         """Return what the evaluator knows of a value of Python."""
@@ -355,8 +364,8 @@ class LiveScope(NameScope):
         called = str(getattr(value, "__qualname__", getattr(value, "__name__", "")))
         top = module.partition(".")[0]
         if module == "builtins" and getattr(builtins, called, None) is value:
-            known = ERRORS.get(called) or library.builtin(called)
-            return known or library.word(f"builtins.{called}")
+            word = ERRORS.get(called) or library.builtin(called)
+            return word or library.word(f"builtins.{called}")
         if module == "typing" and getattr(value, "_name", None):
             return ImportedName(f"typing.{value._name}")
         followed = top == "dipapprox" or top in sys.stdlib_module_names

@@ -121,12 +121,26 @@ class ImportedName(Uncopied):
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A name of a file whose statement is not followed: whoever uses it hears why.
+
+    Attributes:
+        error: Why.
+        mechanism: Whether it would be a mechanism.
+    """
+
+    error: SourceError
+    mechanism: bool = False
+
+
 @dataclass(eq=False, slots=True)
 class Module(Uncopied):
     """A file that is imported."""
 
     name: str
     scope: NameScope
+    tree: ast.Module
 
 
 @dataclass(eq=False, slots=True)
@@ -178,6 +192,13 @@ class Raised(Exception):
     def __init__(self, value: BaseException, node: ast.AST | None) -> None:
         super().__init__()
         self.value, self.node = value, node
+
+
+def followed(value: Any) -> Any:
+    """Return what a name of a file stands for, if that is followed."""
+    if isinstance(value, Unread):
+        raise value.error
+    return value
 
 
 def is_object(value: Any) -> bool:

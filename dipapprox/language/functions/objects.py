@@ -28,6 +28,7 @@ from dipapprox.language.functions.machine import (
     Raised,
     Returned,
     Stream,
+    followed,
     is_object,
     kind_of,
     member,
@@ -53,7 +54,7 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
         case Symbolic():
             raise value.refusal(f"has no attribute '{name}'", "")
         case Module() if name in value.scope.values:
-            return value.scope.values[name]
+            return followed(value.scope.values[name])
         case ImportedName() | Function(standard=True):
             return library.word(f"{value.name}.{name}")
         case Function() if name == "__name__":

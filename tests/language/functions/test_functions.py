@@ -562,6 +562,11 @@ def f(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> bool:
         ("elsewhere.f(limit := 3)", "limit", False),
         ("with elsewhere.f() as limit: pass", "limit", False),
         ("elsewhere.f(table)", "other[0]", True),
+        ("alias = table\nelsewhere.change(table)", "alias[0]", False),
+        ("alias = (0, {1: table})\nelsewhere.change(table)", "alias[1][1][0]", False),
+        ("def first(v=table): return v[0]\nelsewhere.change(table)", "first()", False),
+        ("def first(v=[1]): return v[0]\nelsewhere.change(table)", "first()", True),
+        ("raise ValueError", "limit", False),
         ("exec('limit = 3')", "limit", False),
         ("globals()['limit'] = 3", "limit", False),
         ("reach = globals\nreach().update(limit=3)", "limit", False),
@@ -588,6 +593,28 @@ def test_what_a_file_does_that_is_not_followed_leaves_names_unread(
         return
     with pytest.raises(SourceError):
         read_mechanism(Path("f.py"), text, "f").text()
+
+
+@pytest.mark.parametrize(
+    ("statement", "used"),
+    [
+        ("import beside\nbeside.change()", "beside.table[0]"),
+        ("from beside import change, first\nchange()", "first()"),
+        ("import beside\nbeside.change()", "beside.limit"),
+        ("import beside", "(3 if beside.unknown is None else 2)"),
+    ],
+)
+def test_what_another_file_does_leaves_its_names_unread(
+    statement: str, used: str, tmp_path: Path
+) -> None:
+    (tmp_path / "beside.py").write_text(
+        "import elsewhere\ntable, limit, unknown = [1], 2, elsewhere.f()\n"
+        "def first(): return table[0]\n"
+        "def change():\n    global limit\n    table[0] = limit = elsewhere.f()\n"
+    )
+    text = UNREAD.format(statement=statement, used=used)
+    with pytest.raises(SourceError, match=r"'elsewhere.f' is not among|assigns 'limit' outside"):
+        read_mechanism(tmp_path / "f.py", text, "f").text()
 
 
 def test_what_has_no_probability_is_not_followed() -> None:
