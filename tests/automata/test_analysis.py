@@ -10,7 +10,6 @@ from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBou
 from dipapprox.automata.candidates import first_changes
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.determined import (
-    determined_extension,
     is_determined,
     looks_of,
     outputs_determine_runs,
@@ -89,35 +88,6 @@ def test_private_automata_have_their_least_budget(text: str, least: str) -> None
     assert found.lower_bound == Fraction(least)
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (examples.DISCLOSING, "DC"),
-        (examples.NUM_RANGE_1, "PV"),
-        (examples.LEAKING_CYCLE, "LC"),
-        (examples.LEAKING_CYCLE_OF_THE_PAPER, "LC"),
-        (examples.TWO_RANGE_1, "LP"),
-        (examples.all_pairs(4), "LP"),
-    ],
-)
-def test_automata_without_a_budget_have_a_structure(text: str, code: str) -> None:
-    found = check(analyse(automaton(text), Limits()))
-    assert found.well_formed is False
-    assert found.unbounded
-    assert found.upper is None
-    assert found.structure is not None
-    assert found.structure.code == code
-
-
-def test_what_is_not_seen_is_unknown() -> None:
-    """The paper's NWF: a structure, but nothing is ever seen, and it is private."""
-    found = check(analyse(automaton(examples.SILENT), Limits()))
-    assert (found.well_formed, found.determined, found.unbounded) == (False, False, False)
-    assert found.upper is None
-    assert found.lower_bound == 0
-    assert found.reason == "several runs look alike"
-
-
 @pytest.mark.parametrize("k", [3, 4, 7, 40])
 def test_bounds_of_automata_whose_runs_look_alike(k: int) -> None:
     """D* of k-MIN-MAX is (3k + 2)/(4k) for even k, its least budget 1/2 + 1/k."""
@@ -184,34 +154,6 @@ def test_one_threshold_automata_have_the_budgets_of_their_couplings(text: str, l
     assert found.is_exact
     assert isinstance(found.upper, ClosedFamily)
     assert found.lower_bound == Fraction(least)
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (chain("1", False, "<1*", ">=1", ">=1*"), "LP"),
-        (
-            "(q0:non-input, 1/2, 0): x := insample; output oi; goto q1\n"
-            "(q1, 1/4, 0): if (insample < x) then output ob; goto q1 "
-            "elseif (insample >= x) then output insample; goto q2",
-            "PV",
-        ),
-        ("(q0, 1, 0, 1, 0): x := insample; output insampleprime; goto q0", "DC"),
-        (chain("1", False, "<1*").replace("output oi", "output insample"), "PV"),
-        # A hole of the paper's graph: a cycle that stores and compares needs a test of its own.
-        (
-            "(q0, 1, 0): x := insample; output oi; goto q1\n"
-            "(q1, 1, 0): x := insample; output oi; goto q2\n"
-            "(q2, 1, 0): if (insample < x) then output oa; goto q1",
-            "LC",
-        ),
-    ],
-)
-def test_one_threshold_automata_without_a_budget(text: str, code: str) -> None:
-    found = check(analyse(automaton(text), Limits()))
-    assert found.unbounded
-    assert found.structure is not None
-    assert found.structure.code == code
 
 
 # --- families of runs ---------------------------------------------------------------------------
@@ -293,21 +235,6 @@ LATER = """
 (q3, 1, 0): output oc; goto q5
 (q4, 1, 0): output od; goto q5
 """
-
-
-def test_a_later_output_may_tell_runs_apart() -> None:
-    found = automaton(LATER)
-    whole = augment(found, Limits())
-    assert not outputs_determine_runs(whole)
-    assert not is_determined(whole, looks_of(whole.automaton), (0, 1))
-    assert determined_extension(whole, looks_of(whole.automaton), (0, 1)) == (0, 1, 3)
-    assert is_determined(whole, looks_of(whole.automaton), (0, 1, 3))
-    silent = augment(automaton(examples.SILENT), Limits())
-    assert determined_extension(silent, looks_of(silent.automaton), (0, 1)) is None
-    result = check(analyse(found, Limits()))
-    assert result.is_exact
-    assert isinstance(result.lower, RunBound)
-    assert result.lower_bound == 2
 
 
 def test_repeated_parts_may_be_mistaken_for_others() -> None:

@@ -9,27 +9,17 @@ from graphlib import TopologicalSorter
 
 import pytest
 
-from dipapprox.automata.analysis import Analysis, CellBound, RunBound, analyse
+from dipapprox.automata.analysis import CellBound, analyse
 from dipapprox.automata.cells import cells_of
-from dipapprox.automata.description import automaton_of
 from dipapprox.automata.model import Automaton, members
 from dipapprox.automata.optimum import joined_family, search
 from dipapprox.automata.runs import Run, dependencies, orders
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.unfolding import augment, quotient
 from dipapprox.automata.words import SeenSymbol, word_bound
-from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from tests.automata.running_extremes import random_extremes
 from tests.thorough import part
-
-
-def automaton(text: str) -> Automaton:
-    return automaton_of(parse_dipa(text))
-
-
-def analysed(text: str) -> Analysis:
-    return analyse(automaton(text), Limits())
 
 
 def test_no_word_loses_more_than_its_cells_cost() -> None:
@@ -58,50 +48,6 @@ def test_no_word_loses_more_than_its_cells_cost() -> None:
             bound = word_bound(whole, tuple(first), tuple(second), tuple(word), Limits())
             assert bound is not None and abs(bound.value) <= found.upper.value, seed
     assert tried > 2
-
-
-UNSEEN_TEST = """\
-(q0, 1, 0): x := insample; output or; goto q1
-(q1, 1/2, 0): if (insample < x) then output or; goto q2
-    elseif (insample >= x) then output or; goto q2
-(q2, 1/4, 0): if (insample < x) then output obot; goto q2
-    elseif (insample >= x) then output otop; goto q3
-"""
-"""The comparison in q1 is not seen: the sparse vector technique with a threshold that is read."""
-
-LARGEST_OF_ANY = """\
-(q0, 1/2, 0): x := insample; output or; goto q1
-(q1, 1/4, 0): if (insample < x) then output or; goto q1
-    elseif (insample >= x) then x := insample; output or; goto q1
-"""
-"""A leaking cycle of which nothing is seen."""
-
-STORED_BESIDE = """\
-(q0, 1, 0): x := insample; output or; goto q1
-(q1, 1/2, 0): if (insample < x) then x := insample; output or; goto q2
-    elseif (insample >= x) then output ob; goto q2
-(q2, 1, 0): if (insample < x) then output ob; goto q3
-    elseif (insample >= x) then output or; goto q3
-"""
-"""As a running minimum, but it is seen which of the two it is."""
-
-
-def test_a_comparison_that_is_not_seen_costs_nothing() -> None:
-    # The threshold is moved by +1 and was moved by -1: 2; the sample that ends it 2/4.
-    found = analysed(UNSEEN_TEST)
-    assert isinstance(found.upper, CellBound)
-    assert found.lower_bound == found.upper_bound == Fraction(5, 2)
-
-
-def test_a_leaking_cycle_that_nobody_sees_has_a_budget() -> None:
-    found = analysed(LARGEST_OF_ANY)
-    assert (found.well_formed, found.structure, found.reason) == (False, None, None)
-    assert found.upper_bound == 0
-
-
-def test_what_is_seen_is_not_joined() -> None:
-    assert cells_of(augment(automaton(STORED_BESIDE), Limits())) is None
-    assert isinstance(analysed(STORED_BESIDE).lower, RunBound)
 
 
 def run_in(

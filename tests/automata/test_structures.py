@@ -81,15 +81,6 @@ def test_brute_force_on_short_runs_finds_nothing_else(block: int) -> None:
         assert seen <= codes | ({"PV"} if "LP" in codes else set()), seed
 
 
-def test_short_runs_show_every_kind() -> None:
-    """The brute force above is not empty."""
-    seen = set()
-    for seed in range(120):
-        found = random_automaton(seed, variables=1 + seed % 2, states=3 + seed % 2)
-        seen.update(structure.code for structure in structures_of(found))
-    assert seen == {"LC", "DC", "LP", "PV"}
-
-
 @pytest.mark.parametrize("seed", part(range(150), 5))
 def test_taints_miss_no_path(seed: int) -> None:
     """No taint: no leaking pair and no violating path. A lifted structure is one."""
@@ -105,16 +96,6 @@ def test_taints_miss_no_path(seed: int) -> None:
     else:
         lifted = lifted_structure(merged, walk)
         assert lifted is None or (exact is not None and holds(found, lifted))
-
-
-@pytest.mark.parametrize("text", [examples.GAP_PV, examples.GAP_LP])
-def test_a_well_formed_automaton_may_be_tainted(text: str) -> None:
-    found = automaton(text)
-    merged = quotient(augment(found, Limits()), Limits())
-    walk = tainted_walk(merged, Limits())
-    assert walk is not None
-    assert lifted_structure(merged, walk) is None
-    assert next(exact_structures(merged.whole, Limits()), None) is None
 
 
 def test_the_definitions_refuse_what_is_changed() -> None:
@@ -146,19 +127,3 @@ def test_the_definitions_refuse_what_is_changed() -> None:
     assert not holds(found, replace(leak, variable=0))
     assert not holds(found, replace(leak, cycle=Segment(leak.cycle.start + 1, leak.cycle.end)))
     assert not holds(found, replace(leak, cycle=Segment(0, 0)))
-
-
-ONCE = """
-(q1:non-input, 1, 0): x := insample; output obot; goto q2
-(q2:non-input, 1, 1): y := insample; output obot; goto q3
-(q3, 1, 0): if (insample >= x && insample < y) then output obot; goto q4
-(q4, 1, 0): if (insample >= y) then x := insample; output obot; goto q3
-"""
-
-
-def test_a_leaking_cycle_must_repeat_for_ever() -> None:
-    """After one round x lies above y, and there is no sample between them."""
-    found = automaton(ONCE)
-    assert not holds(found, LeakingCycle((0, 1, 2, 3), Segment(2, 4), 0))
-    assert structures_of(found) == []
-    assert holds(automaton(examples.LEAKING_CYCLE), LeakingCycle((0, 1, 2, 3), Segment(2, 4), 1))

@@ -8,7 +8,7 @@ import pytest
 
 from dipapprox.automata.description import automaton_of, load_automaton
 from dipapprox.automata.determined import outputs_distinguish
-from dipapprox.automata.model import Automaton, OutputSample, members
+from dipapprox.automata.model import Automaton
 from dipapprox.automata.validity import gaps
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.dipa import parse_dipa
@@ -29,20 +29,6 @@ VALID = {
 def test_an_automaton_survives_its_text(name: str) -> None:
     found = automaton(VALID[name])
     assert automaton_of(text_of(found)) == found
-
-
-def test_masks_and_numbers_of_an_automaton() -> None:
-    found = automaton(examples.NUM_RANGE_2)
-    assert found.variables == ("low", "high")
-    assert [state.name for state in found.states] == ["q1", "q2", "q3", "q4"]
-    assert [state.reads for state in found.states] == [False, False, True, False]
-    inside, over = found.transitions[2:]
-    assert (inside.above, inside.below, inside.output) == (0b01, 0b10, "ocont")
-    assert (over.above, over.below, over.output) == (0b11, 0, OutputSample.FRESH)
-    assert found.guard_text(inside) == "insample >= low && insample < high"
-    assert found.fresh_cost(over) == found.rate(over)
-    assert not found.fresh_cost(inside)
-    assert list(members(0b1011)) == [0, 1, 3]
 
 
 @pytest.mark.parametrize(
@@ -131,19 +117,6 @@ def test_a_variable_may_be_assigned_on_some_paths_only_if_it_is_not_compared() -
     automaton(branches.format("x"))
     with pytest.raises(SourceError, match="'y' may be compared in 'q3' before being assigned"):
         automaton(branches.format("y"))
-
-
-def test_the_release_of_two_range_is_refused_by_its_rule() -> None:
-    with pytest.raises(SourceError) as caught:
-        automaton(examples.TWO_RANGE_AS_RELEASED)
-    messages = [diagnostic.message for diagnostic in caught.value.diagnostics]
-    assert messages == [
-        "'q4' is not deterministic: 'insample < u' and 'insample >= v && insample < w' can hold "
-        "together",
-        "'q4' is not deterministic: 'insample < u' and 'insample >= v && insample >= w' can hold "
-        "together",
-        "'q5' is not deterministic: 'insample < v' and 'insample >= w' can hold together",
-    ]
 
 
 def names(found: Automaton, states: tuple[int, ...]) -> list[str]:

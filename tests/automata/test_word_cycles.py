@@ -82,24 +82,6 @@ def test_no_part_loses_again_where_there_is_a_budget() -> None:
     assert tried > 60
 
 
-def test_a_part_is_known_by_what_all_costs_grow_by() -> None:
-    # What is seen is certain: runs become dearer, but there is always one that costs nothing.
-    hidden = automaton_of(
-        parse_dipa("""
-(q0, 1, 0): x := insample; output oa; goto q1
-(q1, 1, 0): if (insample >= x) then output oa; goto q1 elseif (insample < x) then output oa; goto q1
-""")
-    )
-    graph = augment(hidden, Limits())
-    word = Climb(graph, Limits()).walk(9)[0]
-    letters = tuple([Fraction(9)] * len(word))
-    more = tuple([Fraction(10)] * len(word))
-    seen = tuple([each.seen for each in word])
-    for start in range(len(word)):
-        assert not loses_again(graph, letters, more, seen, start, Limits())
-        assert not loses_again(graph, more, letters, seen, start, Limits())
-
-
 def test_the_kernel_replays_what_comes_again() -> None:
     automaton = NamedAutomaton("random", _alike(619))
     for budget in (None, Fraction(5)):

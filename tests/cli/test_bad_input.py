@@ -82,14 +82,6 @@ def test_a_malformed_pairs_file(
     assert message in capsys.readouterr().err
 
 
-def test_a_source_error_has_its_caret(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (files / "bad.dpg").write_text("input q in {0, 1}\noutput o in {0, 1}\no <- z\n")
-    assert run("verify", "bad.dpg", "--eps", "1", "--delta", "0") == (2, "")
-    error = capsys.readouterr().err
-    assert error.startswith("bad.dpg:3:6: ")
-    assert "^" in error
-
-
 def test_a_bug_is_not_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,51 +25,6 @@ from tests.cli.running import run, run_json
 from tests.thorough import part
 
 
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 10])
-def test_svt_columns(size: int) -> None:
-    """Specification section 9.1: closed forms that match the published tables."""
-    status, fields = run_json("explain", "svt.dpg", "-p", f"N={size}", "--no-merge")
-    assert status == 0
-    assert fields["final_states"] == size + 1
-    guards = Fraction(size, 2) + Fraction(size, size + 1)
-    assert Fraction(fields["average_guards"]) == guards
-    assert Fraction(fields["average_depth"]) == Fraction(3 * size + 1, size + 1)
-    assert Fraction(fields["average_depth_unoptimised"]) == guards + 1
-    assert len(fields["states"]) == size + 1
-    for state in fields["states"]:
-        assert state["obstacle"] is None
-        assert state["depth"] <= state["depth_unoptimised"]
-        assert state["depth"] == 2  # the least nesting of a star
-
-
-@pytest.mark.usefixtures("files")
-def test_fields_of_one_state() -> None:
-    _, fields = run_json("explain", "svt.dpg", "--no-merge", "--eps", "1/2", "--input", "0,1")
-    assert (fields["eps"], fields["merged"]) == ("1/2", False)
-    assert fields["states"][1] == {
-        "output": {"out": [0, 1]},
-        "conditions": [],
-        "choices": [],
-        "guards": ["r[1] < rT", "rT <= r[2]"],
-        "samples": [
-            "rT ~ Gauss(0, 2/eps)", "r[1] ~ Gauss(q[1], 4/eps)", "r[2] ~ Gauss(q[2], 4/eps)",
-        ],
-        "sums": [],
-        "dependencies": [["rT", "r[1]"], ["r[2]", "rT"]],
-        "input": {"q": [0, 1]},
-        "depth": 2,
-        "depth_unoptimised": 3,
-        "integral_before": [
-            "integral over r[2] of", "  integral over rT <= r[2] of", "    Pr[r[1] <= rT]",
-        ],
-        "integral_after": [
-            "integral over rT of", "  product of", "    Pr[r[1] <= rT]", "    Pr[rT <= r[2]]",
-        ],
-        "obstacle": None,
-    }  # fmt: skip
-
-
 def test_sums_are_shown_with_their_laws() -> None:
     text = """
     input q[3] in {0, 1}

@@ -55,14 +55,6 @@ def test_unknown_with_what_remains() -> None:
     check_schema("verify_interval", fields)
 
 
-def test_pairs_and_parameters_are_respected() -> None:
-    words = ("verify", "svt.dpg", "-p", "N=3", "--eps", "1/2..3/4", "--delta", "0.1")
-    for pairs, number in (("single", 2), ("0,0,0~1,1,1", 2), ("all", 56)):
-        status, fields = run_json(*words, "--pairs", pairs)
-        assert (status, fields["pairs"]) == (0, number)
-    assert fields["params"] == {"N": "3"}
-
-
 def test_irrational_claims_at_a_point() -> None:
     words = ("verify", "svt.dpg", "--eps", "1/2", "--delta", "0.01", "--eps-prv")
     status, fields = run_json(*words, THEOREM)

@@ -46,15 +46,6 @@ def test_budgets_for_real_inputs(
     assert (budget["lower"], budget["upper"]) == least
 
 
-def test_people_see_the_coupling_and_the_inputs() -> None:
-    status, text = run("prove", SVT, "--reals", "-p", "N=4")
-    assert status == 0
-    for part in ("all real inputs", "1 · ε, exact", "rT <- Lap(T, 2 * Delta / eps)", "D(q[4]) + 1",
-                 "s·(1, 1, 1, -1)", "out = (0, 0, 0, 1)"):  # fmt: skip
-        assert part in " ".join(text.split())
-    assert "'profile' gives" in " ".join(run("prove", GAUSS, "--reals")[1].split())
-
-
 def test_bounds_of_inputs_bound_what_is_lost(tmp_path: Path) -> None:
     file = tmp_path / "laplace.dpg"
     file.write_text(LAPLACE, encoding="utf-8")

@@ -43,12 +43,6 @@ def test_they_are_composed(tmp_path: Path) -> None:
     assert dipapprox.compose(tables).delta(1).reason is None
 
 
-def test_show_prints_the_program() -> None:
-    status, shown = run("show", f"{FILE}:sign")
-    assert status == 0
-    assert "out <- r > 0" in shown
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -16,7 +16,6 @@ from dipapprox.cli.output import show
 from dipapprox.cli.report import report
 from dipapprox.language.core import Cell
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import AnswerScope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
@@ -101,14 +100,6 @@ def test_names_are_not_markup() -> None:
     plain = verdict(Answer.DP)
     strange = replace(plain, run=replace(plain.run, program="[bold]x[/bold] :smile:"))
     assert "[bold]x[/bold] :smile:" in rendered(report(strange.describe()))
-
-
-def test_intervals_for_people() -> None:
-    assert str(Enclosure.exact(Fraction(1, 2))) == "0.5"
-    assert known_to_be(Enclosure.exact(Fraction(1, 2))) == "= 0.5"
-    assert known_to_be(Enclosure.exact(Fraction(1, 12))).startswith("in [0.0833333333, ")
-    assert str(between("0", "1")) == "[0, 1]"
-    assert str(between("0.1234567890123", "0.1234567890124")) == "[0.123456789, 0.1234567891]"
 
 
 def test_html_for_notebooks() -> None:

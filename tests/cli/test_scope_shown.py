@@ -66,21 +66,3 @@ def test_decisions_by_enclosures_say_what_was_done(words: str, done: str) -> Non
     assert "inequalit" not in text
     _, fields = run_json("decide", "svt.dpg", *words.split())
     assert (fields["pairs"], fields["inequalities"]) == (int(done.split()[0]), 0)
-
-
-def test_labels_of_disc_are_not_the_numbers(files: Path) -> None:
-    (files / "labels.dpg").write_text(
-        "input q in {0, 1}\noutput out in {0, 1, 2}\nadjacent all\n"
-        "x <- Lap(q, 1 / eps)\nlabel <- disc(x; 0 < 1 < 2)\nout <- label\n"
-    )
-    for words in (
-        ("verify", "--eps", "1", "--delta", "0.1"), ("decide",), ("decide", "--budget", "1/2"),
-        ("profile", "--eps", "1", "--delta", "0"),
-    ):  # fmt: skip
-        command, *asked = words
-        _, text = run(command, "labels.dpg", *asked)
-        assert "publishing the number itself may need more" in text
-    written = run("verify", "labels.dpg", "--eps", "1", "--delta", "0.1", "--certificate", "c.json")
-    assert written[0] == 0
-    _, text = run("check", "c.json")
-    assert "publishing the number itself may need more" in text

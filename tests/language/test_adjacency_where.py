@@ -104,14 +104,6 @@ def test_one_order_only_is_said_and_checked() -> None:
     assert back.delta_enclosure.lower > 0
 
 
-def test_certificates_are_about_the_same_pairs() -> None:
-    text = REMOVAL.lstrip()
-    program = dipapprox.parse(text)
-    verdict = dipapprox.verify(program, eps=1, delta="1e-9")
-    certificate = dipapprox.certify(program, text, verdict)
-    assert dipapprox.check(certificate.to_json()).outcome is dipapprox.Outcome.CONFIRMED
-
-
 WRONG = {
     "adjacent where q' > out": "'out' is no input",
     "adjacent where q' > r": "'r' is no input",
@@ -140,12 +132,6 @@ def test_real_inputs_have_no_conditions() -> None:
         dipapprox.parse(text)
     with pytest.raises(UserError):
         dipapprox.prove(dipapprox.parse(REMOVAL))
-
-
-def test_where_is_a_name_elsewhere() -> None:
-    dipapprox.parse(
-        "input where in 0..1\noutput out in 0..1\nadjacent linf 1\nx <- where\nout <- x"
-    )
 
 
 @dipapprox.mechanism(adjacent="l0 1 where q'[i] >= q[i] for i in 1..N")

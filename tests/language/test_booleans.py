@@ -9,8 +9,6 @@ from itertools import product
 import pytest
 
 from dipapprox.language import core
-from dipapprox.language.core import Assign, Choose, Comparison, Constant, If, Relation, Variable
-from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.language.samples import core_of
@@ -23,61 +21,9 @@ output bit in {0, 1}
 adjacent l0 1
 """
 
-TRUE, FALSE = Constant("true"), Constant("false")
-
 
 def body_of(text: str) -> core.Block:
     return core_of(HEADER + text).body
-
-
-def test_the_domain_bool_has_two_named_values() -> None:
-    program = core_of(HEADER)
-    assert program.inputs[0].domain == ("false", "true")
-    assert program.outputs[0].domain == ("false", "true")
-    assert parse_input("true,false,1", program) == ("true", "false", Fraction(1))
-    assert core_of(HEADER.replace("bool", "{false, true}")) == program
-
-
-def test_truth_values_may_stand_in_pairs() -> None:
-    pairs = "adjacent { (true, false, 0) ~ (false, false, 0) }"
-    program = core_of(HEADER.replace("adjacent l0 1", pairs))
-    assert program.adjacency == core.Listed(
-        ((("true", "false", Fraction(0)), ("false", "false", Fraction(0))),)
-    )
-
-
-def test_boolean_variables_are_copied_and_compared_as_values() -> None:
-    assert body_of("x <- a\nout <- x\nif x != b then out <- true end") == (
-        Assign(Variable("x"), Variable("a")),
-        Assign(Variable("out"), Variable("x")),
-        If(
-            Comparison(Variable("x"), Relation.NOT_EQUAL, Variable("b")),
-            (Assign(Variable("out"), TRUE),),
-            (),
-        ),
-    )
-
-
-def test_every_target_gets_a_truth_value_in_its_own_way() -> None:
-    ((statement),) = body_of("x, bit, out <- a and not b")
-    assert isinstance(statement, If)
-    one, zero = Constant(Fraction(1)), Constant(Fraction(0))
-    names = [Variable("x"), Variable("bit"), Variable("out")]
-    values = zip([TRUE, one, TRUE], [FALSE, zero, FALSE], strict=True)
-    for i, (yes, no) in enumerate(values):
-        assert statement.then[i] == Assign(names[i], yes)
-        assert statement.otherwise[i] == Assign(names[i], no)
-
-
-def test_a_choice_between_truth_values() -> None:
-    (choice,) = body_of("out <- choose {a : 1/2, true : 1/4, false : 1/4}")
-    assert isinstance(choice, Choose)
-    assert [value for value, _ in choice.options] == [Variable("a"), TRUE, FALSE]
-    first, second = body_of("out <- choose {not a : 1/2, b : 1/2}")
-    assert isinstance(first, If)
-    assert isinstance(second, Choose)
-    assert isinstance(first.then[0], Assign)
-    assert [value for value, _ in second.options] == [first.then[0].target, Variable("b")]
 
 
 Computed = Callable[[bool, bool, int], bool]

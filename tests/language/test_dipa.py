@@ -148,14 +148,6 @@ def test_errors_name_the_place(text: str, place: str, message: str) -> None:
     assert message in first, first
 
 
-def test_every_block_reports_its_error() -> None:
-    text = f"(q1 1, 0): output oa; goto q2\n{GOOD}\n(q3, 1, 0): output; goto q2\n"
-    with pytest.raises(SourceError) as caught:
-        parse_dipa(text, "f.dipa")
-    places = [d.span.line for d in caught.value.diagnostics if d.span is not None]
-    assert places == [1, 3]
-
-
 def test_very_long_texts_are_refused() -> None:
     with pytest.raises(SourceError, match="more than 100000 symbols"):
         parse_dipa(f"{GOOD}\n" * 7000)

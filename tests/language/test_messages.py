@@ -47,17 +47,6 @@ def test_damaged_dip_files_get_only_clean_errors(text: str) -> None:
         elaborate(parse_dip(text), {}, "damaged")
 
 
-def test_a_message_shows_the_place_and_a_hint() -> None:
-    with pytest.raises(SourceError) as caught:
-        core_of(HEADER + "r <- Gaus(q[1], 2/eps)\nout <- 2\n")
-    assert caught.value.render() == (
-        "f.dpg:3:6: name error: unknown function 'Gaus'\n"
-        "    3 | r <- Gaus(q[1], 2/eps)\n"
-        "      |      ^^^^^^^^^^^^^^^^^\n"
-        "hint: did you mean 'Gauss'?"
-    )
-
-
 MESSAGES = [
     ("out = 1", "'=' compares, it does not assign", "'<-'"),
     ("out := 1", "unknown operator ':='", "'<-'"),

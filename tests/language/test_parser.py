@@ -10,7 +10,6 @@ from ply import lex, yacc
 
 from dipapprox.errors import SourceError
 from dipapprox.language import ast, lexer
-from dipapprox.language.dip import parse_dip
 from dipapprox.language.grammar import Grammar
 from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
@@ -82,12 +81,6 @@ def test_samples_and_shipped_programs_survive_printing(text: str) -> None:
     assert parse(print_program(program)) == program
 
 
-def test_a_converted_dip_file_is_a_dpg_file() -> None:
-    text = "INPUTSIZE 1; OUTPUT = [0]; RANDOM R = gauss(eps/2.5, -1); IF R < 0 THEN {OUTPUT[0]=1;}"
-    program = parse_dip(text)
-    assert parse(print_program(program)) == program
-
-
 @pytest.mark.parametrize(
     "expression",
     [
@@ -101,12 +94,6 @@ def test_a_converted_dip_file_is_a_dpg_file() -> None:
 def test_brackets_are_kept_where_they_matter(expression: str) -> None:
     program = parse(f"x <- {expression}")
     assert parse(print_program(program)) == program
-
-
-def test_line_breaks_inside_brackets_and_after_operators_mean_nothing() -> None:
-    long = "x <- max(a,\n  b\n) +\n  c\nif a and\n b then y <- 1 end; z <- 2"
-    short = "x <- max(a, b) + c; if a and b then y <- 1 end\n\n;z <- 2;"
-    assert parse(long) == parse(short)
 
 
 @pytest.mark.parametrize(
@@ -134,9 +121,3 @@ def test_the_deepest_allowed_program_is_parsed_and_printed() -> None:
     blocks = "if a then\n" * 100 + deep + "\n" + "end\n" * 100
     printed = print_program(parse(blocks))
     assert print_program(parse(printed)) == printed
-
-
-def test_a_domain_of_all_numbers_may_be_followed_by_another_argument() -> None:
-    """'real' is a domain wherever one stands, before a comma too."""
-    text = "on query q(a in real, b in int) do\nend\n"
-    assert parse(print_program(parse(text))) == parse(text)

@@ -88,16 +88,6 @@ def phi(x: float) -> float:
     return (1 + erf(x / sqrt(2))) / 2
 
 
-def test_probabilities_of_rounded_noise() -> None:
-    program = dipapprox.parse(
-        "input q in 0..1\noutput out in -2..2\nadjacent all\n"
-        "out <- clamp(round(Gauss(q, 1/eps), 2), -2, 2)"
-    )
-    found = dipapprox.probability(program, input=(1,), eps=1).outputs
-    for each, (low, high) in zip(found, ((-9, -1), (-1, 1), (1, 9)), strict=True):
-        assert abs(float(each.probability) - (phi(high - 1) - phi(low - 1))) < 1e-12
-
-
 def test_pieces_of_published_noise() -> None:
     # The densities of |N(1, 1)| and |N(0, 1)| have the ratio e^(-1/2) cosh x.
     program = dipapprox.parse(

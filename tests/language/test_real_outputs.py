@@ -12,15 +12,8 @@ from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.parts import independent_parts
 
 HEAD = "input q[2] in {0, 1}\nadjacent linf 1\n"
-
-
-def reals_of(text: str, merge: bool = True) -> list[tuple[tuple[object, ...], tuple[object, ...]]]:
-    program = dipapprox.parse(HEAD + text)
-    states = execute(program, merge, Limits(), real_outputs=True)
-    return [(tuple(state.outputs), state.reals) for state in states.states]
 
 
 def test_real_and_finite_outputs_are_told_apart() -> None:
@@ -36,28 +29,6 @@ def test_real_and_finite_outputs_are_told_apart() -> None:
         LinearForm.constant_form(3),
         LinearForm.of({0: Fraction(2), "q[2]": Fraction(1)}),
     )
-
-
-@pytest.mark.parametrize("merge", [True, False])
-def test_states_with_other_numbers_stay_apart(merge: bool) -> None:
-    text = (
-        "output y in real\nr <- Lap(q[1], 1 / eps)\ns <- Lap(q[2], 1 / eps)\n"
-        "if r >= 0 then\n  y <- s\nelse\n  y <- 0\nend\nif s >= 5 then\n  skip\nend\n"
-    )
-    found = reals_of(text, merge)
-    assert {reals for _, reals in found} == {
-        (LinearForm.symbol(1),),
-        (LinearForm.constant_form(0),),
-    }
-    assert len(found) == (2 if merge else 4)
-
-
-def test_a_constant_may_be_overwritten_and_a_maximum_is_assigned_once() -> None:
-    found = reals_of(
-        "output y in real\nfor i in 1..2 do\n  v[i] <- Lap(q[i], 1 / eps)\nend\n"
-        "y <- 0\ny <- max(v)\n"
-    )
-    assert {reals for _, reals in found} == {(LinearForm.symbol(0),), (LinearForm.symbol(1),)}
 
 
 @pytest.mark.parametrize(
@@ -94,16 +65,3 @@ def test_who_looks_at_finite_outputs_only_says_so(
 ) -> None:
     with pytest.raises(UserError, match="may be any real number"):
         ask(dipapprox.parse(MECHANISM))
-
-
-def test_independent_parts_keep_their_real_outputs() -> None:
-    program = dipapprox.parse(
-        HEAD + "output y[2] in real\noutput c in {0, 1}\n"
-        "y[1] <- Lap(q[1], 1 / eps)\na <- Lap(q[2], 1 / eps)\ny[2] <- a\nc <- a >= 0\n"
-    )
-    parts = independent_parts(program)
-    found = {
-        tuple(cell.name for cell in (*part.program.outputs, *part.program.real_outputs))
-        for part in parts
-    }
-    assert found == {("y[1]",), ("c", "y[2]")}

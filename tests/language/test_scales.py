@@ -117,12 +117,6 @@ def test_what_is_rational_stays_so() -> None:
     assert scales("r <- Lap(q, log(5) / log(5) + log(1))") == [1]
 
 
-def test_equal_scales_are_equal_and_multiples_are_multiples() -> None:
-    text = "a <- Gauss(q, sqrt(2*log(7/5))/eps)\nb <- Gauss(q, 3*sqrt(8*log(7/5))/eps)"
-    first, second = scales(text)
-    assert second == 6 * first
-
-
 @pytest.mark.parametrize(
     ("written", "same"),
     [

@@ -8,7 +8,7 @@ import pytest
 
 import dipapprox
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language import ast, core
+from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import finite
@@ -30,33 +30,6 @@ end
 
 def program(text: str) -> core.Program:
     return elaborate(parse(text), {}, "program")
-
-
-def test_a_stream_becomes_a_program_with_rounds() -> None:
-    found = program(SPARSE)
-    (cell,) = found.inputs
-    assert (cell.name, cell.domain) == ("q", AllReals())
-    assert found.rounds is not None
-    assert found.rounds.symbols == ("bot", "top")
-    first, *_ = found.rounds.body
-    assert first == core.Assign(core.Variable("q"), core.Variable("next q"))
-    assert len(found.body) == 1
-
-
-def test_words_of_streams_are_names_elsewhere() -> None:
-    text = """
-param real = 3
-input  stream[real] in {0, 1}
-output out[real] in {read, publish, forever}
-adjacent linf 1
-publish <- stream[1]; read, forever2 <- 2
-for i in 1..real do
-    out[i] <- read2
-end
-""".replace("read2", "publish")
-    tree = parse(text)
-    assert not any(isinstance(each, ast.Publish | ast.Read) for each in tree.body)
-    assert isinstance(tree.declarations[0], ast.Parameter)
 
 
 def test_reals_list_nothing() -> None:

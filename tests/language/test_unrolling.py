@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 
 from dipapprox.bundled import BUNDLED
@@ -98,14 +96,6 @@ def test_replies_without_bounds_are_refused() -> None:
     calls = read_calls("data 1, near(2, some)", service)
     with pytest.raises(UserError, match="may be any number"):
         unroll(parse(text), service, calls)
-
-
-def test_replacing_has_two_values() -> None:
-    text = "adjacent replace\n" + TEXT
-    service = elaborate_service(parse(text), {}, "f")
-    calls = read_calls("data 1, data 0~1", service)
-    assert [call.differs for call in calls] == [False, True]
-    assert calls[1].other == (Fraction(1),)
 
 
 def test_the_command() -> None:

@@ -35,11 +35,6 @@ def test_warnings(text: str, warnings: list[str]) -> None:
     assert all(each.render().startswith("<text>:") for each in found)
 
 
-def test_a_value_that_a_parameter_may_be_is_not_missed() -> None:
-    text = "param K = 1\noutput out in {0, K}\nout <- 0\nif K > 0 then out <- 1 end"
-    assert unused(parse(text)) == ()
-
-
 def test_no_program_that_comes_along_has_any() -> None:
     for path in BUNDLED.rglob("*.dpg"):
         assert unused(read_source(path, {}).program) == (), path

@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language.core import Draw, Everyone
 from dipapprox.language.load import LARGEST_FILE, load
 from dipapprox.language.printer import print_decimal
 from dipapprox.language.values import parse_input, parse_rational
-from tests.language.samples import SVT, core_of
-from tests.language.test_messages import DIP
+from tests.language.samples import core_of
 
 
 @given(st.fractions())
@@ -69,18 +67,6 @@ def test_rows() -> None:
         assert caught.value.message.startswith(message)
 
 
-def test_a_dip_file_is_read_by_its_extension(tmp_path: Path) -> None:
-    path = tmp_path / "example.dip"
-    path.write_text(DIP)
-    program = load(path, {})
-    assert program.name == "example"
-    assert program.adjacency == Everyone()
-    assert [cell.name for cell in program.inputs] == ["q[1]", "q[2]"]
-    assert program.outputs[0].domain == (Fraction(-3, 2), Fraction(0), Fraction(1))
-    draw = next(s for s in program.body if isinstance(s, Draw))
-    assert (draw.scale.coefficient, draw.scale.power) == (Fraction(2), -1)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -100,12 +86,6 @@ def test_messages_about_dip_files(tmp_path: Path, text: str, message: str) -> No
         load(path, {})
     assert caught.value.diagnostics[0].message.startswith(message)
     assert "<-" not in caught.value.diagnostics[0].hint
-
-
-def test_line_ends_and_byte_order_marks_mean_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "svt.dpg"
-    path.write_bytes(b"\xef\xbb\xbf" + SVT.replace("\n", "\r\n").encode())
-    assert load(path, {"N": Fraction(3)}) == core_of(SVT, "svt", N=3)
 
 
 @pytest.mark.parametrize(

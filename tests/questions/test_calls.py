@@ -41,11 +41,6 @@ def test_a_wrong_call_is_a_user_error_with_a_right_call(
     assert "for example" in caught.value.render() or "did you mean" in caught.value.render()
 
 
-def test_right_calls_pass() -> None:
-    assert dipapprox.verify(PROGRAM, eps=1, delta=0).answer is dipapprox.Answer.DP
-    assert dipapprox.verify(program=PROGRAM, eps=1, delta=0).answer is dipapprox.Answer.DP
-
-
 @pytest.mark.parametrize(
     ("call", "says"),
     [

@@ -9,7 +9,6 @@ import pytest
 import dipapprox
 from dipapprox.privacy.methods import Consultation, consult
 from dipapprox.privacy.verdict import Answer
-from dipapprox.questions.methods import TABLE
 from tests.cli.running import run_json
 from tests.privacy.test_why import ABOVE
 
@@ -47,11 +46,6 @@ def test_methods_are_asked_in_their_order_while_the_question_is_open() -> None:
     question = Open()
     consult([row("a", True), row("b", False), row("c", True, True), row("d", True)], question)
     assert question.asked == "ac"
-
-
-def test_the_table_names_methods_and_what_they_give() -> None:
-    for rows in TABLE.values():
-        assert all(row.method and row.gives for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,8 @@ from dipapprox.cli import asking
 from dipapprox.experiments.sweep.tasks import TASKS, keys_of
 from dipapprox.questions.argument import spelled_as_flag, spelled_as_keyword
 from dipapprox.questions.calibrate import Calibrate
-from dipapprox.questions.computing import COMPUTING, read_options
+from dipapprox.questions.computing import COMPUTING
 from dipapprox.questions.decide import Decide
-from dipapprox.questions.limiting import read_limits
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.prove import Prove
@@ -164,21 +163,6 @@ def test_other_edges_name_it_in_their_own_words(name: str, wrong: str) -> None:
         given = as_words({**LEAST[question.name], name: wrong})
         with pytest.raises(UserError, match=spelled_as_flag(name)):
             asking.question_of(words_of(question, given), question)
-
-
-def test_engines_and_bits_are_named_too() -> None:
-    for name, wrong in (("engine", "fast"), ("precision", 1), ("jobs", "1/2"), ("timeout", -3)):
-        with pytest.raises(UserError, match=f"^--{name}"):
-            read_options({name: wrong}, spelled_as_flag, Limits())
-    with pytest.raises(UserError, match=r"^--timeout"):
-        read_limits({"timeout": -3}, spelled_as_flag)
-    limits = Limits()
-    plain = read_options({}, spelled_as_flag, limits)
-    assert plain == read_options({"merge": True}, spelled_as_flag, limits)
-    assert plain == Options(limits=limits)
-    assert read_options({"merge": "false"}, spelled_as_flag, limits).merge is False
-    assert read_limits({"timeout": "5"}, spelled_as_flag).seconds == 5
-    assert read_limits({}, spelled_as_flag).states == Limits().states
 
 
 def test_sweeps_have_the_keys_that_are_declared() -> None:

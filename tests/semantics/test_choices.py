@@ -10,7 +10,6 @@ import pytest
 from dipapprox.errors import SourceError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language import core
-from dipapprox.laws.choices import FiniteLaw
 from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
@@ -26,7 +25,6 @@ from tests.semantics.examples import (
     expression,
     program,
 )
-from tests.semantics.interpreter import single_choices
 
 EPS = core.Epsilon()
 ONE = ExponentialPolynomial.constant(1)
@@ -119,30 +117,6 @@ def test_weights_outside_the_class_are_faults(weight: core.Weight, message: str)
 
 
 # --- execution ------------------------------------------------------------------------------------
-
-
-def test_randomised_response() -> None:
-    """The truth with probability e^eps / (1 + e^eps): DiPC paper, section 7."""
-    lie = core.Sum(number(1), core.Product(number(-1), core.Variable("q[1]")))
-    body = core.Choose(
-        core.Variable("out[1]"),
-        ((core.Variable("q[1]"), power(1)), (lie, number(1))),
-        True,
-        0,
-    )
-    example = program(cells("q", 1, (0, 1)), BIT, [body])
-    states = execute(example, True, Limits())
-    assert len(states.states) == 4
-    truth = ExponentialRatio(grown(1), ((ONE + grown(1), 1),))
-    for state in states.states:
-        (condition,) = state.conditions
-        ((choice, outcomes),) = single_choices(states, state)
-        (outcome,) = outcomes
-        law = states.choices[choice].law
-        assert isinstance(law, FiniteLaw)
-        is_true = condition.values == frozenset(state.outputs)
-        expected = truth if is_true else ExponentialRatio(ONE, ((ONE + grown(1), 1),))
-        assert law.weights[outcome] == expected
 
 
 def test_faults_of_outcomes_name_them() -> None:

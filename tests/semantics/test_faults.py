@@ -23,7 +23,7 @@ from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.run import Execution
 from dipapprox.semantics.splitting import Refused, Split
-from dipapprox.source import Diagnostic, SourceFile, Span
+from dipapprox.source import Diagnostic
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.interpreter import Noise, Unassigned, run
 from tests.semantics.strategies import programs
@@ -31,48 +31,12 @@ from tests.semantics.test_execution import check_partition
 
 ONE = Fraction(1)
 BIT = cells("out", 1, (0, 1))
-TEXT = SourceFile("example.dpg", "r <- Gauss(0, 1)\nif r >= rT then\nout <- x\n")
 
 
 def diagnostics(example: core.Program, merge: bool = True) -> tuple[Diagnostic, ...]:
     with pytest.raises(SourceError) as caught:
         execute(example, merge, Limits())
     return caught.value.diagnostics
-
-
-@pytest.mark.parametrize("merge", [False, True])
-def test_read_before_assignment_names_the_path(merge: bool) -> None:
-    test = core.Comparison(
-        core.Variable("r"), core.Relation.GREATER_EQUAL, core.Constant(BIT[0].domain[0]),
-        span=Span(TEXT, 20, 27),
-    )  # fmt: skip
-    use = core.Assign(
-        core.Variable("out[1]"),
-        core.Variable("x", span=Span(TEXT, 40, 41)),
-        span=Span(TEXT, 33, 41),
-    )
-    example = program((), BIT, [draw("r", 0, 0), choose(test, [assign("x", 1)]), use])
-    (found,) = diagnostics(example, merge)
-    assert found.message == "'x' is read before it is assigned when 'r >= rT' at line 2 is false"
-    assert found.kind == "value error"
-    assert found.span == Span(TEXT, 40, 41)
-    assert "assign 'x'" in found.hint
-
-
-@pytest.mark.parametrize("merge", [False, True])
-def test_all_faults_are_reported_once(merge: bool) -> None:
-    wrong = [assign("a", "x"), assign("out[1]", 5)]
-    body = [draw("r", 0, 0), choose(compare("r", ">", 0), wrong[:1], wrong[1:])]
-    messages = [d.message for d in diagnostics(program((), BIT, body), merge)]
-    assert len(messages) == 2
-    assert any("'x' is read before it is assigned when" in m for m in messages)
-    assert any("'out[1]' gets 5, which is not in its domain when" in m for m in messages)
-
-
-def test_output_that_is_never_assigned() -> None:
-    body = [draw("r", 0, 0), choose(compare("r", ">", 0), [assign("out[1]", 1)])]
-    (found,) = diagnostics(program((), BIT, body))
-    assert found.message == "output 'out[1]' is never assigned when condition 1 is false"
 
 
 def test_index_out_of_range() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
@@ -14,11 +14,9 @@ from dipapprox.language import core
 from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.linear.half_spaces import irredundant
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime
 from dipapprox.semantics.order import complement
-from dipapprox.semantics.state import FinalState, guards_of
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.test_choices import BIT
 from tests.semantics.test_execution import check_partition
@@ -29,15 +27,6 @@ SMALL = st.builds(Fraction, st.integers(-4, 4), st.sampled_from([1, 2, 3]))
 
 def integer(name: str, mean: object, site: int) -> core.Draw:
     return draw(name, mean, site, family=DISCRETE_LAPLACE)
-
-
-def bounds(state: FinalState) -> Iterator[Fraction]:
-    """The bounds of a single sample that no others imply."""
-    forms = irredundant(guard.form for guard in guards_of(state.path))
-    assert forms is not None
-    for form in forms:
-        ((_, slope),) = form.terms
-        yield -form.constant / slope
 
 
 def branched(condition: core.Condition, *drawn: core.Statement) -> Sequence[core.Statement]:
@@ -65,18 +54,6 @@ def test_guards_of_integers_say_what_was_compared(
     assert complement(below_zero(whole)) == at_most_zero(-whole)
 
 
-def test_equality_of_integers_is_an_event() -> None:
-    """z = 1 is 1/2 < z < 3/2; the rest are two pieces."""
-    body = branched(compare("z", "=", 1), integer("z", 0, 0))
-    states = execute(program((), BIT, body), True, Limits()).states
-    found = sorted((Fraction(state.outputs[0]), sorted(bounds(state))) for state in states)
-    assert found == [(0, [HALF]), (0, [3 * HALF]), (1, [HALF, 3 * HALF])]
-    apart = branched(compare("z", "!=", "y"), integer("z", 0, 0), integer("y", 0, 1))
-    different = execute(program((), BIT, apart), True, Limits()).states
-    guards = [guard for state in different for guard in guards_of(state.path)]
-    assert {abs(guard.form.constant) for guard in guards} == {HALF}
-
-
 def test_paths_of_ties_are_taken() -> None:
     """The output is assigned unless z = y: a null set for reals, not for integers."""
     body = [choose(compare("z", "!=", "y"), [assign("out[1]", 0)])]
@@ -84,14 +61,6 @@ def test_paths_of_ties_are_taken() -> None:
     assert len(execute(program((), BIT, reals), True, Limits()).states) == 1
     with pytest.raises(SourceError, match="never assigned"):
         execute(program((), BIT, [integer("z", 0, 0), integer("y", 0, 1), *body]), True, Limits())
-
-
-def test_merging_keeps_to_half_integers() -> None:
-    """z < 0, z = 0 and z > 0 with one output for two of them."""
-    inner = choose(compare("z", "=", 0), [assign("out[1]", 1)], [assign("out[1]", 0)])
-    body = [integer("z", 0, 0), choose(compare("z", "<", 0), [assign("out[1]", 1)], [inner])]
-    states = execute(program((), BIT, body), True, Limits()).states
-    assert [list(bounds(state)) for state in states] == [[HALF], [HALF]]
 
 
 def test_means_of_integers_are_integers() -> None:

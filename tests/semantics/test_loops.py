@@ -20,7 +20,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.interpreter import set_probability
-from tests.semantics.test_choices import BIT, EPS, coin, number, pick
+from tests.semantics.test_choices import BIT, coin, number, pick
 
 ALWAYS = compare(0, "=", 0)
 DIGITS = cells("out", 1, range(-5, 10))
@@ -63,12 +63,6 @@ def test_gamblers_ruin(merge: bool) -> None:
     assert probabilities(states) == {Fraction(4): Fraction(4, 5), Fraction(0): Fraction(1, 5)}
 
 
-def test_loops_until_heads_leave_no_choice() -> None:
-    states = run([assign("b", 1), loop(compare("b", "=", 1), coin("b", 0)), assign("out[1]", "b")])
-    assert states.choices == ()
-    assert probabilities(states) == {Fraction(0): Fraction(1)}
-
-
 def test_rejection_sampling_is_a_conditional_law() -> None:
     """A uniform number of {0, 1, 2} from two fair bits."""
     draws = [coin("a", 0), coin("b", 1)]
@@ -97,17 +91,6 @@ def test_programs_may_end_in_loops_and_loops_nest() -> None:
     assert found == {Fraction(9): p, Fraction(2): 1 - p}
 
 
-def test_weights_with_eps_stay_functions() -> None:
-    """Stop with eps/2, restart with the rest: the chain is exact for every eps."""
-    half = core.WeightProduct(number("1/2"), EPS)
-    rest = core.WeightSum(number(1), core.WeightProduct(number(-1), EPS))
-    step = pick("x", [(1, half), (2, half), (0, rest)], 0)
-    states = run([assign("x", 0), loop(compare("x", "=", 0), step), assign("out[1]", "x")])
-    (choice,) = states.choices
-    assert isinstance(choice.law, ChainLaw)
-    assert {k for k, _ in choice.law.transitions[0]} == {0, 1, 2}
-
-
 @pytest.mark.parametrize("merge", [True, False])
 def test_comparisons_of_samples_in_loops_are_settled_first(merge: bool) -> None:
     """2 is thrown again if r > 0: for r > 0 the loop ends at 1, else at 1 or 2 evenly."""
@@ -124,36 +107,6 @@ def test_comparisons_of_samples_in_loops_are_settled_first(merge: bool) -> None:
         found.add((positive, state.outputs[0], probability))
     half = Fraction(1, 2)
     assert found == {(True, 1, Fraction(1)), (False, 1, half), (False, 2, half)}
-
-
-def test_inputs_in_loops_are_settled_first() -> None:
-    """Up with probability q: the input decides between two laws."""
-    weights = [(1, core.Variable("q[1]")), (0, number("1/2"))]
-    step = pick("x", weights, 0, proportional=True)
-    body = [assign("x", 5), loop(compare("x", ">", 1), step), assign("out[1]", "x")]
-    example = program(cells("q", 1, (1, 2)), BIT, body)
-    states = execute(example, True, Limits())
-    assert len(states.choices) == 2
-    assert all(state.conditions for state in states.states)
-
-
-@pytest.mark.parametrize("merge", [True, False])
-def test_loops_without_choices_are_unrolled(merge: bool) -> None:
-    """The first k with r < k, at most 3."""
-    count = loop(core.All((compare("k", "<", 3), compare("r", ">=", "k"))), add("k", 1))
-    states = run([draw("r", 0, 0), assign("k", 0), count, assign("out[1]", "k")], merge)
-    assert sorted(Fraction(state.outputs[0]) for state in states.states) == [0, 1, 2, 3]
-    assert states.choices == ()
-
-
-def test_states_meet_where_rounds_begin() -> None:
-    """The last of 30 signs: 2^30 paths, two states."""
-    sign = compare(core.Element("r", 30, core.Variable("k")), "<", 0)
-    turn = choose(sign, [assign("c", 1)], [assign("c", 0)])
-    signs = [draw(f"r[{k}]", 0, k) for k in range(1, 31)]
-    body = [*signs, assign("k", 1), assign("c", 0), loop(compare("k", "<=", 30), turn, add("k", 1))]
-    states = run([*body, assign("out[1]", "c")])
-    assert sorted(Fraction(state.outputs[0]) for state in states.states) == [0, 1]
 
 
 HALF = number("1/2")
@@ -181,12 +134,6 @@ def test_endless_loops_are_refused(body: list[core.Statement]) -> None:
     for merge in (True, False):
         with pytest.raises(SourceError, match="the loop never ends"):
             run([*body, assign("out[1]", 0)], merge)
-
-
-def test_endless_loops_that_are_never_reached_change_nothing() -> None:
-    never = core.All((compare("r", ">", 1), compare("r", "<", 0)))
-    body = [draw("r", 0, 0), choose(never, [loop(ALWAYS)]), assign("out[1]", 0)]
-    assert len(run(body).states) == 1
 
 
 def test_endless_counting_runs_into_a_limit() -> None:

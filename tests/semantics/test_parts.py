@@ -17,17 +17,9 @@ from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
-from dipapprox.semantics.parts import ProgramPart, independent_parts, is_seen_whole
-from tests.semantics.examples import cells, sparse_vector
+from dipapprox.semantics.parts import ProgramPart, independent_parts
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
-
-BITS = cells("q", 3, (0, 1))
-
-
-def test_sparse_vector_is_one_part() -> None:
-    assert is_seen_whole(sparse_vector(4))
-    assert len(independent_parts(sparse_vector(4))) == 1
 
 
 @given(programs(choices=True), st.randoms(use_true_random=False))

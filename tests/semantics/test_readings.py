@@ -267,13 +267,3 @@ def test_listed_inputs_have_a_state_for_every_count(step: str, distance: int) ->
     states = execute(_counted(step, size), True, limits, compared=True, inputs=inputs)
     assert len(states.states) <= 2 * (size + 1)
     assert not any(isinstance(each, Reading) for each in states.choices) or distance == 1
-
-
-def test_inputs_that_are_read_again_are_kept_apart() -> None:
-    """Each of the states then knows the input, and is left by nobody without need."""
-    step = """
-    b <- choose { 1 : (1 + 2 * q[1]) / 4, 0 : (3 - 2 * q[1]) / 4 }
-    n <- n + b"""
-    states = execute(_counted(step, 6), True, Limits(), compared=True)
-    assert not any(isinstance(each, Reading) for each in states.choices)
-    assert len(states.states) == 2 * 7

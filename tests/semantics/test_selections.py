@@ -18,7 +18,6 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.semantics import execution
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.selections import selections_in
 from dipapprox.semantics.state import Extreme, FinalState, FinalStates, guards_of
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
@@ -127,23 +126,6 @@ def test_what_is_no_selection_of_samples_is_left_to_the_branches(name: str) -> N
     states = execute(example, True, Limits())
     with branch_by_branch():
         assert described(states) == described(execute(example, True, Limits()))
-
-
-def test_only_branches_that_select_are_taken() -> None:
-    branches = [each for each in program(SELECTING["argmax"]).body if isinstance(each, core.If)]
-    block = tuple(branches)
-    (selection,) = selections_in(block).values()
-    assert selection.largest and len(selection.branches) == 3
-    assert selections_in(block[:1]) == {}
-    with_else = core.If(block[1].condition, block[1].then, (core.Exit(),))
-    assert selections_in((block[0], with_else, block[2])) == {}
-    assert selections_in((block[0], core.If(block[1].condition, block[0].then, ()))) == {}
-
-
-def test_states_that_are_not_merged_are_those_of_the_branches() -> None:
-    states = execute(program(SELECTING["argmax"]), False, Limits())
-    assert len(states.states) == 8
-    assert not any(has_extremes(state) for state in states.states)
 
 
 MIXED = """

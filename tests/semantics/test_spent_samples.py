@@ -19,7 +19,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.products.program import execute_parts
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
-from dipapprox.questions.interface import decide, verify
+from dipapprox.questions.interface import decide
 from dipapprox.semantics import spent_samples
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -165,18 +165,6 @@ def test_counts_below_a_shared_threshold_are_as_likely() -> None:
         assert enclosure.width < 2**-39
 
 
-@pytest.mark.parametrize("threshold", ["1", "x"])
-def test_verdicts_of_many_queries(threshold: str) -> None:
-    example = program(COUNT.format(law="Lap", threshold=threshold), 12, "x <- Lap(0, 2 / eps)")
-    verdict = verify(example, eps="1/2", delta="1/10", pairs=_pair(example))
-    assert verdict.answer.value == "DP" and verdict.final_states == 13
-
-
-def _pair(example: core.Program) -> str:
-    zeros = ", ".join("0" for _ in example.inputs[1:])
-    return f"({zeros}, 0) ~ ({zeros}, 1)"
-
-
 def test_cells_that_are_counted_may_be_exchanged() -> None:
     turn = COUNT.format(law="Lap", threshold="x")
     symmetry = CellSymmetry(counted(program(turn, 4, SHARED.format(law="Lap"))))
@@ -198,13 +186,6 @@ def test_cells_of_different_weight_are_not_exchanged() -> None:
     for output, (one, other) in enumerate(zip(first, second, strict=True)):
         if swap is not None and swap.fixed[output]:
             assert one.lower <= other.upper and other.lower <= one.upper
-
-
-def test_nothing_is_done_for_who_does_not_look_at_it() -> None:
-    example = program(COUNT.format(law="Lap", threshold="1"), 6)
-    assert not execute(example, True, Limits()).comparisons
-    assert not execute(example, False, Limits(), compared=True).comparisons
-    assert not execute(example, True, Limits(), compared=True).comparisons  # too few paths
 
 
 def test_decisions() -> None:

@@ -199,29 +199,6 @@ def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
     check(read(HEAD + text, N=5 if merge else 4), merge)
 
 
-@given(st.lists(st.sampled_from([(0,), (0, 1), (1,)]), min_size=9, max_size=9))
-def test_elements_may_have_different_domains(domains: list[tuple[int, ...]]) -> None:
-    """As those have that are looked at for some inputs only."""
-    program = read(HEAD + LOOPS["sparse vector"])
-    ranges = [tuple(map(Fraction, domain)) for domain in (*domains, (0, 1))]
-    cells = [
-        replace(cell, domain=domain) for cell, domain in zip(program.inputs, ranges, strict=True)
-    ]
-    check(replace(program, inputs=tuple(cells)), True)
-
-
-def test_variables_without_a_name_are_those_of_the_turn() -> None:
-    turn = "if Lap(q[i], 1 / eps) > x then out[i] <- 1; exit end"
-    program = read(f"{HEAD}{CLEARED}x <- Lap(t, 1 / eps)\nfor i in 1..N do {turn} end", N=7)
-    assert sum(map(repeats, program.body)) == 2
-    check(program, True)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_loops_of_few_turns(size: int) -> None:
-    check(read(HEAD + LOOPS["two thresholds and what lies between"], N=size), True)
-
-
 @pytest.mark.parametrize(
     "path",
     part([*sorted(PROGRAMS.glob("svt_*.dpg")), PROGRAMS / "k_min_max_gauss.dpg"], 3),
@@ -275,12 +252,6 @@ def unrolled(text: str) -> core.Program:
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
 def test_what_is_written_out_is_what_every_turn_elaborates_into(text: str) -> None:
     assert plain(read(HEAD + text)) == unrolled(HEAD + text)
-
-
-@given(turns())
-def test_random_turns_are_written_out(turn: str) -> None:
-    text = f"{HEAD}{CLEARED}r <- Lap(t, 1)\ns <- r\nx <- r\ny <- r\nfor i in 1..N do {turn} end"
-    assert plain(read(text)) == unrolled(text)
 
 
 def repeats(statement: core.Statement | core.Repeat) -> bool:

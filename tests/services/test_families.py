@@ -18,7 +18,6 @@ from dipapprox.services.families import Budgets, Families, FamilyCheck
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families
 from dipapprox.services.model import Call, State
-from dipapprox.services.prove_service import find_loss
 from dipapprox.services.reachable import Examiner, reachable_states
 from dipapprox.services.system import BY_VALUE, System
 from tests.cli.running import run, run_json
@@ -187,29 +186,6 @@ def test_malformed_files(content: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
         read_families(path, service_of(HEAD + DATA + ONCE))
     assert message in error.value.render()
-
-
-def test_budgets_of_all_pairs_are_a_family() -> None:
-    """What is found for a service, given as budgets, is accepted; one of them less is not."""
-    text = HEAD + DATA + ONCE
-    service = service_of(text)
-    loss = find_loss(service, Examiner(), Limits())
-    values = {
-        (loss.states_of[a], loss.states_of[b]): value
-        for (a, b, _), value in zip(loss.graph.nodes, loss.values, strict=True)
-    }
-    accepted = prove_families(service, families_of(values), None, (), Limits())
-    assert accepted.upper == loss.upper
-    for pair, value in values.items():
-        if value:
-            less = families_of({**values, pair: value - Fraction(1, 100)})
-            rejected = prove_families(service, less, None, (), Limits()).rejection
-            assert rejected is not None
-            assert rejected.pair == pair
-
-
-def families_of(values: dict[tuple[State, State], Fraction]) -> Families:
-    return Families(Fraction(1), 1, Budgets(values, True), {})
 
 
 def test_pairs_with_budgets_of_their_own(tmp_path: Path) -> None:

@@ -83,9 +83,3 @@ def test_answers_for_ever_leave_no_budget(text: str, gain: Fraction | None) -> N
     assert repetition.gain == gain
     eps = repetition.eps or Fraction(1)
     assert shown(text, proof, 60, eps) > shown(text, proof, 20, eps) + (39 * gain if gain else 0)
-
-
-@pytest.mark.parametrize("end", ["n <- 0", "coin <- 2\nn <- 0"])
-def test_answers_for_ever_that_forget_have_one(end: str) -> None:
-    proof = proof_of(STORED_COIN.replace("MEAN", "n + coin").replace("END", end))
-    assert not proof.has_none and proof.loss.repetition is None

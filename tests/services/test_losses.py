@@ -15,7 +15,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.services.service_proof import prove_service
 from tests.schemas import check_schema
-from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
+from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of, slots
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs" / "services").glob("*.dpg"))
 _PROMISE = re.compile(r"^# prove: (DP|Not_DP)(?:, least budget (\S+))?(?: at (.*))?$", re.MULTILINE)
@@ -71,14 +71,6 @@ def test_a_shared_pool(t: int, v: int, least: int | None) -> None:
         assert proof.loss.unbounded == (least is None)
 
 
-def test_a_hidden_coin() -> None:
-    """The true loss is ln((1 + e^ε) / 2): less than ε at every ε, and as close as one wants."""
-    for change in ("insert", "replace"):
-        proof = proof_of(f"adjacent {change}\n" + HEAD + COIN + ONCE)
-        assert not proof.loss.determined
-        assert (proof.lower, proof.upper) == (1, 1)
-
-
 def test_replacing_may_cost_less_than_inserting_twice() -> None:
     text = HEAD + DATA + ONCE
     assert proof_of(text).upper == 1
@@ -127,15 +119,6 @@ def test_users_alone_and_together() -> None:
         proof_of(USERS, "carol")
 
 
-@pytest.mark.parametrize("sample", ["z <- DLap(n, 1 / eps)", "z <- Lap(n, 1 / eps)"])
-def test_a_sample_that_is_compared(sample: str) -> None:
-    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
-    compared = f"{sample}\nif z >= 1/2 then reply <- 1 else reply <- 0 end"
-    proof = proof_of((HEAD + DATA + ONCE).replace(noise, compared))
-    assert proof.is_exact
-    assert proof.upper == 1
-
-
 def test_hidden_steps_by_a_loop() -> None:
     """Randomised response by coins until one falls: answers n with probability 2 / 3."""
     noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
@@ -177,20 +160,6 @@ def test_claims_and_limits() -> None:
         assert proof.answer is Answer.UNKNOWN
         assert "limit" in (proof.reason or "")
         check_schema("prove", proof.to_dict())
-
-
-def test_unclamped_noise_of_either_kind() -> None:
-    text = (
-        "state total in int <- 0\nstate left in 0..3 <- 3\n"
-        "output reply in real\noutput over in bool\n"
-        "on data d in -5..5 do total <- total + d end\non query ask do\nover <- left = 0\n"
-        "if over then exit end\nleft <- left - 1\nreply <- NOISE(total, 10 / eps)\nend\n"
-    )
-    assert proof_of(text.replace("NOISE", "Lap")).upper == Fraction(3, 2)
-    whole = text.replace("NOISE", "DLap").replace("reply in real", "reply in int")
-    proof = proof_of(whole)
-    assert proof.is_exact
-    assert proof.upper == Fraction(3, 2)
 
 
 def test_gaussian_noise_has_no_budget_and_says_what_to_ask() -> None:

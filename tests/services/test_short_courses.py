@@ -51,18 +51,6 @@ def test_fixed_odds_of_storing_leave_no_budget() -> None:
     assert proof.loss.vanishing
 
 
-def test_a_reply_that_several_hidden_states_exclude() -> None:
-    """Either way of the coin, only one run can answer 2: no pair of states alone shows it."""
-    text = (
-        "state n in 0..2 <- 0\nstate c in 0..1 <- 0\noutput reply in {0, 1, 2}\n"
-        "on data d in {1, 2} do\nn <- d\nc <- choose {0 : 1/2, 1 : 1/2}\nend\n"
-        "on query ask do\nif n = 2 then reply <- c + 1 else reply <- c end\nend\n"
-    )
-    proof = proof_of(text)
-    assert proof.answer is Answer.NOT_DP
-    assert proof.loss.one_sided
-
-
 @given(services())
 def test_decide_confirms_that_there_is_no_budget(text: str) -> None:
     """What leaves no budget, unrolled, breaks a large one for some eps."""

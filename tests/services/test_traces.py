@@ -12,7 +12,7 @@ from dipapprox.services.model import Call, CallOutcome, Inexpressible
 from dipapprox.services.pairs import Exploration, PairGraph
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import Runs, SeenCall, with_best_replies
+from dipapprox.services.traces import Runs, SeenCall
 from tests.services.examples import proof_of, service_of
 
 REAL = """
@@ -53,15 +53,6 @@ def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
     assert gain.lower == Fraction(17, 5)
 
 
-def test_a_number_of_positive_probability_outweighs_a_density() -> None:
-    runs = shown("1", "Lap(n, 1 / eps)", Fraction(1))
-    gain = runs.gain()
-    assert runs.orders == (0, 0)
-    assert gain is not None
-    assert gain.exact == 0
-    assert shown("1", "Lap(n, 1 / eps)", Fraction(1, 2)).orders == (1, 1)
-
-
 def test_whole_noise_shows_no_fractions() -> None:
     text = REAL.replace("ONE", "DLap(n, 1 / eps)").replace("OTHER", "1/2")
     runs = Runs(System(service_of(text), BY_VALUE, False, Limits()), Limits())
@@ -88,17 +79,6 @@ def test_a_witness_gives_the_replies_that_lead_where_it_begins() -> None:
     assert proof.upper == 1
     assert proof.loss.trace is not None
     assert proof.loss.trace[0].reply == (Fraction(1),)
-
-
-def test_calls_that_do_not_lead_to_a_sample_show_nothing() -> None:
-    service = service_of(REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "0"))
-    system = System(service, BY_VALUE, False, Limits())
-    once = SeenCall(ASK, ASK, (None, "false"))
-    events, runs = with_best_replies([once, once], system, Limits())
-    assert events[0].reply is not None
-    assert events[0].reply[0] == 0
-    assert events[1].reply == (None, "false")
-    assert not runs.first
 
 
 def test_a_reply_without_a_match_bounds_nothing() -> None:

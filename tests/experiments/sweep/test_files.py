@@ -45,15 +45,6 @@ WHOLE: dict[str, object] = {
 }
 
 
-def test_a_whole_line_is_read_with_what_was_asked(tmp_path: Path) -> None:
-    path = tmp_path / "out.jsonl"
-    path.write_text(f'{{"sweep": 1, "digest": "d", "cases": 1}}\n{json.dumps(WHOLE)}\n')
-    (line,) = read_lines(path)
-    assert (line.case, line.params, line.asked) == ("x", {"N": "2"}, {"eps": "1/2"})
-    assert line.result is not None
-    assert line.result.verdict == "DP"
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
