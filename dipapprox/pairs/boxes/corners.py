@@ -116,6 +116,8 @@ class CornerSearch(SetSearch):
         factor: Bounds of e^eps_prv.
         limits: Asked throughout.
         claimed: What is at most this need not be known better; None if every digit counts.
+        alone: Whether `pairs` show the cells of one sample alone: deltas of the program, which
+            `exact` encloses, may be less than theirs, and bound them from no side.
     """
 
     cheaper: ClassVar[int] = 8
@@ -127,14 +129,19 @@ class CornerSearch(SetSearch):
         factor: Factor,
         limits: Limits,
         claimed: Fraction | None = None,
+        *,
+        alone: bool = False,
     ) -> None:
         super().__init__(exact, factor, limits)
+        self._alone = alone
         self._pairs = pairs
         self._unit, self._thresholds = pairs.unit, pairs.thresholds
         self._e = self._factor.taken
         self._claimed = -1.0 if claimed is None else below(claimed)
         self._extremes = bool(pairs.extremes)
-        self._samples = [CornerSearch(each, exact, factor, limits) for each in pairs.samples]
+        self._samples = [
+            CornerSearch(each, exact, factor, limits, alone=True) for each in pairs.samples
+        ]
         self._told_alone = np.ones(len(self._samples))
         self._flat: list[tuple[Kind, _Sets]] = []
         self._tables: dict[tuple[Fixed, Fixed], NDArray[np.bool_]] = {}
@@ -364,7 +371,8 @@ class CornerSearch(SetSearch):
             tried += pair not in self._known
             if tried > _MOST_TRIED:
                 break
-            self._most = max(self._most, min(self._try(pair).upper, Fraction(float(upper[row]))))
+            delta, most = self._try(pair), Fraction(float(upper[row]))
+            self._most = max(self._most, most if self._alone else min(delta.upper, most))
             done[row] = True
         return done
 

@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
 from dipapprox import Answer, LimitReached, parse, profile, verify
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CornerSearch, _halved, _have_halves, _Sets
 from dipapprox.pairs.boxes.images import image_of
+from dipapprox.pairs.boxes.one_by_one import one_by_one
 from dipapprox.pairs.boxes.thresholds import all_between, thresholds_of
+from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.semantics.execution import execute
 from tests.thorough import part
 
@@ -202,6 +205,35 @@ def test_what_one_of_two_parts_tells_is_attained_by_many_pairs(
     found = profile(parse(_text(parts, 3, "l1 1/2")), eps=eps, eps_prv=eps_prv).delta_enclosure
     assert found.width < F(1, 10**9)
     assert float(found.lower) - 1e-12 <= truth <= float(found.upper) + 1e-12
+
+
+def test_one_sample_tells_more_than_a_program_that_hides_it() -> None:
+    """Outputs 1 and 2 hide which of the upper cells x is in: what pairs have bounds no sample."""
+    text = """
+input q[2] in real 0..1
+output out in 0..2
+adjacent l1 4/3
+x <- Lap(q[1] + q[2], 1)
+y <- Gauss(q[1] / 1000, 1)
+if x < -1/4 then
+    out <- 0
+else
+    if x < 7/5 then
+        if y < 0 then out <- 1 else out <- 2 end
+    else
+        if y < 0 then out <- 2 else out <- 1 end
+    end
+end
+"""
+    states = execute(elaborate(read(text), {}, "x"), True, Limits())
+    pairs = one_by_one(states, F(1), pairs_of(states.program), [])
+    assert pairs is not None and len(pairs.samples) == 2
+    factor = eps_prv_factor(F(1, 10), 64)
+    search = CornerSearch(pairs, lambda pair: Enclosure.exact(0), factor, Limits())
+    search.run(lambda delta, sets: True)
+    # x < 7/5 where the sum is 2/3, and 2.
+    truth = 1 - exp(2 / 3 - 7 / 5) / 2 - exp(1 / 10) * exp(7 / 5 - 2) / 2
+    assert search._told_alone[0] >= truth
 
 
 def test_some_pair_is_looked_at_where_nothing_exceeds_a_budget() -> None:
