@@ -43,7 +43,6 @@ from dipapprox.language.functions.signature import (
     SignatureHead,
     closed_declarations,
     end_of,
-    names_in,
     place_of,
     texts_in,
 )
@@ -98,7 +97,8 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
     declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
     inputs = cells_of(declarations.inputs)
     domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
-    names, texts = names_in(declarations), texts_in(declarations)
+    variables, texts = (*declarations.inputs, *declarations.outputs), texts_in(declarations)
+    names = texts.union(variable.name for variable in variables)
     cells = [
         (place_of(c), None if isinstance(c.domain, AllReals) else texts & frozenset(c.domain))
         for c in cells_of(declarations.outputs)
@@ -201,8 +201,10 @@ def mechanism(
     def wrap(function: Callable[Arguments, Returned]) -> Mechanism[Arguments, Returned]:
         if not isinstance(function, FunctionType):
             raise UserError(f"a mechanism must be a function, got {shorten(repr(function))}")
+        folder = Path(function.__code__.co_filename).parent
         made: Mechanism[Arguments, Returned] = Mechanism(
-            function.__name__, function.__doc__, lambda: _read_live(function, adjacent)
+            *(function.__name__, function.__doc__),
+            lambda: (LiveScope(function).read, Files(folder), adjacent),
         )
         update_wrapper(made, function)
         return made
@@ -211,12 +213,6 @@ def mechanism(
 
 
 _NAMES_OF_EPS = ("epsilon", "e", "epsilon0", "eps0", "ε", "privacy_budget")
-
-
-def _read_live(function: FunctionType, adjacent: str) -> Read:
-    """Read a function of a running program: its text, and the names that it finds."""
-    files = Files(Path(function.__code__.co_filename).parent)
-    return LiveScope(function).read, files, adjacent
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from dipapprox.language.functions.machine import (
     member,
     plain,
 )
-from dipapprox.language.functions.symbols import Condition, Quantity, Symbolic, Weight
+from dipapprox.language.functions.symbols import Condition, Symbolic, Weight
 
 WHOLE = frozenset((int, bool))
 NUMBERS = WHOLE | {Fraction}
@@ -183,8 +183,7 @@ def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
         if isinstance(op, ast.USub):
             return symbols.negative(value)
         if isinstance(op, ast.UAdd):
-            value = symbols.as_number(value)
-            return symbols.negative(symbols.negative(value)) if _is_text(value) else value
+            return symbols.positive(value)
         if type(value) is not Condition:
             raise value.refusal("has no such operation")
         return symbols.inverted(value)
@@ -195,10 +194,6 @@ def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
     if type(value) not in allowed:
         raise machine.refusal(f"this operator is not known for {kind_of(value)}")
     return operate(value)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, Quantity) and symbols.running().is_text(value)
 
 
 def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:

@@ -62,14 +62,9 @@ def tree_of(source: SourceFile) -> ast.Module:
 
 
 def _note_name(target: ast.expr, value: Any) -> None:
-    """Note that the value of an expression gets a name."""
+    """Note that the value of an expression gets a name: what is drawn there may have it, too."""
     if isinstance(target, ast.Name):
         value.assigned = target.id
-
-
-def name_of(node: Any) -> str | None:
-    """Return the variable that the value of an expression is assigned to."""
-    return getattr(node, "assigned", None)
 
 
 def span_of(node: Any) -> Span | None:

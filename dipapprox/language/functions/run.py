@@ -15,7 +15,6 @@ from typing import Any
 from dipapprox.data_classes import dataclass
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
-from dipapprox.language.functions import places
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, PathKnowledge
 from dipapprox.language.functions.machine import Machine
 from dipapprox.language.functions.symbols import (
@@ -288,7 +287,7 @@ class PathRun(Machine):
             otherwise: For values that are assigned to none.
             kind: What the variable holds: in programs that is the same on all paths.
         """
-        wish = places.name_of(self.node) or otherwise
+        wish = getattr(self.node, "assigned", None) or otherwise
         if not (wish.isidentifier() and wish.isascii() and len(wish) <= 40):
             wish = otherwise
         if wish in _RESERVED:

@@ -249,12 +249,6 @@ def closed_declarations(
     return tuple(with_names(each, values) for each in others)
 
 
-def names_in(declarations: Declarations) -> frozenset[str]:
-    """Return the names that declarations take."""
-    variables = (*declarations.inputs, *declarations.outputs)
-    return frozenset(variable.name for variable in variables) | texts_in(declarations)
-
-
 def texts_in(declarations: Declarations) -> frozenset[str]:
     """Return the named values of inputs and outputs."""
     variables = (*declarations.inputs, *declarations.outputs)

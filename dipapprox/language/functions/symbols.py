@@ -282,6 +282,13 @@ def arithmetic(operator: str, left: Any, right: Any) -> Any:
     return kind(node, first.cells | second.cells, compute)
 
 
+def positive(symbol: Symbolic[Any]) -> Symbolic[Any]:
+    """Return + symbol."""
+    of = as_number(symbol)
+    _refuse_text(of, "+")
+    return of
+
+
 def negative(symbol: Symbolic[Any]) -> Symbolic[Any]:
     """Return - symbol."""
     of = as_number(symbol)
