@@ -396,22 +396,6 @@ def _is_true(given: object, said: dict[str, object]) -> bool:
     return bool(true <= delta) if said["verdict"] == "DP" else bool(true > delta)
 
 
-def test_noise_of_the_census_has_proofs_of_both_ends() -> None:
-    """Discrete Gaussians on lattices of their own, with variances that are no squares."""
-    squares = ["6/5", "101/10", "39/2", "134", "1900"]
-    runs = [{"mechanism": "discrete_gaussian", "variance": v, "times": 2} for v in squares]
-    pipeline = dipapprox.compose(runs, options=Options(proved=True))
-    proved = pipeline.epsilon("1e-10")
-    ends = proved.eps_prv_enclosure
-    assert ends is not None
-    assert ends.lower is not None
-    assert ends.upper is not None
-    assert len(proved.proofs) == 2
-    assert ends.upper - ends.lower < Fraction(1, 500)
-    # The noise of two runs of variance 6/5 alone costs much of it.
-    assert ends.lower > 9
-
-
 def test_losses_that_are_too_many_are_refused() -> None:
     """Knots, losses between them, and products cost work."""
     step = {"step": 1, "offset": 0, "places": 20}

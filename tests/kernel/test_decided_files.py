@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Limits, Options, UserError
+from dipapprox import Answer, Options
 from dipapprox.language.load import load
 from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import Outcome, Replay
@@ -18,12 +18,6 @@ from tests.schemas import validator
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 Fields = dict[str, Any]
-
-COIN = """
-input q in {0, 1}
-output out in {0, 1}
-adjacent all
-"""
 
 
 def certified(text: str, **asked: Any) -> Fields:
@@ -84,22 +78,6 @@ def test_the_command_says_why_there_is_no_certificate(
     validator("decide").validate(fields)
 
 
-def test_unknown_decisions_have_no_certificate() -> None:
-    text = (PROGRAMS / "svt_gauss.dpg").read_text()
-    program = dipapprox.parse(text)
-    found = dipapprox.decide(program, options=Options(limits=Limits(states=1)))
-    assert found.answer is Answer.UNKNOWN
-    with pytest.raises(UserError, match="Unknown"):
-        dipapprox.certify(program, text, found)
-
-
-def test_only_the_claim_is_proved() -> None:
-    program = load(PROGRAMS / "svt_laplace.dpg", {})
-    for asked in ({"violations": True}, {"least_delta": True}):
-        with pytest.raises(UserError, match="'proved' asks"):
-            dipapprox.decide(program, options=Options(proved=True), **asked)
-
-
 VERIFIED = [
     ("svt_laplace", {"delta": 0}, Answer.DP, True),
     ("svt_laplace", {"delta": 0, "eps_prv": "eps/3"}, Answer.NOT_DP, True),
@@ -145,14 +123,6 @@ def test_another_program_is_refuted_whoever_renews_its_hash(name: str) -> None:
     assert (
         checked({**fields, "params": {**fields["params"], "T": "1/2"}}).outcome is Outcome.REFUTED
     )
-
-
-def test_a_pair_that_is_listed_twice_counts_once() -> None:
-    text = COIN + "x <- Lap(q, 1 / eps)\nif x >= 0 then out <- 1 else out <- 0 end\n"
-    twice = [((0,), (1,)), ((0,), (1,))]
-    fields = certified(text, pairs=twice)
-    assert fields["claim"]["pairs"] == [[[0], [1]]]
-    assert checked(fields).outcome is Outcome.CONFIRMED
 
 
 HALVES = """

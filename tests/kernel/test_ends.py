@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from dipapprox import (
     Limits,
     Options,
     Program,
-    UserError,
     calibrate,
     parse,
     profile,
@@ -141,28 +139,6 @@ def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name: str, delta: st
         assert is_proved(program, place, Fraction(delta), hair / 100, own.witness) is breaks
 
 
-def test_ends_that_are_attained() -> None:
-    """0 and 1 stay as they are; below what is attained a hair is missing."""
-    found = least_delta(program_of(RESPONSE), PROVED, Fraction(0)).delta_enclosure
-    assert HALF * (1 - Fraction(1, 10**12)) < found.lower < HALF <= found.upper
-    # The probabilities of x >= 1 are e^-ε / 2 and 1/2.
-    touching = least_delta(program_of(TEXTS["Laplace"]), PROVED, HALF)
-    assert touching.delta_enclosure.lower == 0
-    assert touching.delta_enclosure.upper < Fraction(1, 10**30)
-    for name in ("Laplace", "Gauss"):
-        pure = least_delta(program_of(TEXTS[name]), PROVED, Fraction(3))
-        assert pure.delta_enclosure == Enclosure.exact(0)
-        assert pure.to_dict()["proved"]["steps"] == 2
-        assert pure.witness is None
-    least = least_eps_prv(program_of(TEXTS["Laplace"]), PROVED, 0).eps_prv_enclosure
-    assert HALF in least and least.width is not None and least.width < Fraction(1, 10**8)
-    constant = program_of("input q in {0, 1}\noutput o in {0, 1}\nadjacent all\no <- 1")
-    nothing = least_eps_prv(constant, PROVED, 0)
-    assert nothing.eps_prv_enclosure == Extended(Fraction(0), Fraction(0))
-    everything = least_delta(program_of(LEAKY), PROVED, Fraction(1)).delta_enclosure
-    assert 1 - Fraction(1, 10**12) < everything.lower < everything.upper == 1
-
-
 def test_an_irrational_eps_prv_is_between_rational_ones() -> None:
     program = program_of(RESPONSE)
     # 3/4 - 2 * 1/4
@@ -181,26 +157,6 @@ def test_no_eps_prv_that_is_infinite_is_proved() -> None:
         "the kernel has no proof of the lower end: "
         "it confirms that 1000 is not enough; ∞ it has no rule for"
     )
-
-
-def test_listed_pairs() -> None:
-    program = program_of(TEXTS["Laplace"])
-    found = profile(program, eps=HALF, eps_prv=0, pairs="0~1", options=PROVED)
-    assert isinstance(found, LeastDelta)
-    expected = (1 - exp(-1 / 2)) / 2
-    assert float(found.delta_enclosure) == pytest.approx(expected)
-    assert found.to_dict()["proved"]["steps"] == 4
-
-
-def test_published_numbers() -> None:
-    program = program_of("input q in {0, 1}\noutput x in real\nx <- Lap(q, 1 / eps)")
-    found = least_eps_prv(program, Options(), "1/10").eps_prv_enclosure
-    own = least_eps_prv(program, PROVED, "1/10")
-    assert own.reason is None and own.replayed is not None
-    outer = own.eps_prv_enclosure
-    assert outer.lower is not None and found.lower is not None
-    assert outer.upper is not None and found.upper is not None
-    assert 0 < outer.lower < found.lower <= found.upper < outer.upper
 
 
 @pytest.fixture
@@ -304,23 +260,6 @@ def test_calibrations_are_proved_at_both_ends() -> None:
     assert neither.certified is neither.refuted is None
     assert neither.reason is not None
     assert all(f"no proof of the {end} end" in neither.reason for end in ("refuted", "certified"))
-
-
-def test_what_a_limit_ends_is_given_up() -> None:
-    program = program_of(CHOICES)
-    found = least_delta(program, Options(), Fraction(1, 10))
-    over = Limits(seconds=1, started=-1e9)
-    own = proved_delta(program, AtEpsPrv(Fraction(1, 10)), found, AllPairs(), over)
-    assert own.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
-    assert own.reason == "the kernel has no proof of the lower and upper ends: time limit: 1 s"
-
-
-def test_only_ends_are_proved() -> None:
-    program = program_of(RESPONSE)
-    with pytest.raises(UserError, match="'proved' asks for"):
-        profile(program, eps=HALF, curve=(0, 1, 3), options=PROVED)
-    with pytest.raises(UserError, match="'proved' asks for"):
-        profile(program, eps=HALF, renyi="2", options=PROVED)
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:

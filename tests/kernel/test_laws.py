@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from fractions import Fraction
@@ -290,17 +289,3 @@ def test_densities_on_panels_are_narrow(name: str) -> None:
         point = float((centre + half * t).mid())
     assert float(found.mid()) == pytest.approx(ORACLES[name][0](point))
     assert float(found.rad()) < 1e-9
-
-
-def test_sums_over_many_integers_are_not_kept() -> None:
-    """Of the thousands of terms that a sum has with much noise; a proof may ask for many sums."""
-    with precision(64):
-        tracemalloc.start()
-        try:
-            before, _ = tracemalloc.get_traced_memory()
-            for k in range(64, 640, 64):
-                assert INTEGER["DGauss"].above(k, Fraction(1, 2_000_003)) > 0
-            after, _ = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-    assert after - before < 1_000_000

@@ -118,20 +118,6 @@ def test_where_nothing_can_be_written_that_is_found_out_once(
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_budgets_of_random_automata_are_replayed(seed: int) -> None:
-    automaton = random_automaton(seed, variables=1 + seed % 3, distinct=seed % 2 == 0)
-    proof = found(automaton)
-    assert isinstance(proof, AutomatonProof)
-    assert proof.unproved is None or proof.found is Answer.NOT_DP
-    # Nothing less has a proof, where outputs tell runs.
-    if proof.answer is Answer.DP and proof.is_exact and proof.lower:
-        with pytest.raises((dipapprox.UserError, NotProved)):
-            replayed(
-                automaton, False, BudgetBounds(proof.lower * Fraction(9, 10), None, None), Limits()
-            )
-
-
-@pytest.mark.parametrize("seed", range(6))
 def test_budgets_of_random_streams_are_replayed_or_refused(seed: int) -> None:
     program = dipapprox.parse(Writer(seed).program())
     try:
@@ -245,12 +231,6 @@ def test_gaussian_noise_has_no_budget(name: str) -> None:
     laplace = json.loads(json.dumps(machine).replace('"Gauss"', '"Lap"').replace("DGauss", "DLap"))
     with pytest.raises(NotProved):
         replay(laplace, claim, steps)
-
-
-def test_outputs_that_become_impossible_have_no_budget() -> None:
-    for name in ("svt_laplace_leaky_5", "literature/sparse_vector_without_noise"):
-        proof = found(dipapprox.parse((PROGRAMS / f"{name}.dpg").read_text()))
-        assert replay(*file_of(proof)) == Budgets(None, None)
 
 
 @pytest.mark.parametrize("name", ["svt", "range", "numeric_sparse_stream", "min_max_stream"])

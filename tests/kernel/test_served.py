@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Answer, Options
@@ -74,23 +72,6 @@ def written(program: Program, eps_prv: str, delta: str = "0", eps: Json = 1) -> 
 
 def says(machine: Json, claim: Json, step: Json) -> str:
     return str(replay(machine, claim, [step]))
-
-
-def test_a_budget_serves_finite_inputs() -> None:
-    assert says(*written(parsed(SPARSE), "1")).startswith(
-        "for all adjacent pairs (u, u') and every"
-    )
-    assert "e^(3/2)" in says(*written(parsed(SPARSE), "3/2", "1/100"))
-
-
-def test_a_budget_serves_every_eps() -> None:
-    interval = {"from": 0, "to": None}
-    assert "all 0 < eps" in says(*written(parsed(SPARSE), "1", eps=interval))
-
-
-def test_what_depends_on_no_input_needs_no_budget() -> None:
-    program = parsed(GAP.replace("y <- x + z", "y <- z"))
-    assert says(*written(program, "0"))
 
 
 def test_published_numbers_are_seen() -> None:
@@ -186,40 +167,3 @@ def test_formulas_of_intervals_are_compared_on_all_of_them() -> None:
             options=Options(proved=answer is Answer.DP),
         )
         assert found.answer is answer
-
-
-scales = st.sampled_from(["1/eps", "2/eps", "3/eps"])
-guards = st.sampled_from(["x >= t", "x < t", "x >= t + 1", "t >= 1/2", "2 * x >= t", "x >= q[2]"])
-
-
-@settings(max_examples=5)
-@given(first=scales, second=scales, guard=guards, last=guards, family=st.sampled_from("DL"))
-def test_budgets_are_not_below_what_enclosures_say(
-    first: str, second: str, guard: str, last: str, family: str
-) -> None:
-    """The least B that is found serves: the least eps_prv for delta = 0 is not above it."""
-    name = "DLap" if family == "D" else "Lap"
-    if family == "D":
-        assume("1/2" not in guard + last)
-    program = parsed(
-        f"input q[2] in {{-1, 0, 1}}\noutput o in 0..3\nadjacent linf 1\n"
-        f"t <- {name}(q[1], {first})\nx <- {name}(q[2], {second})\no <- 0\n"
-        f"if {guard} then o <- 1 end\nif {last} then o <- o + 2 end\n"
-    )
-    for budget in (Fraction(1, 2), Fraction(1), Fraction(2)):
-        try:
-            proof = written(program, str(budget))
-        except NoCertificate:
-            continue
-        assert says(*proof)
-        least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
-        assert least.lower <= budget
-        break
-
-
-def test_programs_of_more_pairs_than_anybody_goes_through_are_proved() -> None:
-    program = parsed(SPARSE, N=10)
-    found = dipapprox.verify(program, eps=1, eps_prv=1, delta=0, options=Options(proved=True))
-    assert found.answer is Answer.DP
-    assert found.replayed is not None
-    assert found.replayed.steps == 1

@@ -21,8 +21,7 @@ from dipapprox.kernel.integration import forget
 from dipapprox.kernel.measures import Measure, assume, draw
 from dipapprox.kernel.nodes import Graph
 from kernel.ends import lower
-from tests.kernel.graphs import COARSE, ONE, law
-from tests.kernel.graphs import enclosed as scalars_enclosed
+from tests.kernel.graphs import ONE, law
 from tests.kernel.machines import cell, enclosed, exactly, machine
 
 
@@ -182,14 +181,6 @@ def test_a_noisy_threshold_under_partial_sums_is_one_more_sample() -> None:
     assert_encloses(decided(samples, conditions), expected, width=1e-9, wrong=1e-9)
 
 
-def test_pairs_that_are_compared_in_one_way_are_one_sample_each() -> None:
-    """x0 - x3 and x1 - x2 are independent, Gaussian; their sum is negative, the first is not."""
-    conditions = [([1, 1, -1, -1], "<", 0), ([1, 0, 0, -1], ">=", 0), ([0, 1, -1, 0], "<=", 0)]
-    of = decided([("Gauss", 0, 2)] * 4, conditions)
-    # The angle between the half planes is 45 degrees.
-    assert_encloses(of, 1 / 8)
-
-
 def signed(scale: float, sign: int, side: str) -> Callable[[Any], Any]:
     """The density of sign * X, where X is of a Laplace family."""
 
@@ -236,33 +227,6 @@ def test_closed_forms_of_partial_sums_against_quadrature(data: st.DataObject) ->
             if form == [each if k <= last else 0 for k, each in enumerate(signs)]:
                 found = found * (places < bound if relation == "<" else places > bound)
     assert_is(decided(samples, conditions), float(found.sum()) * step, wrong=4e-3)
-
-
-@pytest.mark.parametrize("family", ["Gauss", "DGauss"])
-def test_coarse_enclosures_contain_what_fine_ones_do(family: str) -> None:
-    graph = Graph()
-    samples = [graph.density(law(family, mean, scale)) for mean, scale in ((0, 1), (1, 2), (-2, 1))]
-    if family == "Gauss":
-        samples[0] = graph.density(law("Lap"))
-    one = graph.combined(graph.restrict(samples[0], Fraction(-1), None), 1, samples[1], 1)
-    assert one is not None
-    other = graph.combined(graph.restrict(one, None, Fraction(2)), 1, samples[2], -1)
-    assert other is not None
-    wanted = [
-        graph.total(function)
-        for function in (
-            one,
-            other,
-            graph.restrict(other, Fraction(0), Fraction(1)),
-            graph.times(graph.moved(other, Fraction(-1), Fraction(1)), samples[0]),
-        )
-    ]
-    fine = scalars_enclosed(graph, wanted, ONE, COARSE[3])
-    for asked in COARSE[:3]:
-        coarse = scalars_enclosed(graph, wanted, ONE, asked)
-        for (low, high), (least, most) in zip(coarse, fine, strict=True):
-            assert low <= most
-            assert least <= high
 
 
 def test_what_no_law_adds_to_is_refused() -> None:

@@ -9,11 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dipapprox import Answer, Limits, UserError
-from dipapprox.kernel import closed
+from dipapprox import Limits, UserError
 from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import read_machine
@@ -29,7 +26,7 @@ from dipapprox.proof_steps.throughout import GoalThroughout
 from kernel.forgeries import names_of, outcome, random_change, single_changes
 from kernel.small import program_of
 from kernel.throughout import ASKED, TURNING, Asked, proofs
-from tests.thorough import examples, part
+from tests.thorough import part
 
 SOUND = {"refused", "true", "undecided"}
 HALF = Fraction(1, 2)
@@ -140,33 +137,6 @@ def test_premises_are_of_the_right_kind() -> None:
         replay(machine, claim, [run, {**run, "from": [0]}])
 
 
-def many(rate: str) -> Asked:
-    """Twelve outputs whose excesses change their signs; `rate` is that of each, with k for it."""
-    options = ", ".join(f"{k} : eps / 24" for k in range(1, 13))
-    others = [f"eps * exp(-{rate.replace('k', str(k))} * eps) / 12" for k in range(1, 13)]
-    listed = ", ".join(f"{k} : {weight}" for k, weight in enumerate(others, 1))
-    text = f"""
-    input q in {{0, 1}}
-    output o in 0..12
-    adjacent all
-    if q = 0 then
-        o <- choose {{{options}, 0 : 1 - eps / 2}}
-    else
-        o <- choose {{{listed}, 0 : 1 - {" - ".join(others)}}}
-    end
-    """
-    return Asked(text, "DP", "1", "1", "0..1")
-
-
-def test_excesses_without_a_known_sign_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine, claim, steps = many("k/12").proof()
-    assert isinstance(replay(machine, claim, steps), Private)
-    monkeypatch.setattr(closed, "MOST_FREE", 1)
-    monkeypatch.setattr(closed, "MOST_PARTS", 2)
-    with pytest.raises(NotProved, match="more than 1 excesses"):
-        replay(machine, claim, steps)
-
-
 def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
     machine, _, _ = proofs()["signs that change"]
     assert "eps / 4" in TURNING
@@ -244,43 +214,3 @@ def test_a_delta_is_defined_on_the_whole_interval() -> None:
             for interval in ((0, None), (1, 1)):
                 with pytest.raises(NotProved):
                     fair(HALVES, given, interval)
-
-
-LAWS = st.sampled_from(["Lap", "Lap", "LapPlus", "LapMinus", "DLap"])
-OFFSETS = st.integers(-1, 2)
-
-
-@examples(5)
-@given(
-    LAWS,
-    st.lists(st.tuples(st.integers(1, 3), OFFSETS), min_size=2, max_size=2),
-    st.tuples(OFFSETS, OFFSETS),
-    st.sampled_from(["1/2", "1", "2"]),
-    st.sampled_from(["0", "1/5", "1 - exp(-eps/2)", "exp(-1)"]),
-    st.sampled_from(["0..inf", "0..1", "1/2..inf", "1/2..2"]),
-)
-def test_random_programs_are_replayed(
-    law: str,
-    noise: list[tuple[int, int]],
-    bounds: tuple[int, int],
-    budget: str,
-    delta: str,
-    interval: str,
-) -> None:
-    (a, b), (c, d) = noise
-    text = f"""
-    input q in {{0, 1}}
-    output o in {{0, 1, 2}}
-    adjacent all
-    x <- {law}(q + {b}, {a} / eps)
-    y <- {law}({d} - q, {c} / eps)
-    if x > y + {bounds[0]} then o <- 1 else
-        if x >= {bounds[1]} then o <- 2 else o <- 0 end
-    end
-    """
-    asked = Asked(text, "", budget, delta, interval)
-    decision = asked.decision()
-    if decision.answer is not Answer.UNKNOWN:
-        proof = asked.proof()
-        assert proof[1]["verdict"] == decision.answer.value
-        assert outcome(proof) in {"true", "undecided"}

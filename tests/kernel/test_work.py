@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import dipapprox
 from dipapprox.kernel import budget
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.replay import replay
-from dipapprox.proof_steps.liveness import machine_json
-from tests.thorough import THOROUGH
 
 Json = Any
-
-PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
 
 def losses(knots: Json, mechanism: Json, **more: Json) -> tuple[Json, Json, list[Json]]:
@@ -148,21 +142,3 @@ def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Ratio, "__hash__", counted)
     assert replay(machine, claim, steps)
     assert counts[0] < 30 * 29 * 6
-
-
-def test_a_thousand_queries_cost_half_of_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of programs that ship no step costs more: a bound of a minute refuses none of them.
-
-    The work is in proportion to the number of queries: some of them have their share of it.
-    """
-    number = 1000 if THOROUGH else 125
-    program = dipapprox.parse(PROGRAMS / "svt_gauss.dpg", {"N": number})
-    inputs: list[list[Json]] = [[0] * number, [0] * (number - 1) + [1]]
-    stated = {"eps_prv": "31/25", "delta": "1/100"}
-    claim = {"verdict": "DP", "eps": "1/2", **stated, "pairs": [inputs, inputs[::-1]]}
-    asked = {"eps": "1/2", "bits": 40, "inputs": inputs, "cuts": []}
-    run = {"rule": "distributions", "from": [], **asked}
-    monkeypatch.setattr(budget, "MOST_WORK", budget.MOST_WORK * number // 2000)
-    assert replay(
-        machine_json(program), claim, [run, {"rule": "every pair", "from": [0], **stated}]
-    )

@@ -27,7 +27,7 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled_laws import Samples
 from tests.families import REAL_FAMILIES
-from tests.numerics.one_by_one import integral, product, whole
+from tests.numerics.one_by_one import integral, power, product, whole
 from tests.numerics.soundness import run
 
 Q = Fraction
@@ -157,6 +157,23 @@ def test_balls_reach_below_the_doubles() -> None:
     assert above.lower <= value.upper and value.lower <= below.upper
     assert value.lower > 0 and value.upper < Q(1, 10**300)
     assert value.width < value.lower / 10**12
+
+
+@pytest.mark.parametrize(("make", "count"), list(zip(ALGEBRAS, (1000, 20), strict=True)))
+@each_family
+def test_powers_of_equal_samples(
+    make: Callable[[Grid], Algebra], count: int, family: Family
+) -> None:
+    law = Distribution(family, Q(0), Q(1))
+    fineness = 3 if count == 1000 else 1
+    algebra = make(grid_for(law, bits=64, fineness=fineness))
+    value = total(
+        algebra,
+        product(algebra, power(algebra, algebra.cdf(law), count), algebra.density(law)),
+    )
+    assert value.lower <= Q(1, count + 1) <= value.upper + Q(2 * count + 2, 2**64)
+    assert value.width < Q(1, 10**11)
+    assert value.lower >= 0 and value.upper < 1
 
 
 def test_doubles_lie_where_the_balls_say() -> None:

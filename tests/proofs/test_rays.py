@@ -14,7 +14,8 @@ from dipapprox.automata.words import word_rate
 from dipapprox.limits import Limits
 from dipapprox.proofs.log_ratios import log_ratio
 from tests.automata import examples
-from tests.automata.examples import automaton
+from tests.automata.examples import automaton, chain
+from tests.automata.test_probabilities import log_ratio as integrated
 
 PRIVATE = [
     examples.SVT,
@@ -44,6 +45,18 @@ def test_a_tight_run_loses_its_budget_along_the_ray(text: str) -> None:
     if ratio is not None:
         assert 0 < ratio.lower <= ratio.upper <= found.lower.value + Fraction(1, 10**6)
         assert ratio.width < Fraction(1, 1000)
+
+
+def test_a_log_ratio_is_what_integration_finds() -> None:
+    found = automaton(chain("1/2", True, "<3/2", ">=1"))
+    run, changes = (0, 1, 2), (1, -1, 1)
+    ray = ray_of(found, run, changes, run_cost(found, run, changes).value, Limits())
+    assert ray is not None
+    for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
+        ratio = log_ratio(found, run, ray, eps, Limits())
+        assert ratio is not None
+        known = integrated(found, run, changes, ray.times, float(eps)) / float(eps)
+        assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6
 
 
 @pytest.mark.parametrize("text", [examples.DISCLOSING, examples.NUM_RANGE_1, examples.TWO_RANGE_1])
