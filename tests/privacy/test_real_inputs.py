@@ -432,6 +432,22 @@ def test_one_number_with_laplace_noise_is_as_private_as_its_scale() -> None:
     assert verify(parse(text), eps=1, eps_prv="0.499", delta=0).answer is Answer.NOT_DP
 
 
+def test_a_calibration_asks_of_sets_of_pairs_only_what_is_claimed() -> None:
+    """The largest of three: what is needed near the claim takes far longer to know."""
+    text = "input q[3] in real -2..2\noutput o in 1..3\nadjacent linf 1\n"
+    text += "for i in 1..3 do v[i] <- Gauss(q[i], 2 / eps) end\no <- argmax(v)\n"
+    found = calibrate(parse(text), eps_prv=1, delta="1/100", width="1/4")
+    certified, refuted = found.certified, found.refuted
+    assert certified is not None and refuted is not None and refuted.witness is not None
+    assert certified.needed.upper is not None and certified.needed.upper <= 1
+    assert refuted.needed.lower is not None and refuted.needed.lower > 1
+    assert refuted.needed.upper is None
+    program = parse(text)
+    pair = [(refuted.witness.input, refuted.witness.adjacent)]
+    again = verify(program, eps=refuted.eps, eps_prv=1, delta="1/100", pairs=pair)
+    assert again.answer is Answer.NOT_DP
+
+
 @pytest.mark.parametrize(
     "noise",
     ["Logistic(q, 1)", "Gumbel(q, 1)", "LapPlus(q, 1)", "Gauss(q, 1) + Lap(0, 1)", "q - Lap(0, 1)"],

@@ -116,6 +116,7 @@ def calibrate(
 
     def query(eps: Fraction) -> Certified | Refuted | None:
         nonlocal run
+        options.limits.check()
         found = ask(eps, question)
         run, needed = found.run, found.eps_prv_enclosure
         if needed.upper is not None and needed.upper <= eps_prv:

@@ -23,7 +23,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.search import refined
@@ -67,6 +67,7 @@ def least_eps_prv(
     delta: Fraction,
     width: Fraction,
     known: Extended = ANYTHING,
+    claimed: Fraction | None = None,
 ) -> EpsPrvBounds:
     """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
 
@@ -76,6 +77,7 @@ def least_eps_prv(
         delta: In [0, 1].
         width: Wanted of the bounds, > 0; what comes back is proved even if wider.
         known: What else bounds it: a budget, from above.
+        claimed: All that matters is whether this is enough; of sets of pairs no more is asked then.
 
     Returns:
         The bounds; with a far upper one, or none, where a limit ends the search after a lower one
@@ -92,7 +94,8 @@ def least_eps_prv(
     bits = (width.denominator // width.numerator).bit_length() + 48
     # Polynomials for sets of pairs are known less well than single pairs.
     slack = min(width, Fraction(1)) / (256 if maxima.pairs is not None else 16)
-    trial = Fraction(1)
+    judged = claimed is not None and maxima.pairs is None
+    trial = _just_below(claimed, bits) if claimed and judged else Fraction(1)
     demand = LeastFactor(Fraction(1), None, ())
     attaining: Pair | None = None
     used, enough_by = 0, ""
@@ -100,7 +103,7 @@ def least_eps_prv(
     generous: Fraction | None = None  # a factor that is enough, wherever the search ends
     while True:
         try:
-            if maxima.pairs is None and attaining is not None and generous is None:
+            if maxima.pairs is None and attaining is not None and generous is None and not judged:
                 # Sets of pairs are hard to bound near what is demanded, and easy well above.
                 assert demand.upper is not None
                 easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
@@ -109,8 +112,10 @@ def least_eps_prv(
                     generous, enough_by = easy, easily.by[1]
             found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
             used = max(used, found.bits)
-            if found.delta.upper <= delta:
+            enough = found.delta.upper <= delta
+            if enough:
                 enough_by = found.by[1]
+            if enough and not (judged and found.pair):
                 break
             solved = None
             if found.delta.lower > delta or attaining is None:
@@ -135,6 +140,9 @@ def least_eps_prv(
             assert demand.lower is not None
             if most is not None and logarithm(demand.lower, bits).lower >= most - width:
                 trial = Fraction(0)  # the budget is the upper end
+                break
+            if judged:
+                trial = trial if enough else Fraction(0)
                 break
         else:
             slack *= 64
@@ -205,6 +213,13 @@ def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:
     """Round up to a short fraction, by a small part of the slack."""
     unit = 2 ** ((slack.denominator // slack.numerator).bit_length() + 8)
     return Fraction(-(-value.numerator * unit // value.denominator), unit)
+
+
+def _just_below(eps_prv: Fraction, bits: int) -> Fraction:
+    """Return a short factor whose logarithm is known to be at most an eps_prv > 0."""
+    factor = eps_prv_factor(eps_prv, bits).lower * (1 - Fraction(1, 2**40))
+    unit = 2**48
+    return max(Fraction(factor.numerator * unit // factor.denominator, unit), Fraction(1))
 
 
 def _exactly(factor: Fraction) -> FactorAt:

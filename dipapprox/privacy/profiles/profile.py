@@ -152,7 +152,7 @@ class Profiler:
         if question.width is None and not real and enough is not None and not question.delta:
             # Pairs are very many: likely ones next to the budget will do.
             wanted = max(wanted, _REAL_WIDTH * max(enough, Fraction(1)))
-        found = self._least_eps_prv(question.delta, wanted)
+        found = self._least_eps_prv(question.delta, wanted, question.claimed)
         width, upper = found.eps_prv.width, found.eps_prv.upper
         if question.width is None and real and upper is not None:
             wanted = _REAL_WIDTH * max(upper, Fraction(1))
@@ -173,7 +173,9 @@ class Profiler:
         run = self._finished(found.bits, reached, asked=wanted, by=found.eps_prv.by)
         return LeastEpsPrv(run, self._eps, question.delta, found.eps_prv, witness)
 
-    def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
+    def _least_eps_prv(
+        self, delta: Fraction, width: Fraction, claimed: Fraction | None = None
+    ) -> EpsPrvBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
         published, listed = self._subject.published, self._subject.listed
         if published is not None:
@@ -187,7 +189,7 @@ class Profiler:
             )
         known = Extended.at_most(None if delta else self._enough, BUDGET)
         with self._subject.claiming(delta):
-            found = least_eps_prv(self.maxima, self.details, delta, width, known)
+            found = least_eps_prv(self.maxima, self.details, delta, width, known, claimed)
         if found.eps_prv.infinite or found.eps_prv.upper is not None or listed is None:
             return found
         states, _ = listed
