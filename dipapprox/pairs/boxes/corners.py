@@ -27,17 +27,15 @@ sets of extremes are looked at instead. Where all S that may be best show one sa
 at most what that sample tells of any pair, which is one number's (`images`): where other inputs may
 be anything, as many sets would be as good.
 
-**Doubles.** Corners are multiples of a unit times powers of 2, and stay exact doubles: cuts add
-halves, and sets that have no exact ones are not cut. The rest is off by `thresholds.error` and a
-few roundings of numbers of that size.
+**Doubles.** Corners are exact (`triangles`). The rest is off by `thresholds.error` and a few
+roundings of numbers of that size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import combinations
 from math import prod
 from typing import ClassVar
 
@@ -46,7 +44,6 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.rounding import Array, above, below
-from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
@@ -54,6 +51,7 @@ from dipapprox.pairs.boxes.polygons import tidy
 from dipapprox.pairs.boxes.search import SetSearch
 from dipapprox.pairs.boxes.some_pairs import Exact
 from dipapprox.pairs.boxes.thresholds import Thresholds, all_between
+from dipapprox.pairs.boxes.triangles import TriangleSets, halved, have_halves, joined
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 
@@ -68,12 +66,6 @@ LARGEST_FACTOR = 2**16
 
 _AT_ONCE = 4_096
 
-_FINEST = 2.0**-36
-"""Units: sets whose corners are no multiples of it are not cut."""
-
-_SIMILAR = 0.25
-"""Inputs that count for at least so much of the largest are cut along with it."""
-
 _HALVINGS = 24
 """In looking for a price λ."""
 
@@ -85,26 +77,6 @@ _MOST_ALONE = 2_000
 
 _MOST_TRIED = 16
 """Single pairs that are enclosed at once."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sets:
-    """Sets of one kind.
-
-    Attributes:
-        corners: For each real input an array of sets, corners, and x and y, in units.
-        upper: At least the largest delta, by set.
-        bends: κ and E κ', by set, input, and x and y.
-    """
-
-    corners: tuple[Array, ...]
-    upper: Array
-    bends: Array
-
-    def taken(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> _Sets:
-        """Return some of the sets."""
-        corners = tuple(each[places] for each in self.corners)
-        return _Sets(corners, self.upper[places], self.bends[places])
 
 
 class CornerSearch(SetSearch):
@@ -143,13 +115,13 @@ class CornerSearch(SetSearch):
             CornerSearch(each, exact, factor, limits, alone=True) for each in pairs.samples
         ]
         self._told_alone = np.ones(len(self._samples))
-        self._flat: list[tuple[Kind, _Sets]] = []
+        self._flat: list[tuple[Kind, TriangleSets]] = []
         self._tables: dict[tuple[Fixed, Fixed], NDArray[np.bool_]] = {}
-        self._waiting: dict[Kind, list[_Sets]] = {}
+        self._waiting: dict[Kind, list[TriangleSets]] = {}
         for kind, corners in pairs.triangles().items():
             upper = np.ones(len(corners[0]) if corners else 1)
             bends = np.zeros((len(upper), len(corners), 2))
-            self._waiting[kind] = [_Sets(corners, upper, bends)]
+            self._waiting[kind] = [TriangleSets(corners, upper, bends)]
 
     def _begin(self) -> None:
         """Bound what single samples tell, and all sets as they are."""
@@ -166,7 +138,7 @@ class CornerSearch(SetSearch):
                     self._look(kind, part.corners, part.upper)
 
     @contextmanager
-    def _renewing(self) -> Iterator[dict[Kind, list[_Sets]]]:
+    def _renewing(self) -> Iterator[dict[Kind, list[TriangleSets]]]:
         """Take all open sets, to open others in their place; what ends this opens them again."""
         waiting, self._waiting = self._waiting, {}
         try:
@@ -210,22 +182,22 @@ class CornerSearch(SetSearch):
             return False
         with self._renewing() as waiting:
             for kind, parts in waiting.items():
-                sets = _joined(parts)
+                sets = joined(parts)
                 order = np.argsort(-sets.upper)
                 few = order[:_AT_ONCE]
                 few = few[sets.upper[few] > least]
-                few = few[_have_halves(sets.taken(few))]
+                few = few[have_halves(sets.taken(few))]
                 rest = np.ones(len(order), dtype=np.bool_)
                 rest[few] = False
                 if rest.any():
                     self._keep(kind, sets.taken(rest))
                 if len(few):
                     moved = True
-                    halves = _joined([*_halved(sets.taken(few))])
+                    halves = joined([*halved(sets.taken(few))])
                     self._look(kind, halves.corners, halves.upper)
         return moved
 
-    def _keep(self, kind: Kind, sets: _Sets) -> None:
+    def _keep(self, kind: Kind, sets: TriangleSets) -> None:
         """Keep the sets open that are not hopeless."""
         kept = sets.taken(sets.upper > self._least())
         if len(kept.upper):
@@ -289,7 +261,7 @@ class CornerSearch(SetSearch):
         self._try_best(kind, places, np.where(over <= 0, delta + off, -np.inf))
         settled &= upper > below(self._best)
         done = self._settle(kind, places[:, :, rows, best], settled, peak + slack)
-        open_sets = _Sets(corners, upper, bends.transpose(2, 1, 0))
+        open_sets = TriangleSets(corners, upper, bends.transpose(2, 1, 0))
         alike = (bound <= upper) & (bound <= above(self._best) + _ALIKE)
         if alike.any():
             self._most = max(self._most, Fraction(float(bound[alike].max())))
@@ -399,61 +371,3 @@ def _prices(values: Array, over: Array) -> Array:
         falls = over[rows, (values - middle[:, None] * over).argmax(axis=1)] > 0
         low, high = np.where(falls, middle, low), np.where(falls, high, middle)
     return high
-
-
-def _joined(parts: Sequence[_Sets]) -> _Sets:
-    corners = zip(*(each.corners for each in parts), strict=True)
-    return _Sets(
-        tuple(np.concatenate(own) for own in corners),
-        np.concatenate([each.upper for each in parts]),
-        np.concatenate([each.bends for each in parts]),
-    )
-
-
-def _edges(corners: Array) -> list[tuple[int, int]]:
-    return list(combinations(range(corners.shape[1]), 2))
-
-
-def _have_halves(sets: _Sets) -> NDArray[np.bool_]:
-    """Say which sets are no points, and have halves whose corners are exact."""
-    found = np.zeros(len(sets.upper), dtype=np.bool_)
-    for each in sets.corners:
-        found |= (each != each[:, :1]).any(axis=(1, 2))
-    for each in sets.corners:
-        found &= (each % _FINEST == 0).all(axis=(1, 2))
-    return found
-
-
-def _halved(sets: _Sets) -> Iterator[_Sets]:
-    """Cut sets across the longest edges of the inputs that matter most."""
-    weights = []
-    for axis, corners in enumerate(sets.corners):
-        own = sets.bends[:, axis] + 2.0**-60
-        sizes = [
-            (own * (corners[:, b] - corners[:, a]) ** 2).sum(axis=-1) for a, b in _edges(corners)
-        ]
-        weights.append(np.stack(sizes, axis=1) if sizes else np.zeros((len(own), 1)))
-    largest = np.stack([each.max(axis=1) for each in weights], axis=1)
-    cut = largest >= _SIMILAR * largest.max(axis=1, keepdims=True)
-    parts = [(sets, cut, [each.argmax(axis=1) for each in weights])]
-    for axis, corners in enumerate(sets.corners):
-        edges = np.array(_edges(corners) or [(0, 0)])
-        grown = []
-        for part, own, chosen in parts:
-            here = own[:, axis] & (corners.shape[1] > 1)
-            if not here.any():
-                grown.append((part, own, chosen))
-                continue
-            if not here.all():
-                grown.append((part.taken(~here), own[~here], [each[~here] for each in chosen]))
-            part, rows = part.taken(here), np.arange(int(here.sum()))
-            ends = edges[chosen[axis][here]].T
-            middle = (part.corners[axis][rows, ends[0]] + part.corners[axis][rows, ends[1]]) / 2
-            for end in ends:
-                moved = part.corners[axis].copy()
-                moved[rows, end] = middle
-                halves = (*part.corners[:axis], moved, *part.corners[axis + 1 :])
-                half = _Sets(halves, part.upper, part.bends)
-                grown.append((half, own[here], [each[here] for each in chosen]))
-        parts = grown
-    return (part for part, _, _ in parts)

@@ -21,10 +21,11 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
-from dipapprox.pairs.boxes.corners import CornerSearch, _halved, _have_halves, _Sets
+from dipapprox.pairs.boxes.corners import CornerSearch
 from dipapprox.pairs.boxes.images import image_of
 from dipapprox.pairs.boxes.one_by_one import one_by_one
 from dipapprox.pairs.boxes.thresholds import all_between, thresholds_of
+from dipapprox.pairs.boxes.triangles import TriangleSets, halved, have_halves
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.semantics.execution import execute
 from tests.thorough import part
@@ -294,9 +295,9 @@ def test_what_is_cut_has_exact_halves() -> None:
     """However narrow the one coordinate gets as the other stays wide."""
     triangle = np.array([[[2.0**13, 0.0], [2.0**14, 0.0], [2.0**14, 2.0**14]]])
     bends = np.array([[[1.0, 2.0**-60]]])
-    sets, cuts = _Sets((triangle,), np.ones(1), bends), 0
-    while _have_halves(sets).all():
-        half, *_ = _halved(sets)
+    sets, cuts = TriangleSets((triangle,), np.ones(1), bends), 0
+    while have_halves(sets).all():
+        half, *_ = halved(sets)
         corners = [[Fraction(x) for x in each.ravel()] for each in (*sets.corners, *half.corners)]
         both = [Fraction(a + b, 2) for a, b in product(corners[0][::2], repeat=2)]
         assert set(corners[1][::2]) <= set(both)
