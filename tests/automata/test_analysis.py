@@ -17,7 +17,6 @@ from dipapprox.automata.determined import (
 )
 from dipapprox.automata.families import (
     cost_of_rounds,
-    cycles_of,
     gain_of_round,
     repeated,
     rounds_beyond,
@@ -249,29 +248,6 @@ def test_repeated_parts_may_be_mistaken_for_others() -> None:
     assert found.structure.code == "LP"
     assert not found.unbounded
     assert found.reason == "several runs look alike"
-
-
-def test_a_later_output_may_show_a_structure() -> None:
-    """The last round of the loop looks like leaving it; what follows tells them apart."""
-    text = """
-(q1, 1, 0): x := insample; output oa; goto q2
-(q2, 1, 0): x := insample; output oa; goto q3
-(q3, 1, 0): if (insample < x) then output ob; goto q2 elseif (insample >= x) then output ob; goto q4
-(q4, 1, 0): output oz; goto q5
-"""
-    found = check(analyse(automaton(text), Limits()))
-    assert not found.determined
-    assert found.structure is not None
-    assert found.structure.code == "LC"
-    assert found.unbounded
-    cycles = cycles_of(found.structure)
-    whole = augment(found.automaton, Limits())
-    assert is_determined(whole, looks_of(whole.automaton), found.structure.run, cycles)
-    assert not is_determined(
-        whole, looks_of(whole.automaton), found.structure.run[: cycles[-1].end], cycles
-    )
-    few = cost_of_rounds(found.automaton, found.structure, 2)
-    assert cost_of_rounds(found.automaton, found.structure, 12) >= few + 10
 
 
 # --- words --------------------------------------------------------------------------------------

@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from dipapprox.automata.description import automaton_of, load_automaton
-from dipapprox.automata.determined import outputs_distinguish
-from dipapprox.automata.model import Automaton
-from dipapprox.automata.validity import gaps
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.dipa import parse_dipa
 from tests.automata import examples
@@ -105,35 +102,6 @@ def test_each_condition_has_its_message_and_place(text: str, place: str, message
     first = caught.value.render().splitlines()[0]
     assert first.startswith(f"f.dipa:{place}: "), first
     assert message in first, first
-
-
-def test_a_variable_may_be_assigned_on_some_paths_only_if_it_is_not_compared() -> None:
-    branches = """
-(q1, 1, 0): x := insample; output oa; goto q2
-(q2, 1, 0): if (insample < x) then y := insample; output oa; goto q3
-            elseif (insample >= x) then output ob; goto q3
-(q3, 1, 0): if (insample < {}) then output oa; goto q4
-"""
-    automaton(branches.format("x"))
-    with pytest.raises(SourceError, match="'y' may be compared in 'q3' before being assigned"):
-        automaton(branches.format("y"))
-
-
-def names(found: Automaton, states: tuple[int, ...]) -> list[str]:
-    return [found.states[state].name for state in states]
-
-
-def test_output_distinction_and_gaps() -> None:
-    svt = automaton(examples.SVT)
-    assert outputs_distinguish(svt)
-    assert gaps(svt) == ()
-    ranges = automaton(examples.m_range(2))
-    assert outputs_distinguish(ranges)
-    assert names(ranges, gaps(ranges)) == ["qc1", "qc2"]
-    assert not outputs_distinguish(automaton(examples.k_min_max(3)))
-    assert not outputs_distinguish(automaton(examples.SILENT))
-    both_real = examples.NUM_SPARSE.replace("obot", "insample")
-    assert not outputs_distinguish(automaton(both_real))
 
 
 def test_files_are_read_with_their_names_in_messages(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.automata import word_climb
-from dipapprox.automata.analysis import analyse
 from dipapprox.automata.unfolding import augment, quotient
 from dipapprox.automata.word_climb import climbed_words
 from dipapprox.automata.words import word_bound
@@ -41,18 +39,3 @@ def test_changed_words_lose_more_than_those_of_dear_runs(seed: int, least: str) 
             assert abs(second - first) <= 1
         else:
             assert first is second
-
-
-def test_no_word_loses_more_than_a_proved_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_climb, "MOST_STEPS", 300)
-    tried = 0
-    for seed in range(24):
-        automaton = random_automaton(seed, 2, 3, shown=0.2, distinct=False)
-        known = analyse(automaton, Limits(), with_words=False)
-        if known.upper_bound is None or known.quotient is None:
-            continue
-        tried += 1
-        values = [bound.value for bound in climbed_words(known.quotient.graph, None, Limits())]
-        assert values == sorted(values)
-        assert max(values, default=Fraction(0)) <= known.upper_bound
-    assert tried > 8

@@ -22,7 +22,6 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.description import Table
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.automata import machines_of
-from dipapprox.proof_steps.budgets import BudgetBounds, endless, replayed
 from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.proofs.replayed import proved
@@ -117,18 +116,6 @@ HIDDEN_STOP = """
 (q4, 1, 0): if (insample < x) then output oc; goto q5
             elseif (insample >= x && insample >= y) then output od; goto q5
 """
-
-
-def test_that_stops_are_seen_proves_nothing_against_who_does_not_see_them() -> None:
-    automaton = automaton_of(parse_dipa(HIDDEN_STOP))
-    assert analyse(automaton, Limits()).upper_bound == 8
-    assert endless(automaton, True, Limits()) is not None
-    assert endless(automaton, False, Limits()) is None
-    for claim in ({"verdict": "Not_DP", "budget": None}, {"verdict": "DP", "at least": "1"}):
-        machines = list(machines_of(automaton, False, claim))
-        assert [each["published"]["ends"] for each in machines] == [False, False]
-    written, _ = replayed(automaton, False, BudgetBounds(Fraction(8), Fraction(8), None), Limits())
-    assert written.claim["budget"] == 8
 
 
 def test_what_serves_who_sees_stops_serves_others() -> None:

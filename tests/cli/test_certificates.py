@@ -16,19 +16,6 @@ def certify(path: Path, *words: str) -> int:
     return main(["verify", SVT, "--eps", "1/2", *words, "--certificate", str(path)])
 
 
-@pytest.mark.parametrize(("delta", "status"), [("1/50", 1), ("1/40", 0)])
-def test_the_answer_says_that_it_was_replayed(
-    delta: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "certificate.json"
-    assert certify(path, "--eps-prv", "1/10", "--delta", delta) == status
-    shown = capsys.readouterr()
-    assert "replayed by the kernel: 2 steps" in shown.out and not shown.err
-    assert main(["check", str(path)]) == 0
-    text = capsys.readouterr().out
-    assert "confirmed" in text and ("Not_DP" in text) is (status == 1)
-
-
 def test_where_the_kernel_has_no_rule_the_verdict_stands(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run, run_json
-from tests.schemas import check_schema
+from tests.cli.running import run
 
 PIPELINE = """
 [[run]]
@@ -34,43 +32,6 @@ def specs(files: Path) -> Path:
     (files / "pipeline.toml").write_text(PIPELINE, encoding="utf-8")
     (files / "noise.toml").write_text(NOISE, encoding="utf-8")
     return files
-
-
-def test_programs_and_pipelines(specs: Path) -> None:
-    words = (
-        "compose",
-        "svt.dpg",
-        "--eps",
-        "1/2",
-        "--times",
-        "4",
-        "--delta",
-        "0.001",
-        "--width",
-        "0.1",
-    )
-    _, fields = run_json(*words)
-    check_schema("compose", fields)
-    assert fields["runs"][0]["params"] == {"N": "2"} and fields["runs"][0]["eps"] == "1/2"
-    alone = fields["eps_prv_enclosure"]
-    _, fields = run_json(
-        "compose",
-        "svt.dpg",
-        "coin.dpg",
-        "--eps",
-        "1/2,1",
-        "--times",
-        "4,1",
-        "--delta",
-        "0.001",
-        "--width",
-        "1",
-    )
-    assert [each["times"] for each in fields["runs"]] == [4, 1]
-    assert Fraction(alone[0]) > 0
-    _, text = run("compose", "pipeline.toml", "--delta", "1e-3", "--width", "0.1")
-    assert "23 runs of the pipeline" in text and "Poisson sample of rate 1/10" in text
-    assert "adjacent if one has a record more" in text and "svt for inputs" in text
 
 
 def test_a_picture(specs: Path) -> None:

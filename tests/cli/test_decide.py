@@ -19,20 +19,6 @@ SVT1 = str(DIPC / "svt1.dpg")
 SVT4 = str(DIPC / "svt4.dpg")
 
 
-def test_a_private_program() -> None:
-    status, fields = run_json("decide", SVT1, "-p", "N=3")
-    check_schema("decide", fields)
-    assert status == 0
-    assert fields["verdict"] == "DP"
-    assert fields["interval"] == ["0", "inf"]
-    assert (fields["pairs"], fields["inequalities"]) == (316, 1264)
-    assert fields["witness"] is fields["violated_on"] is fields["reason"] is None
-    status, text = run("decide", SVT1)
-    assert status == 0
-    assert "the claim holds for all ε > 0" in text
-    assert "(ε, 0)-DP" in text
-
-
 def test_unknown_has_a_named_reason(files: Path) -> None:
     status, fields = run_json("decide", "svt.dpg", "-p", "N=1", "--budget", "100")
     check_schema("decide", fields)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from contextlib import nullcontext
 from fractions import Fraction
 
 import pytest
 
-from dipapprox.cli import verify as command
 from dipapprox.language.core import Input
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
@@ -20,18 +18,6 @@ from tests.schemas import check_schema
 pytestmark = pytest.mark.usefixtures("files")
 
 THEOREM = "5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(1/delta))"
-
-
-def test_dp_everywhere() -> None:
-    words = ("verify", "svt.dpg", "--eps", "0.1..1", "--eps-prv", THEOREM, "--delta", "0.01")
-    status, fields = run_json(*words)
-    assert (status, fields["verdict"]) == (0, "DP")
-    assert (fields["eps"], fields["eps_prv"], fields["delta"]) == ("1/10..1", THEOREM, "1/100")
-    assert (fields["pairs"], fields["outputs"], fields["remaining"]) == (12, 3, [])
-    check_schema("verify_interval", fields)
-    text = run(*words)[1]
-    assert "the claim holds" in text
-    assert "every ε in [1/10, 1]" in text
 
 
 def test_not_dp_somewhere() -> None:
@@ -116,16 +102,6 @@ def test_an_interrupt_says_what_remains(monkeypatch: pytest.MonkeyPatch) -> None
                               "--delta", "0")  # fmt: skip
     assert (status, fields["reason"]) == (130, "interrupted")
     assert fields["remaining"] == [["1/10", "3"]]
-
-
-def test_progress_tells_the_decided_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[int, int | None]] = []
-    reporter = nullcontext(lambda done, total: told.append((done, total)))
-    monkeypatch.setattr(command, "reporting", lambda _: reporter)
-    run("verify", "svt.dpg", "--eps", "0.1..3", "--eps-prv", "0.45*eps", "--delta", "0")
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert told[-1] == (1000, 1000)
-    assert any(0 < done < 1000 for done, _ in told)
 
 
 @pytest.mark.parametrize("text", ["1", "-1", "1e-6", "2E+3", "1/10", ".5", "x", "nan", "-0.1"])

@@ -12,21 +12,8 @@ import pytest
 
 import dipapprox
 from tests.cli.running import enclosure, run, run_json
-from tests.schemas import check_schema
 
 PROFILE = ("profile", "svt.dpg", "--eps", "1/2")
-CALIBRATE = ("calibrate", "svt.dpg", "--eps-prv", "1/2", "--width", "1e-3", "--delta")
-
-
-def test_calibrate_json(files: Path) -> None:
-    status, fields = run_json(*CALIBRATE, "0.01")
-    assert status == 0
-    check_schema("calibrate", fields)
-    low, high = map(Fraction, fields["eps_enclosure"])
-    assert 0 < high - low <= high / 1000
-    for eps, expected in ((low, 0), (high, 1)):
-        words = ("--eps", str(eps), "--eps-prv", "1/2", "--delta", "0.01")
-        assert run_json("verify", "svt.dpg", *words)[0] == expected
 
 
 def test_csv(files: Path) -> None:

@@ -155,16 +155,6 @@ def test_what_has_no_certificate_says_so(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("how", [["--reals"], ["--for-all", "N"]])
-def test_certificates_of_programs(how: list[str], tmp_path: Path) -> None:
-    file = tmp_path / "out.json"
-    program = str(BUNDLED / "svt_laplace.dpg")
-    assert run("prove", program, *how, "--certificate", str(file))[0] == 0
-    code, answer = run_json("check", str(file))
-    assert (code, answer["result"]) == (0, "confirmed")
-    check_schema("check", answer)
-
-
 def test_certificates_from_python() -> None:
     text = Path(SVT).read_text(encoding="utf-8")
     proof = dipapprox.prove(SVT, budget=1)

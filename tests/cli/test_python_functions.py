@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-import dipapprox
-from examples import mechanisms
 from tests.cli.running import run
 
 FILE = str(Path(__file__).parents[2] / "examples" / "mechanisms.py")
-
-
-def test_they_are_verified_and_certified(tmp_path: Path) -> None:
-    out = tmp_path / "svt.json"
-    words = ["--eps", "1/2", "--delta", "0.01", "--certificate", str(out), "--json"]
-    status, shown = run("verify", f"{FILE}:svt", "-p", "N=3", *words)
-    assert status == 0
-    assert json.loads(shown)["program"] == "svt(N=3, T=0)"
-    assert "threshold <- Gauss(0, 2 / eps)" in json.loads(out.read_text())["program"]["text"]
-    assert run("check", str(out))[0] == 0
 
 
 def test_they_are_proved_for_all_real_inputs(tmp_path: Path) -> None:
@@ -30,17 +17,6 @@ def test_they_are_proved_for_all_real_inputs(tmp_path: Path) -> None:
     assert status == 0
     assert "threshold <- laplace(T, 2 / eps)" in shown  # the lines are those of the function
     assert run("check", str(out))[0] == 0
-
-
-def test_they_are_composed(tmp_path: Path) -> None:
-    out = tmp_path / "many.json"
-    words = ["--eps", "1/2", "--times", "9", "--delta", "1e-6", "--width", "1"]
-    status, shown = run("compose", f"{FILE}:sign", *words, "--certificate", str(out))
-    assert status == 0
-    assert "9 runs of sign" in shown
-    assert run("check", str(out))[0] == 0
-    tables = [{"program": function, "eps": "1/2", "times": 9} for function in (mechanisms.sign,)]
-    assert dipapprox.compose(tables).delta(1).reason is None
 
 
 @pytest.mark.parametrize(

@@ -31,19 +31,6 @@ def test_every_panel_says_what_it_is_about(words: tuple[str, ...]) -> None:
     assert SCOPE not in text
 
 
-@pytest.mark.parametrize(("words", "status"), [(QUESTIONS[0], 0), (QUESTIONS[1], 1)])
-def test_a_wider_domain_at_the_command_line(words: tuple[str, ...], status: int) -> None:
-    command, *asked = words
-    found, fields = run_json(command, "svt.dpg", *asked, "--widen", "-1..1")
-    assert found == status
-    assert fields["scope"]["inputs"] == "q[1..2] in {-1, 0, 1} (widened from {0, 1})"
-    if status == 0:
-        assert fields["pairs"] == 40  # 7 * 7 - 9
-    _, fields = run_json("probability", "svt.dpg", "--eps", "1", "--input", "-1,1", "--widen",
-                         "q=-1..1")  # fmt: skip
-    assert fields["input"] == {"q": [-1, 1]}
-
-
 def test_pairs_of_a_file_are_ordered(files: Path) -> None:
     (files / "pairs.json").write_text("[[[0,0],[0,1]], [[0,0],[1,0]], [[0,1],[1,0]]]")
     _, text = run("verify", "svt.dpg", "--eps", "1/2", "--delta", "0.01", "--pairs", "pairs.json")

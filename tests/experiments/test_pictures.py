@@ -9,14 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import dipapprox
-from dipapprox.cli.plot import draw
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import line_style, new_figure, save
 from dipapprox.experiments.sweep.lines import FinishedCase, read_line
 from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.summary import Group, groups_of, readable
-from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -84,17 +81,6 @@ def test_numbers_of_different_kinds_never_share_a_picture(tmp_path: Path) -> Non
     assert "least $\\delta$ (probability)" in words(tmp_path / "profile-svt-delta-by-eps.svg")
 
 
-def test_verdicts_are_symbols_and_no_numbers(tmp_path: Path) -> None:
-    result: dict[str, object] = {"verdict": "DP", "reason": None, "delta_enclosure": ["0", "0.1"]}
-    records = [record("verify", result, eps=e, delta=d) for e in ("1", "3/2") for d in ("0", "1/9")]
-    written = plot_groups([group_of(records)], tmp_path)
-    assert [path.name for path in written] == ["verify-svt-map.svg", "verify-svt-map.png"]
-    shown = words(written[0])
-    assert "✓ DP  ✗ Not_DP  ? Unknown" in shown and "claimed δ / needed δ, power of ten" in shown
-    assert "time" not in shown
-    assert "$\\delta$ (probability)" in shown and "1.5" in shown
-
-
 def test_maps_show_by_how_much_a_claim_holds_or_fails(tmp_path: Path) -> None:
     def verdict(word: str, lower: str, upper: str) -> dict[str, object]:
         return {"verdict": word, "reason": None, "delta_enclosure": [lower, upper]}
@@ -120,23 +106,6 @@ def test_numbers_as_people_write_them() -> None:
     assert {text: readable(Fraction(text)) for text in written} == written
     for text in ("1e400", "1e-400", "-1e400", "123456789/10"):
         assert Fraction(readable(Fraction(text))) == Fraction(text)
-
-
-@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
-def test_the_same_data_give_the_same_file(tmp_path: Path, suffix: str) -> None:
-    text = (ROOT / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8")
-    curve = dipapprox.profile(
-        dipapprox.parse(text), eps=Fraction(1, 2), curve=(0, Fraction(1, 2), 3)
-    )
-    assert isinstance(curve, PrivacyCurve)
-    first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"
-    draw(curve.chart(), first)
-    draw(curve.chart(), second)
-    assert first.read_bytes() == second.read_bytes()
-    if suffix == ".svg":
-        shown = words(first)
-        assert "(no unit)" in shown and "least δ (probability)" in shown
-        assert "program at ε = 1/2: privacy profile" in shown
 
 
 def test_lines_look_different() -> None:

@@ -9,7 +9,6 @@ import pytest
 from dipapprox.language import core
 from dipapprox.language.core import (
     Assign,
-    Draw,
     Everyone,
     Listed,
     Norm,
@@ -17,30 +16,9 @@ from dipapprox.language.core import (
     Sum,
     Within,
 )  # fmt: skip
-from dipapprox.laws.distribution import Scale
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.language.samples import HEADER, core_of
-
-
-@pytest.mark.parametrize(
-    ("written", "scale"),
-    [
-        ("2*2/eps", Scale(Fraction(4), -1)),
-        ("4*1/(3*eps)", Scale(Fraction(4, 3), -1)),
-        ("1/eps + 1/(2*eps)", Scale(Fraction(3, 2), -1)),
-        ("0.1", Scale(Fraction(1, 10), 0)),
-        ("1/(eps/3)", Scale(Fraction(3), -1)),
-        ("-(-1/eps)", Scale(Fraction(1), -1)),
-        ("eps/(eps*eps)", Scale(Fraction(1), -1)),
-        ("2*eps", Scale(Fraction(2), 1)),
-        ("3^2/(2*eps)^1", Scale(Fraction(9, 2), -1)),
-    ],
-)
-def test_scales_are_monomials_in_eps(written: str, scale: Scale) -> None:
-    (draw,) = core_of(HEADER + f"r <- Lap(q[1], {written})").body
-    assert isinstance(draw, Draw)
-    assert draw.scale == scale
 
 
 @pytest.mark.parametrize(
@@ -72,19 +50,6 @@ def test_targets_are_assigned_from_left_to_right(body: str, expected: int) -> No
     header = "input q[2] in {0, 1}\noutput out in 0..20\nadjacent linf 1\n"
     states = execute(core_of(header + body + "\n"), True, Limits())
     assert states.outputs == ((Fraction(expected),),)
-
-
-@pytest.mark.parametrize(
-    ("domain", "values"),
-    [
-        ("-1..1", (-1, 0, 1)),
-        ("{0, 1/2, 0.1, 0}", (0, Fraction(1, 2), Fraction(1, 10))),
-        ("{bot, -1..0, K, top}", ("bot", -1, 0, 7, "top")),
-    ],
-)
-def test_domains(domain: str, values: tuple[object, ...]) -> None:
-    program = core_of(f"param K = 7\ninput q in {domain}\noutput out in {{0}}\n")
-    assert program.inputs[0].domain == values
 
 
 @pytest.mark.parametrize(

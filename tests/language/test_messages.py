@@ -182,18 +182,6 @@ def test_messages_about_declarations(text: str, message: str) -> None:
     assert caught.value.diagnostics[0].message.startswith(message)
 
 
-def test_each_phase_reports_all_it_finds_in_source_order() -> None:
-    syntax = "x y\nout <- 1\nfor i = 1 do\n  foo bar\nend\nout <- 1 2\nout = 0"
-    with pytest.raises(SourceError) as caught:
-        core_of(HEADER + syntax)
-    lines = [d.span.line for d in caught.value.diagnostics if d.span]
-    assert lines == [3, 5, 6, 8, 9]
-    names = "out <- a\nif b = 1 then\n  out <- c\nend\nr <- Gauss(0, 1)\nout <- r"
-    with pytest.raises(SourceError) as caught:
-        core_of(HEADER + names)
-    assert [d.span.line for d in caught.value.diagnostics if d.span] == [3, 4, 5, 8]
-
-
 def test_endless_errors_end() -> None:
     with pytest.raises(SourceError) as caught:
         core_of(HEADER + "out <- a\n" * 1_000)

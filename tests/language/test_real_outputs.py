@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 import pytest
 
 import dipapprox
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.execution import execute
 
 HEAD = "input q[2] in {0, 1}\nadjacent linf 1\n"
-
-
-def test_real_and_finite_outputs_are_told_apart() -> None:
-    program = dipapprox.parse(
-        HEAD + "output y[2], z in real\noutput c in {0, 1}\n"
-        "c <- 0\ny[1] <- Lap(q[1], 1 / eps)\ny[2] <- 3\nz <- 2 * y[1] + q[2]\n"
-    )
-    assert [cell.name for cell in program.outputs] == ["c"]
-    assert [cell.name for cell in program.real_outputs] == ["y[1]", "y[2]", "z"]
-    (state,) = execute(program, True, Limits(), real_outputs=True).states
-    assert state.reals == (
-        LinearForm.symbol(0),
-        LinearForm.constant_form(3),
-        LinearForm.of({0: Fraction(2), "q[2]": Fraction(1)}),
-    )
 
 
 @pytest.mark.parametrize(

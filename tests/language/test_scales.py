@@ -222,17 +222,6 @@ def test_answers_hold_for_every_program_that_near(moved: Fraction) -> None:
     assert answers == [Answer.NOT_DP, Answer.DP]
 
 
-def test_pure_privacy_is_not_decided() -> None:
-    program = dipapprox.parse(
-        "input q in 0..1\noutput out in 0..1\nadjacent all\nout <- Lap(q, sqrt(2)/eps) > 1/2"
-    )
-    found = dipapprox.verify(program, eps=1, delta=0)
-    assert found.answer is Answer.UNKNOWN
-    assert "irrational" in str(found.reason)
-    assert dipapprox.verify(program, eps=1, delta=Fraction(1, 2**200)).answer is Answer.DP
-    assert dipapprox.verify(program, eps=1, eps_prv="1/2", delta=0).answer is Answer.NOT_DP
-
-
 def test_all_else_is_refused_with_its_place() -> None:
     text = "input q in 0..1\noutput out in 0..1\nadjacent all\nout <- Gauss(q, sqrt(2)/eps) > 1/2"
     program = dipapprox.parse(text)

@@ -9,8 +9,7 @@ import pytest
 from dipapprox.errors import SourceError
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-from dipapprox.language.printer import print_program
-from dipapprox.language.services import Change, elaborate_service
+from dipapprox.language.services import elaborate_service
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 
@@ -30,23 +29,6 @@ on query sum(w in {1, 2}) seen by alice, bob do
     total[cur] <- 0
 end
 """
-
-
-def test_a_service_is_read_whole() -> None:
-    program = parse(PINQ)
-    assert parse(print_program(program)) == program
-    service = elaborate_service(program, {"t": Fraction(3)}, "pinq")
-    assert service.change is Change.REPLACE
-    assert [cell.name for cell in service.states if cell.is_additive] == [
-        "total[1]",
-        "total[2]",
-        "total[3]",
-    ]
-    (query,) = service.queries
-    assert query.users == ("alice", "bob")
-    assert [(a.name, len(a.domain)) for a in query.arguments] == [("w", 2)]
-    assert [(c.low, c.high) for c in query.clamps.values()] == [(-400, 400)]
-    assert service.data.is_data
 
 
 CELLS = "state n in 0..2 <- 0\nstate s in int <- 0\noutput reply in 0..2\n"

@@ -91,17 +91,6 @@ def test_rounds_that_are_not_alike_are_counted() -> None:
     assert seen == {("a", "b", "a", "b"), ("a", "b", "b"), ("b", "a", "b"), ("b", "b")}
 
 
-def test_rounds_may_read_and_publish_in_for_loops() -> None:
-    loop = "for i in 1..2 do read q; r <- Lap(q, 4 / eps); if r >= 0 then publish a end end"
-    text = "stream q in real\npublishes {a}\nadjacent linf 1\nforever do\n" + loop + "\nend\n"
-    program = dipapprox.parse(text.replace("; ", "\n"), rounds=3, values="0..1")
-    assert [cell.name for cell in program.inputs] == [f"q[{k}]" for k in range(1, 7)]
-    assert len(program.outputs) == 6
-    shown = dipapprox.probability(program, eps=1, input=(0,) * 6)
-    chances = [each.probability for each in shown.outputs if each.output.count("a") == 3]
-    assert sum(p.lower for p in chances) <= Fraction(20, 64) <= sum(p.upper for p in chances)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

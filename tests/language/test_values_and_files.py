@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.load import LARGEST_FILE, load
 from dipapprox.language.printer import print_decimal
-from dipapprox.language.values import parse_input, parse_rational
-from tests.language.samples import core_of
+from dipapprox.language.values import parse_rational
 
 
 @given(st.fractions())
@@ -48,23 +47,6 @@ def test_rationals(text: str, value: Fraction) -> None:
 def test_what_is_no_number_is_refused_by_name(text: str) -> None:
     with pytest.raises(UserError, match=r"^delta "):
         parse_rational(text, "delta")
-
-
-def test_rows() -> None:
-    program = core_of("input a in {bot, top}\ninput b in -1..1\noutput o in {0}\n")
-    assert parse_input("bot, -1", program) == ("bot", Fraction(-1))
-    assert parse_input("(top,1)", program) == ("top", Fraction(1))
-    for text, message in [
-        ("bot", "an input of 1 values, but the program has 2 inputs"),
-        ("bo,1", "bo is not in the domain of 'a'"),
-        ("bot,2", "2 is not in the domain of 'b'"),
-        ("bot,nan", "nan is not in the domain of 'b'"),
-        ("bot,1x", "input 'b' must be a number, got '1x'"),
-        ("", "an input of 0 values"),
-    ]:
-        with pytest.raises(UserError) as caught:
-            parse_input(text, program)
-        assert caught.value.message.startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -29,18 +29,6 @@ def source(domain: str) -> str:
     return TEXT.format(DOMAIN=domain).replace("linf 1", "l0 1")
 
 
-def test_a_widened_program_is_the_one_that_declares_the_wider_domain() -> None:
-    wide = dipapprox.parse(source("-5..5"))
-    for widen in ("-5..5", {"q": "-5..5"}, range(-5, 6), {"q": range(-5, 6)}):
-        found = dipapprox.parse(source("{0, 1}"), widen=widen)
-        assert found.inputs == wide.inputs
-        assert (found.body, found.adjacency, found.outputs) == (
-            wide.body, wide.adjacency, wide.outputs,
-        )  # fmt: skip
-        assert dict(found.declared) == {"q": (0, 1)}
-    assert dipapprox.parse(source("{0, 1}"), widen="0..1") == dipapprox.parse(source("{0, 1}"))
-
-
 @pytest.mark.parametrize(
     ("widen", "message"),
     [

@@ -80,11 +80,6 @@ def test_decisions_where_nothing_has_a_closed_form(budget: str, answer: Answer) 
         assert "budget" in str(found)
 
 
-def test_a_budget_tells_nothing_of_what_else_is_asked() -> None:
-    asked = dipapprox.decide(dipapprox.parse(CONSTANT), budget=1, least_delta=True)
-    assert asked.answer is Answer.UNKNOWN
-
-
 def test_what_a_budget_tells_is_proved_or_unknown(tmp_path: Path) -> None:
     path = tmp_path / "asked.dpg"
     path.write_text(CONSTANT, encoding="utf-8")

@@ -206,23 +206,6 @@ def test_an_example_is_read_by_its_name() -> None:
     assert dipapprox.parse(Path("svt_gauss"), {"N": 3}).name == "svt_gauss"
 
 
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        "single",
-        "0,0~0,1",
-        [((0, 0), (0, 1)), ((0, 1), (0, 0))],
-        [("0,0", "0,1"), ("0,1", "0,0")],
-        iter([(("0", "0"), (0, 1)), ([0, 1], (0, 0))]),
-    ],
-    ids=["single", "named", "values", "texts", "mixed"],
-)
-def test_pairs_may_be_given_in_many_ways(pairs: Any) -> None:
-    verdict = dipapprox.verify(PROGRAM, eps=1, delta=0, pairs=pairs)
-    assert verdict.scope.text == "for the pair (0, 0) ~ (0, 1)"
-    assert verdict.pairs == 2
-
-
 def test_intervals_may_be_given_in_two_ways() -> None:
     texts = dipapprox.verify(PROGRAM, eps="1..2", delta="0.01", eps_prv="2*eps")
     values = dipapprox.verify(PROGRAM, eps=(1, Fraction(2)), delta="1/100", eps_prv="2*eps")

@@ -46,24 +46,6 @@ def test_index_out_of_range() -> None:
     assert {d.message for d in found} == {"index of 'q' is 3", "index of 'q' is 4"}
 
 
-@pytest.mark.parametrize("merge", [False, True])
-def test_infeasible_paths_are_not_blamed(merge: bool) -> None:
-    """x is unassigned only where r < 0 and r >= 1, or q[1] = 0 and q[1] + q[2] > 1."""
-    total = core.Sum(core.Variable("q[1]"), core.Variable("q[2]"))
-    for first, second in (
-        (compare("r", "<", 0), compare("r", "<", 1)),
-        (compare("q[1]", "=", 0), compare(total, "<=", 1)),
-    ):
-        use = choose(second, [assign("out[1]", 0)], [assign("out[1]", "x")])
-        body = [
-            draw("r", 0, 0),
-            choose(first, [], [assign("x", 1)]),
-            use,
-        ]
-        example = program(cells("q", 2, (0, 1)), BIT, body)
-        assert execute(example, merge, Limits()).outputs
-
-
 def test_a_fault_ends_only_the_piece_it_occurs_on() -> None:
     """z is read in conditions only where r > 9, s > 9 and r + s <= 0: nowhere."""
     total = core.Sum(core.Variable("r"), core.Variable("s"))
@@ -101,19 +83,6 @@ def test_faults_that_rows_or_linear_guards_exclude(merge: bool) -> None:
         body = [draw("a", 0, 0), draw("b", 0, 1), assign("out[1]", 0), *inner]
         example = program(cells("q", size, (0, 1)), BIT, body)
         assert len(execute(example, merge, Limits()).outputs) == 1
-
-
-def test_a_parity_that_is_found_out_late() -> None:
-    """2 (q[1] + … + q[11]) = 11 has no solution; only one more known cell shows it."""
-    total: core.Expression = core.Constant(Fraction(-11, 2))
-    for i in range(1, 12):
-        total = core.Sum(total, core.Variable(f"q[{i}]"))
-    named = core.Cell("flag", "flag", None, ("yes", "no"))
-    use = core.Assign(core.Variable("out[1]"), total)  # asks for the value of a cell: none is left
-    body = [assign("out[1]", 0), choose(compare(total, "=", 0), [use])]
-    example = program((*cells("q", 11, (0, 1)), named), BIT, body)
-    for merge in (False, True):
-        assert execute(example, merge, Limits()).outputs == ((Fraction(0),),)
 
 
 def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

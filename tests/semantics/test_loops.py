@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import reduce
 
 import pytest
 
@@ -169,20 +168,6 @@ def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge: b
     wider = program(cells("q", 1, (-1, 1)), BIT, [*body, assign("out[1]", 0)])
     with pytest.raises(SourceError, match="'y' is read before it is assigned"):
         execute(wider, merge, Limits())
-
-
-def test_choices_within_a_round_are_counted() -> None:
-    """Where courses meet they are one; where all that was chosen is needed later, they do not."""
-    flips = [coin(f"b{k}", k) for k in range(12)]
-    for needed, few in ((("b0",), True), ([f"b{k}" for k in range(12)], False)):
-        total = reduce(core.Sum, map(core.Variable, needed))
-        rounds = loop(compare("x", "=", 0), *flips, assign("x", total))
-        body = [assign("x", 0), rounds, assign("out[1]", 0)]
-        if few:
-            assert len(run(body, limits=Limits(states=100)).states) == 1
-        else:
-            with pytest.raises(LimitReached, match="loop limit"):
-                run(body, limits=Limits(states=1000))
 
 
 def test_markov_chains_are_as_simple_as_they_get() -> None:

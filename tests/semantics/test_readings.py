@@ -22,9 +22,8 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.state import FinalStates, Reading
+from dipapprox.semantics.state import FinalStates
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
-from tests.thorough import part
 
 _HEADER = """input q[3] in {{0, 1}}
 input r in -1..1
@@ -233,37 +232,3 @@ def _chance(size: int, ones: int, count: int) -> Fraction:
         ),
         Fraction(0),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("reset", ["n <- 0", "n <- 1 - 1", "if n > 2 then n <- 0 end"])
-def test_counts_with_resets_have_a_state_for_every_count(reset: str) -> None:
-    size = 12
-    step = f"""
-    b <- choose {{ 1 : (1 + 2 * q[i]) / 4, 0 : (3 - 2 * q[i]) / 4 }}
-    if b = 1 then n <- n + 1 else {reset} end"""
-    states = execute(_counted(step, size), True, Limits(states=6 * size), compared=True)
-    assert len(states.states) == len(states.outputs) <= size + 1
-
-
-_LIES = """
-    lie <- choose { 0 : exp(eps) / (1 + exp(eps)), 1 : 1 / (1 + exp(eps)) }
-    if lie = 0 then b <- q[i] else b <- 1 - q[i] end
-    n <- n + b"""
-
-_SAWS = """
-    b <- choose { q[i] : exp(eps) / (1 + exp(eps)), 1 - q[i] : 1 / (1 + exp(eps)) }
-    c <- choose { 1 : 1/10, 0 : 9/10 }
-    if c = 1 then n <- 0 else n <- n + b end"""
-
-
-@pytest.mark.parametrize("step", part([_LIES, *_COUNTED.values(), _SAWS], 2))
-@pytest.mark.parametrize("distance", [1, 16])
-def test_listed_inputs_have_a_state_for_every_count(step: str, distance: int) -> None:
-    """Each of them, however many cells they differ in and whatever is kept in variables."""
-    size = 16
-    ones = (Fraction(1),) * distance
-    inputs = [(Fraction(0),) * size, (Fraction(0),) * (size - distance) + ones]
-    limits = Limits(states=12 * size)
-    states = execute(_counted(step, size), True, limits, compared=True, inputs=inputs)
-    assert len(states.states) <= 2 * (size + 1)
-    assert not any(isinstance(each, Reading) for each in states.choices) or distance == 1

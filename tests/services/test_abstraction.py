@@ -6,60 +6,20 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
 from dipapprox.language.load import read_source
 from dipapprox.language.services import elaborate_service
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.verdict import Answer
 from dipapprox.services import prove_service
 from dipapprox.services.abstraction import loss_by_counters
-from dipapprox.services.ranges import KeptCells
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import with_best_replies
 from tests.services.examples import proof_of, service_of
 from tests.services.strategies import counting_services
-
-
-@given(
-    st.fractions(-3, 3, max_denominator=3).filter(bool),
-    st.fractions(-9, 9, max_denominator=3),
-    st.integers(-5, 5),
-    st.integers(0, 6),
-)
-def test_conditions_on_a_cell_leave_the_values_that_meet_them(
-    factor: Fraction, constant: Fraction, low: int, more: int
-) -> None:
-    form = LinearForm.of({"n": factor}, constant)
-    all_values = KeptCells({}, {}, frozenset(), {"n": (low, low + more)})
-    for strict in (False, True):
-        found = all_values.assume(form, strict)
-        left = [] if found is None else [*range(found.ranges["n"][0], found.ranges["n"][1] + 1)]
-        values = ((n, factor * n + constant) for n in range(low, low + more + 1))
-        assert left == [n for n, v in values if v < 0 or (v == 0 and not strict)]
-
-
-def test_a_choice_may_come_out_as_what_a_counter_holds() -> None:
-    service = service_of("""
-    state n in 0..2 <- 0
-    state left in 0..2 <- 1
-    output reply in {0, 1, 2, stop}
-    adjacent replace
-    on data d in {0, 1} do n <- choose {d : 2/3, n : 1/3} end
-    on query ask do
-        if left = 0 then reply <- stop else
-            reply <- clamp(DLap(2 * n, 3 / eps), 0, 2)
-            left <- 0
-        end
-    end
-    """)
-    found = loss_by_counters(service, Examiner(), Limits())
-    assert found is not None
-    assert found.lower == found.upper == Fraction(2, 3)
 
 
 @given(counting_services())

@@ -63,18 +63,6 @@ def test_a_hidden_coin_loses_less_than_the_pairs_say() -> None:
     assert abs(proof.lower - Fraction(math.log((1 + math.e) / 2))) < CLOSE
 
 
-def test_gains_for_ever_and_one_sided_replies() -> None:
-    for_ever = FIXED.replace("done <- true", "skip")
-    proof = proof_at(HEAD + DATA + for_ever, Fraction(1, 2))
-    assert proof.answer is Answer.NOT_DP
-    assert proof.loss.repetition is not None
-    assert proof.loss.repetition.eps == Fraction(1, 2)
-    check_schema("prove", proof.to_dict())
-    proof = proof_at(HEAD + DATA + ONCE.replace(NOISE, "reply <- n"), Fraction(1, 2))
-    assert proof.answer is Answer.NOT_DP
-    assert proof.loss.one_sided
-
-
 def test_multiples_of_eps_stay_exact() -> None:
     for eps in (Fraction(1, 3), Fraction(7)):
         proof = proof_at(HEAD + DATA + ONCE, eps)

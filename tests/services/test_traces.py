@@ -60,27 +60,6 @@ def test_whole_noise_shows_no_fractions() -> None:
     assert not runs.first
 
 
-def test_a_witness_gives_the_replies_that_lead_where_it_begins() -> None:
-    """Only after an alarm, one reply of two, is more lost than before."""
-    text = (
-        "state n in 0..1 <- 0\nstate alarm in bool <- false\nstate done in bool <- false\n"
-        "output reply in {0, 1, stop}\non data d in {0, 1} do\nif alarm then n <- d end\nend\n"
-        "on query test do\nreply <- choose {0 : 1/2, 1 : 1/2}\n"
-        "if reply = 1 then alarm <- true end\nend\n"
-        "on query ask do\nif done then reply <- stop else done <- true\n"
-        "reply <- clamp(DLap(n, 1 / eps), 0, 1) end\nend\n"
-    )
-    text = text.replace("reply <- choose", "k <- choose").replace(
-        "if reply = 1 then alarm <- true end",
-        "if k = 1 then alarm <- true; reply <- 1 else reply <- 0 end",
-    )
-    proof = proof_of(text)
-    assert proof.is_exact
-    assert proof.upper == 1
-    assert proof.loss.trace is not None
-    assert proof.loss.trace[0].reply == (Fraction(1),)
-
-
 def test_a_reply_without_a_match_bounds_nothing() -> None:
     text = REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "0")
     service = service_of(text)
