@@ -49,12 +49,11 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import ProductMeasures, without_events
-from dipapprox.composition.shifted_noise import published_noise
+from dipapprox.composition.shifted_noise import shifted_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
 from dipapprox.events.supports import range_of
-from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
@@ -222,21 +221,12 @@ class Moments:
         return _Bounds(common * w * lower, known, infinite)
 
     def _of_lines(self, first: Line, second: Line, most: arb | None) -> _Bounds | NotEnclosed:
-        one, two = published_noise(first), published_noise(second)
-        a = _real(self._order)
-        if one and two and (one.family, one.square) == (two.family, two.square):
-            square = to_ball((one.mean - two.mean) ** 2 / one.square)
-            value = None
-            if one.family is GAUSSIAN:
-                value = (a * (a - 1) * square / 2).exp() if self._order > 1 else square / 2
-            elif one.family is LAPLACE:
-                t = to_ball(abs(one.mean - two.mean) / one.scale)
-                value = t + (-t).exp() - 1
-                if self._order > 1:
-                    parts = a * ((a - 1) * t).exp() + (a - 1) * (-a * t).exp()
-                    value = parts / (2 * a - 1)
-            if value is not None:
-                return _Bounds(value, value)
+        a, shift = _real(self._order), shifted_noise(first, second)
+        if shift is not None:
+            value = _ball(shift.renyi(self._order, _WORKING))
+            if self._order > 1:
+                value = ((a - 1) * value).exp()
+            return _Bounds(value, value)
         if self._has_more(first, second):
             return _Bounds(arb(0) if self._order > 1 else arb(-1), None, infinite=True)
         kept = _ACCURATE

@@ -19,6 +19,11 @@ class Factor:
     lower: Fraction
     upper: Fraction | None
 
+    def covers(self, other: Factor) -> bool:
+        """Whether all that the other one allows lies within: what holds for this, holds there."""
+        above = self.upper is None or (other.upper is not None and other.upper <= self.upper)
+        return above and self.lower <= other.lower
+
 
 def eps_prv_factor(eps_prv: Fraction, bits: int) -> Factor:
     """Enclose e^eps_prv, eps_prv >= 0, to a relative width of about 2**-bits."""

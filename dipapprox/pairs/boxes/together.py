@@ -192,7 +192,8 @@ class RealPairs(Together):
     def at(self, factor: Factor, bits: int) -> Maximum:
         """See `Together`."""
         known = self.known
-        if known is None or not self._covers(factor) or not _is_final(known):
+        held = self._factor is not None and self._factor.covers(factor)
+        if known is None or not held or not _is_final(known):
             self._factor = factor
             known = self.known = self._search(factor, bits)
             told = self._patient and known.pair is not None
@@ -209,13 +210,6 @@ class RealPairs(Together):
             return Enclosure(delta.lower, Fraction(1))
         upper = delta.upper + self._moved * (1 + factor.upper)
         return Enclosure(delta.lower, min(upper, Fraction(1)))
-
-    def _covers(self, factor: Factor) -> bool:
-        """Whether the last search was about bounds that these lie within: then it holds here."""
-        last = self._factor
-        if last is None or last.lower > factor.lower:
-            return False
-        return last.upper is None or (factor.upper is not None and factor.upper <= last.upper)
 
     def _search(self, factor: Factor, bits: int) -> BoxSearchResult:
         def exact(pair: Pair, bits: int = bits) -> Enclosure:

@@ -193,9 +193,7 @@ class PublishedPairs(Together):
         before = self._before.get(pair)
         if before is None or before.about[1:] != about[1:]:
             return None
-        (old, *_), (new, *_) = before.about, about
-        above = old.upper is None or (new.upper is not None and new.upper <= old.upper)
-        return before if above and old.lower <= new.lower else None
+        return before if before.about[0].covers(about[0]) else None
 
     def _asked(
         self,
