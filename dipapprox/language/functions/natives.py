@@ -26,7 +26,9 @@ from dipapprox.language.functions.library import MISSING, Heap, Ranked
 from dipapprox.language.functions.machine import (
     HOME,
     SCALARS,
+    Annotation,
     Function,
+    ImportedName,
     Machine,
     Stream,
     Text,
@@ -139,9 +141,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @ours
 def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
-    if isinstance(value, Symbolic):
+    if isinstance(value, Symbolic | Text | ImportedName | Annotation):
         message = "is asked for its type: what a function does may not depend on that"
-        raise value.refusal(message, "inputs and noise are numbers, named values or truth values")
+        hint = "inputs and noise are numbers, named values or truth values"
+        raise machine.refusal(f"{kind_of(value)} {message}", hint)
     found = False
     for each in kinds if type(kinds) is tuple else (kinds,):
         if isinstance(each, EnumType) and issubclass(each, int | str):

@@ -105,7 +105,7 @@ def listed(machine: Machine, value: Any) -> list[Any]:
 
 def key(machine: Machine, value: Any) -> Any:
     """Return a value that may be a key, or an element of a set."""
-    if type(value) in SCALARS or isinstance(value, type | Function | ImportedName):
+    if type(value) in SCALARS or isinstance(value, type | Function):
         return value
     if is_object(value) and not isinstance(value, tuple | BaseException) and not _options(value):
         return value
@@ -394,6 +394,8 @@ def _is_alike(machine: Machine, one: Any, other: Any) -> bool:
 def is_same(machine: Machine, left: Any, right: Any) -> bool:
     """Whether two values are one object, where Python says so of all that they may be."""
     for one, other in ((left, right), (right, left)):
+        if isinstance(other, ImportedName | Annotation):
+            raise machine.refusal(f"what {kind_of(other)} is, is not known here")
         if isinstance(one, Condition) and type(other) is bool:
             return symbols.truth(one) == other
         if (one is None or isinstance(one, Module) or _is_itself(one)) and not isinstance(

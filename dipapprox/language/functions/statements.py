@@ -11,6 +11,7 @@ from dipapprox.language.functions import library, objects, places
 from dipapprox.language.functions.expressions import access, around_star, assign, bind
 from dipapprox.language.functions.machine import (
     SCALARS,
+    Annotation,
     Broke,
     Continued,
     ImportedName,
@@ -185,8 +186,8 @@ def _fits(
         case ast.MatchValue(value=value):
             return truth(machine, equal(machine, subject, machine.evaluate(value, scope)))
         case ast.MatchSingleton(value=value):
-            symbolic = isinstance(subject, Symbolic)
-            return is_same(machine, subject, value) if symbolic else subject is value
+            known = not isinstance(subject, Symbolic | ImportedName | Annotation)
+            return subject is value if known else is_same(machine, subject, value)
         case ast.MatchAs(name=name) | ast.MatchStar(name=name):
             inner = getattr(pattern, "pattern", None)
             if inner is not None and not _fits(machine, inner, subject, scope, found):
