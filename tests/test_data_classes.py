@@ -183,6 +183,6 @@ def test_the_package_has_no_others() -> None:
     }
     assert others == {
         "experiments/sweep/case.py",  # cached properties exclude slots
-        "language/functions/files.py",  # data classes of users' functions are Python's
+        "language/functions/effects.py",  # data classes of users' functions are Python's
         "language/functions/objects.py",
     }

@@ -12,21 +12,19 @@ import ast
 import builtins
 import linecache
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import Field
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from math import isinf
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any, get_args, get_origin
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.functions import expressions, library, objects, places, statements
+from dipapprox.language.functions.effects import leave, reached
 from dipapprox.language.functions.expressions import bind
 from dipapprox.language.functions.machine import (
     ERRORS,
-    HOME,
     Annotation,
     Function,
     ImportedName,
@@ -34,10 +32,8 @@ from dipapprox.language.functions.machine import (
     Module,
     NameScope,
     Raised,
-    Stream,
     Unread,
     followed,
-    is_object,
     rule,
 )
 from dipapprox.language.functions.places import facts_of
@@ -47,15 +43,6 @@ from dipapprox.source import SourceFile
 
 _FILLED = (expressions, statements)
 """The modules that fill the tables of `machine`."""
-
-_REACHING = frozenset(
-    (
-        *("exec", "eval", "globals", "vars", "locals", "setattr", "delattr", "__import__", "gc"),
-        *("modules", "currentframe", "_getframe", "f_globals", "__globals__", "__dict__"),
-        *("__builtins__", "__code__", "__defaults__", "__kwdefaults__"),
-    )
-)
-"""What may change any name of a file."""
 
 
 class Files:
@@ -97,12 +84,12 @@ class Files:
                 with running_as(machine):
                     machine.evaluate(statement, scope)
             except SourceError as error:
-                _leave(statement, error, scope, self._modules.values())
+                leave(statement, error, scope, self._modules.values())
             except Raised as error:
                 raise failed(error) from None
             except RecursionError:
                 deep = refusal("limit", "this is too deep", "", places.span_of(statement))
-                _leave(statement, deep, scope, self._modules.values())
+                leave(statement, deep, scope, self._modules.values())
         scope.fixed = True
         return module
 
@@ -119,120 +106,6 @@ def failed(error: Raised, hint: str = "") -> SourceError:
     said = ", ".join(str(each) for each in error.value.args if type(each) in (str, int))
     message = f"the function fails: {type(error.value).__name__}: {said}".rstrip(": ")
     return refusal("error", message, hint, places.span_of(error.node))
-
-
-def _leave(
-    statement: ast.stmt, error: SourceError, scope: NameScope, modules: Iterable[Module]
-) -> None:
-    """Leave unread what a statement binds, and what it may have changed, here or in other files."""
-    unread = Unread(error)
-    nodes, files = list(_running(statement)), list(modules)
-    values = [scope.values[word] for word in _words(nodes) if word in scope.values]
-    if _reaches(nodes, values):
-        raise error
-    told = [(nodes, scope)]
-    if any(map(_calls, nodes)) and any(map(_is_own, values)):
-        told = [(list(ast.walk(each.tree)), each.scope) for each in files]
-        values = [value for each in files for value in each.scope.values.values()]
-    changed, reaching = reached(values, whole=False), False
-    kept = (ImportedName, Annotation, Module, Function, type)
-    for nodes, names in told:
-        if any(isinstance(names.values.get(name), kept) for name in map(_stored, nodes)):
-            raise error
-        for node in nodes:
-            if isinstance(node, ast.Global):
-                names.values.update(dict.fromkeys(node.names, unread))
-        reaching = reaching or _reaches(nodes, list(names.values.values()))
-    for each in files:
-        for name, value in each.scope.values.items():
-            lost = reaching and not isinstance(value, kept)
-            if lost or not changed.isdisjoint(reached([value], whole=False)):
-                each.scope.values[name] = unread
-    decorators = getattr(statement, "decorator_list", ())
-    if any("mechanism" in ast.unparse(each) for each in decorators):
-        unread = Unread(error, mechanism=True)
-    whole = ast.Module([statement], [])
-    scope.values.update(dict.fromkeys(facts_of(whole).local, unread))
-
-
-def _running(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that are computed when a statement is."""
-    yield node
-    defines = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-    for each in places.seen_in(node) if defines else ast.iter_child_nodes(node):
-        yield from _running(each)
-
-
-def _words(nodes: list[ast.AST]) -> set[str]:
-    return {getattr(each, "id", getattr(each, "attr", "")) for each in nodes}
-
-
-def _reaches(nodes: list[ast.AST], values: list[Any]) -> bool:
-    """Whether nodes, or what their names are, may change any name of the file."""
-    imported = {each.name.rpartition(".")[2] for each in values if isinstance(each, ImportedName)}
-    return not _REACHING.isdisjoint(_words(nodes) | imported)
-
-
-def _is_own(value: Any) -> bool:
-    """Whether a value runs functions of the file."""
-    own = isinstance(value, type | Unread | MethodType | Module) or is_object(value)
-    return own or (isinstance(value, Function) and not value.standard)
-
-
-def _calls(node: Any) -> bool:
-    """Whether a node may run functions: calls, and decorators and bases of what it defines."""
-    named = getattr(node, "decorator_list", ()) or getattr(node, "bases", ())
-    return bool(named) or isinstance(node, ast.Call)
-
-
-def _stored(node: Any) -> str:
-    """Return the name of what is changed by an assignment to its attributes or items."""
-    if not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or hasattr(node, "id"):
-        return ""
-    while hasattr(node, "value"):
-        node = node.value
-    return getattr(node, "id", "")
-
-
-def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
-    """Return the identities of all that can be changed, and is reached from some values.
-
-    Args:
-        values: From here.
-        whole: Whether a function reaches all that its file has.
-    """
-    seen: dict[int, Any] = {}
-    waiting = list(values)
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen:
-            continue
-        seen[id(each)] = each
-        if isinstance(each, list | tuple | set):
-            waiting += each
-        elif type(each) is dict:
-            waiting += each.values()
-        elif isinstance(each, type):
-            waiting += [*each.__bases__, *vars(each).values()] if each.__module__ == HOME else ()
-        elif isinstance(each, MethodType | staticmethod | classmethod):
-            waiting += [each.__func__, getattr(each, "__self__", None)]
-        elif isinstance(each, property | Field):
-            waiting.append(each.fget if isinstance(each, property) else each.default_factory)
-        elif isinstance(each, Module):
-            waiting.append(each.scope if whole else None)
-        elif isinstance(each, Function):
-            defaults = (known.default for known in each.signature.parameters.values())
-            waiting += [each.scope, *defaults]
-        elif isinstance(each, NameScope) and (whole or each.kind != "module"):
-            waiting += [each.outer, *each.values.values()]
-        elif is_object(each):
-            waiting += [type(each), *vars(each).values()]
-    kinds = (list, dict, set, Stream, BaseException)
-    return frozenset(
-        known
-        for known, each in seen.items()
-        if isinstance(each, kinds) or getattr(each, "__module__", "") == HOME
-    )
 
 
 # --- imports: files beside this one are read, all else is a name that the prelude may know --------
