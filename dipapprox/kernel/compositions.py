@@ -5,10 +5,10 @@
                  "subsample": null | number, "times": integer}
     claim       {"verdict": "DP" | "Not_DP", "eps_prv": number, "delta": number}
 
-All is run on the same data, one after the other, and may depend on what came before. Of adjacent
-data sets one has a record more, or another record; a machine gets any two of its adjacent inputs,
-and its adjacency is symmetric. `subsample` is the rate of a Poisson sample, of one record more. A
-pipeline is private if all that it may run is; it is not, if something that it may run is not.
+All is run on the same data, in any order, and may depend on what came before. Of adjacent data sets
+one has a record more, or another record; a machine gets any two of its adjacent inputs, and its
+adjacency is symmetric. `subsample` is the rate of a Poisson sample, of one record more. A pipeline
+is private if all that it may run is; it is not, if something that it may run is not.
 
 Of a pair of adjacent data sets, or of inputs of a machine of independent `parts`, so many runs and
 parts change so: a way. Its H is at most that of losses above so many of these changes, or more, and
@@ -18,13 +18,13 @@ at least that of losses below so many, or fewer (`losses`, composition).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb
 
-from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.adjacency import Input, Inputs
 from dipapprox.kernel.balls import between, precision, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
@@ -37,11 +37,11 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.losses import Grid
+from dipapprox.kernel.losses import Adaptive, Grid, Losses
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
-from dipapprox.kernel.mechanisms import Mechanism, Pair, finite, of_deltas, read_mechanism, sampled
+from dipapprox.kernel.mechanisms import Cells, Mechanism, Pair, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
-from dipapprox.kernel.proofs import Proof, Step, claimed, pair_of, positive
+from dipapprox.kernel.proofs import Proof, Step, claimed, largest_of, pair_of, pairs_of, positive
 from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as_record, as_word
 
 
@@ -96,44 +96,87 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
 
     Theorem (`Grid.above`): where all that may be run, whatever came before, has H <= h at every
     knot, so has their supremum, and the losses are above each. For mechanisms that is `mechanisms`.
-    For machines the premises bound delta for some pairs, each with its reverse, which is H at
-    e^eps_prv. From below (`Grid.below`) any sets of outcomes of one pair will do.
+    For machines distributions bound H, or premises bound delta, for some pairs, each with its
+    reverse, which is H at e^eps_prv. From below (`Grid.below`) any sets of outcomes of one pair do.
 
     Step: grid (`losses`), "sample": null, or its rate and whether a record is added; "orders" of
     `mechanisms`; "above"; "input", "adjacent": of machines from below, else null. Premises: of
-    machines, privacy for the same pairs at one eps; from below, distributions for both inputs.
+    machines, distributions, or privacy for the same pairs at one eps.
     """
     grid, above = Grid(step), as_flag(step["above"], "a side")
     orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
+    sample = _read_sample(step["sample"])
     with precision(grid.bits):
         match about, known:
             case Mechanism() as what, []:
-                eps, pairs, pair = None, None, about.pair(orders)
+                eps, pairs, pair = None, None, _sampled(about.pair(orders), sample)
+            case Proof(what), [Distributions(eps) as found]:
+                inputs = [*pairs_of(about)] if above else [pair_of(about, step)]
+                pairs = None if about.pairs is None else frozenset(inputs)
+                if above:
+                    _reversible(what, pairs)
+                pair = Rows(found, sample).pair(*inputs)
             case Proof(what), [Private(Fraction() as eps) as first, *_] if above:
                 pairs = None if first.pairs is None else frozenset(first.pairs)
-                pair = _known(what, first, known)
-            case Proof(what), [Distributions(eps) as found] if not above:
-                inputs = pair_of(about, step)
-                pairs = None if about.pairs is None else frozenset([inputs])
-                pair = finite(list(zip(*(_row(found, each) for each in inputs), strict=True)))
+                _reversible(what, pairs)
+                pair = _sampled(_known(first, known), sample)
             case _:
                 raise BadProof("privacy or distributions of a machine are wanted, or a mechanism")
-        sample = None
-        if step["sample"] is not None:
-            rate, added = as_list(step["sample"], "a sample", 2)
-            sample = read_rate(rate), as_flag(added, "whether a record is added")
-            pair = sampled(pair, *sample)
         losses = grid.above(pair.most) if above else grid.below(pair.outcomes)
         return LossesOf({Change(what, eps, pairs, sample): 1}, losses)
 
 
-def _known(machine: Machine, first: Private, known: Sequence[Private | Distributions]) -> Pair:
-    reversible = machine.adjacency.symmetric
-    if first.pairs is not None:
-        pairs = frozenset(first.pairs)
-        reversible = all((v, u) in pairs for u, v in pairs)
-    if not reversible:
+def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
+    """H of runs of a machine, any two adjacent inputs in each, chosen by what came before.
+
+    Theorem (`Adaptive`): from above, every pair is below the losses of one that is listed: these go
+    through H and a margin at the knots, where H of the pair is at most that (`Grid.above`).
+    From below, pairs that are listed are run.
+
+    Step: grid (`losses`), "sample" as of `losses_of`, "above", "pairs", "margin" >= 0, "times",
+    "reach". One premise: distributions for all inputs that are meant.
+    """
+    grid, above = Grid(step), as_flag(step["above"], "a side")
+    margin, times = as_number(step["margin"], "a margin"), as_integer(step["times"], "times")
+    reach, sample = as_integer(step["reach"], "a reach"), _read_sample(step["sample"])
+    listed = read_pairs(step["pairs"], about.machine.domains)
+    if margin < 0 or times < 1 or not listed or about.pairs is not None:
+        raise BadProof("a margin below 0, no runs, no pairs, or not all are meant")
+    with precision(grid.bits):
+        rows, whole = Rows(found, sample), Adaptive.of(grid, reach, above)
+        if above:
+            _reversible(about.machine, None)
+            values = [dict[Fraction, arb]() for _ in listed]
+            fitting = {inputs: [*range(len(listed))] for inputs in pairs_of(about)}
+            for loss in grid.losses:
+                for inputs, value in zip(listed, values, strict=True):
+                    value[loss] = rows.pair(inputs).most(loss) + to_ball(margin)
+                for inputs, before in fitting.items():
+                    own = rows.pair(inputs).most(loss)
+                    fitting[inputs] = [k for k in before if own <= values[k][loss]]
+            if not all(fitting.values()):
+                raise Refuted("a pair is not below one that is listed")
+            chosen = [grid.above(value.__getitem__) for value in values]
+        else:
+            if not all(about.machine.adjacency.holds(*inputs) for inputs in listed):
+                raise Refuted("the inputs are not adjacent")
+            chosen = [grid.below(rows.pair(inputs).outcomes) for inputs in listed]
+        for _ in range(times):
+            whole = whole.before(chosen)
+        return LossesOf({Change(about.machine, found.eps, None, sample): times}, whole)
+
+
+def _reversible(machine: Machine, pairs: frozenset[Inputs] | None) -> None:
+    """Check that each pair that is meant has its reverse among them; None: all are."""
+    if machine.reals:
+        raise BadProof("intervals of real outputs do not bound delta")
+    if pairs is None and not machine.adjacency.symmetric:
         raise BadProof("a pair without its reverse")
+    if pairs is not None and any((v, u) not in pairs for u, v in pairs):
+        raise BadProof("a pair without its reverse")
+
+
+def _known(first: Private, known: Sequence[Private | Distributions]) -> Pair:
     points: dict[Fraction, Fraction] = {}
     for each in known:
         if not isinstance(each, Private) or (each.eps, each.pairs) != (first.eps, first.pairs):
@@ -144,21 +187,72 @@ def _known(machine: Machine, first: Private, known: Sequence[Private | Distribut
     return of_deltas(points)
 
 
-def _row(found: Distributions, input: Input) -> list[arb]:
-    if input not in found.bounds:
-        raise Refuted("an input has no distribution")
-    unit, both = Fraction(1, 1 << found.places), zip(*found.bounds[input], strict=True)
-    return [between(to_ball(low * unit), to_ball(high * unit)) for low, high in both]
+class Rows:
+    """Pairs of inputs of a machine, at losses one after the other.
+
+    Args:
+        found: What the machine does for them.
+        sample: As of `Change`.
+    """
+
+    def __init__(self, found: Distributions, sample: tuple[Fraction, bool] | None) -> None:
+        self._found, self._sample = found, sample
+        self._at: tuple[Fraction, Callable[[Input, Input], int]] | None = None
+
+    def pair(self, *pairs: Inputs) -> Pair:
+        """Return what is above all of some pairs; the outcomes are those of a single one."""
+
+        def most(loss: Fraction) -> arb:
+            if self._at is None or self._at[0] != loss:
+                self._at = loss, largest_of(self._found, loss)
+            largest = max([0, *(self._at[1](*each) for each in pairs)])
+            return to_ball(Fraction(largest, 1 << self._found.places))
+
+        def outcomes(losses: Sequence[Fraction]) -> Cells:
+            ((one, other),) = pairs
+            return list(zip(self._row(one), self._row(other), strict=True))
+
+        return _sampled(Pair(most, outcomes), self._sample)
+
+    def _row(self, input: Input) -> list[arb]:
+        if input not in self._found.bounds:
+            raise Refuted("an input has no distribution")
+        unit, both = Fraction(1, 1 << self._found.places), self._found.bounds[input]
+        return [
+            between(to_ball(low * unit), to_ball(high * unit))
+            for low, high in zip(*both, strict=True)
+        ]
+
+
+def _read_sample(json: object) -> tuple[Fraction, bool] | None:
+    if json is None:
+        return None
+    rate, added = as_list(json, "a sample", 2)
+    return read_rate(rate), as_flag(added, "whether a record is added")
+
+
+def _sampled(pair: Pair, sample: tuple[Fraction, bool] | None) -> Pair:
+    return pair if sample is None else sampled(pair, *sample)
 
 
 def composed(about: Proof | Pipeline, step: Step, one: LossesOf, other: LossesOf) -> LossesOf:
     """Losses of what follows each other, or is independent, are convolved (`losses`).
 
+    Those of what is chosen as it goes stand first: the other ones run before them (`Adaptive`).
+
     Step: "cut": units of mass to be cut off, low and high.
     """
     low, high = (as_integer(each, "a cut") for each in as_list(step["cut"], "cuts", 2))
     times = Counter(one.times) + Counter(other.times)
-    return LossesOf(times, one.losses.composed(other.losses, (low, high)))
+    if isinstance(one.losses, Adaptive):
+        return LossesOf(times, one.losses.before([_single(other)]))
+    return LossesOf(times, one.losses.composed(_single(other), (low, high)))
+
+
+def _single(found: LossesOf) -> Losses:
+    if isinstance(found.losses, Adaptive):
+        raise BadProof("runs of which several are chosen from come first, and only once")
+    return found.losses
 
 
 def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Private:

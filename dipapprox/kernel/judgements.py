@@ -17,7 +17,7 @@ from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.signs import Epsilons
 
 if TYPE_CHECKING:
-    from dipapprox.kernel.losses import Losses
+    from dipapprox.kernel.losses import Adaptive, Losses
     from dipapprox.kernel.mechanisms import Mechanism
 
 
@@ -215,7 +215,7 @@ class LossesOf:
     """
 
     times: Mapping[Change, int]
-    losses: Losses
+    losses: Losses | Adaptive
 
     def __str__(self) -> str:
         runs = " and ".join(f"{n} times {what}" for what, n in self.times.items())

@@ -90,7 +90,7 @@ def growth_bound(eps_prv: Fraction, places: int, above: bool) -> Fraction:
     """Return a multiple of 2 ** -places that is at most e ** eps_prv, or at least that."""
     if eps_prv > MOST_EPS_PRV:
         raise Refused(f"eps_prv is above {MOST_EPS_PRV}")
-    with precision(places + 2 * int(eps_prv) + 32):
+    with precision(places + 2 * max(int(eps_prv), 0) + 32):
         ball = to_ball(eps_prv).exp()
         return Fraction((upper_at if above else lower_at)(ball, places), 1 << places)
 

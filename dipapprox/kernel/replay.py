@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dipapprox.kernel.services import Service
 
 _CLAIM = ("eps_prv", "delta")
-_LOSSES = ("step", "offset", "places", "knots", "sample", "orders", "above", "input", "adjacent")
+_GRID = ("step", "offset", "places", "knots", "sample", "above")
 _PARTS = ("parts", "eps", *_CLAIM)
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -56,10 +56,8 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
     "violation": ("rules.violation", (*_CLAIM, "input", "adjacent", "outputs")),
-    "losses": (
-        "compositions.losses_of",
-        _LOSSES,
-    ),
+    "losses": ("compositions.losses_of", (*_GRID, "orders", "input", "adjacent")),
+    "adaptive": ("compositions.adaptive", (*_GRID, "pairs", "margin", "times", "reach")),
     "composed": ("compositions.composed", ("cut",)),
     "private composition": ("compositions.private", _PARTS),
     "violated composition": ("compositions.violated", (*_PARTS, "input", "adjacent")),

@@ -114,8 +114,6 @@ class _Prover:
                 return None
             gap = share * width / 2 * (1 if is_delta else at.delta)
             goal = replace(at.moved(place, is_delta), gap=gap)
-            if known is not None and self._written is not None:
-                goal = replace(goal, step=self._written.finest_step)
             if known is None or (known <= place if at.kept else known >= place):
                 if self._confirmed(goal, False):
                     return place
@@ -125,8 +123,7 @@ class _Prover:
             place = _outward(known, more / 10**6, at.kept)
             if place > 0 and not (is_delta and place >= 1):
                 self._wider = True
-                step = None if self._written is None else self._written.finest_step
-                goal = replace(goal.moved(place, is_delta), gap=goal.gap / 2**10, step=step)
+                goal = replace(goal.moved(place, is_delta), gap=goal.gap / 2**10)
                 return place if self._confirmed(goal) else None
         self._missing.append(self._obstacle or "")
         return None
@@ -172,7 +169,7 @@ class _Prover:
         with asking(self._options.limits.check):
             if self._written is None:
                 found = self._found
-                self._written = PipelineProofs(found.pipeline, self._options, found.worst)
+                self._written = PipelineProofs(found.pipeline, self._options)
             proof, seconds = self._written.proof(goal)
         own = Replayed(len(proof.steps), seconds, proof.places)
         self._replayed = own if self._replayed is None else self._replayed + own

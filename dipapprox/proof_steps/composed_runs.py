@@ -5,103 +5,144 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+import numpy as np
+
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition import mechanisms as catalogue
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.adjacency import adjacent_pairs
-from dipapprox.kernel.compositions import Pipeline
+from dipapprox.kernel.adjacency import Input, Inputs
+from dipapprox.kernel.compositions import Pipeline, Rows
 from dipapprox.kernel.judgements import Distributions, Judgement, Of
 from dipapprox.kernel.machine import Machine
-from dipapprox.kernel.proofs import growth_bound
+from dipapprox.kernel.mechanisms import Pair
+from dipapprox.kernel.proofs import Proof, pairs_of
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.programs import Worst, worst_of_program
+from dipapprox.privacy.compositions.programs import Row, cost, loss, undominated
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_steps import ComposedSteps
+from dipapprox.proof_steps.knots import bends_of_worst
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.machines import Json, input_json, number_json
+from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.sets import values_json
 
-_POINT_BITS = 40
-"""Losses at which deltas are bounded are multiples of 2^-40."""
+_MOST_BENDING = 40
+"""Pairs whose bends are looked at, if many are needed."""
+
+_FINEST = 1 << 40
+_MOST_TURNS = 100
+"""Of steps with which losses are compared."""
+
+_MOST_ROWS = 20_000
+"""Pairs with probabilities of their own, among which those are looked for that others are below."""
 
 
 class ComposedProgram:
-    """A program that is run: deltas of all pairs where they bend, and a pair from below."""
+    """A program that is run: what it does for all its inputs, and which pairs are worst.
+
+    Args:
+        pipeline: What it is a run of, by number.
+        run: That run.
+        options: How to compute.
+        bits: Of probabilities.
+        margin: A difference of H that does not matter.
+
+    Attributes:
+        dearest: The pair that so many runs cost most for, about.
+        chosen: Few pairs such that no other one is worse than all of them, the dearest first;
+            none if they are many.
+    """
 
     def __init__(
         self,
         pipeline: Pipeline,
         number: int,
         run: PipelineRun,
-        adjacency: catalogue.Adjacency,
         options: Options,
-        worst: Worst | None,
         bits: int,
+        margin: Fraction,
     ) -> None:
         what = run.what
         assert isinstance(what, ProgramAt)
         if what.program.real_outputs or has_real_inputs(what.program):
             raise NoCertificate("programs with real inputs or outputs have no losses in the kernel")
-        self._of: dict[str, Json] = {"of": {"run": number}}
-        self._concluded: dict[str, Judgement] = {}
-        if worst is None:
-            worst = worst_of_program(what.program, what.eps, adjacency, run.times, options)
-        self.attained = worst.pair
         self._run: dict[str, Json] = {
+            "of": {"run": number},
             "eps": number_json(what.eps),
             "inputs": None,
             "bits": bits,
             "cuts": [],
         }
+        self._concluded: dict[str, Judgement] = {}
         machine = pipeline.runs[number][0].what
         assert isinstance(machine, Machine)
         steps = ComposedSteps(pipeline)
         found = steps[self.distributions(steps)]
         assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
-        bounds = found.judgement.bounds
-        rows = dict.fromkeys(
-            tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True)))
-            for u, v in adjacent_pairs(machine.adjacency, machine.domains)
-        )
-        unit = 1 << _POINT_BITS
-        losses = {Fraction(ceil(each * unit), unit) for each in worst.losses}
-        places = found.judgement.places
-        self._deltas: dict[Fraction, Fraction] = {}
-        for loss in sorted(losses):
+        self._found, bounds = found.judgement, found.judgement.bounds
+        self._pairs = [*pairs_of(Proof(machine, None))]
+        rows: dict[tuple[tuple[int, int], ...], Inputs] = {}
+        for u, v in self._pairs:
             options.limits.check()
-            factor, below = growth_bound(loss, places, above=False).as_integer_ratio()
-            largest = max(sum([max(p - factor * q // below, 0) for p, q in row]) for row in rows)
-            self._deltas[loss] = Fraction(largest, 1 << places)
+            rows.setdefault(tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True))), (u, v))
+        if not rows:
+            raise NoCertificate("no two inputs are adjacent")
+        unit = Fraction(1, 1 << self._found.places)
+        known: list[Row] = [
+            [(Enclosure.exact(p * unit), Enclosure.exact(q * unit)) for p, q in row] for row in rows
+        ]
+        inputs = list(rows.values())
+        costs = [cost(row, run.times) for row in known]
+        order = sorted(range(len(known)), key=costs.__getitem__, reverse=True)
+        few = len(known) <= _MOST_ROWS
+        worst = [number for _, number in undominated(known, margin)] if few else []
+        self.dearest = inputs[order[0]]
+        worst.sort(key=costs.__getitem__, reverse=True)
+        self.chosen = [inputs[k] for k in worst]
+        self._worst = [known[k] for k in worst or order[:_MOST_BENDING]]
 
-    def deltas(self) -> dict[Fraction, Fraction]:
-        """Bounds of delta for all pairs, by eps_prv."""
-        return self._deltas
+        rate = Fraction(1) if run.rate is None else run.rate
+        self._sampled: list[Row] = [
+            [(Enclosure.exact(rate * p.upper + (1 - rate) * q.upper), q) for p, q in row]
+            for row in self._worst
+        ]
+
+    def pair(self) -> Pair:
+        """What is above all pairs."""
+        return Rows(self._found, None).pair(*self._pairs)
 
     def bends(self) -> list[float]:
-        """Where bounds of all pairs bend."""
-        return [sign * float(t) for t in self._deltas for sign in (1, -1)]
+        """Where the worst pairs bend, or another one is the worst."""
+        return bends_of_worst(self._worst)
 
-    def distributions(self, steps: ComposedSteps) -> int:
-        """Write the step that runs the program."""
-        return steps.add("distributions", [], {**self._of, **self._run}, self._concluded)
+    def far(self, times: int, tiny: float) -> float:
+        """Return about the loss that so many runs exceed with a tiny probability alone."""
+        finite = [[(p, q) for p, q in row if q.upper] for row in self._sampled]
+        return max((cost(row, times, tiny) for row in finite if row), default=0.0)
 
-    def attaining(self, steps: ComposedSteps) -> int:
-        """Write the step that runs it for the pair from below alone."""
-        inputs: dict[str, Json] = {"inputs": [input_json(each) for each in self.attained]}
-        fields = {**self._of, **self._run, **inputs}
-        return steps.add("distributions", [], fields, self._concluded)
+    def aligned(self, step: Fraction) -> Fraction:
+        """Return a step, at least half of one, of which losses are nearly multiples.
 
-    def points(self, steps: ComposedSteps) -> list[int]:
-        """Write the steps that bound delta."""
-        known, found = self.distributions(steps), []
-        for loss, delta in self._deltas.items():
-            inner: dict[str, Json] = {
-                "eps_prv": number_json(loss),
-                "delta": number_json(min(delta, Fraction(1))),
-            }
-            fields = {**self._of, **inner}
-            found.append(steps.add("every pair", [known], fields, self._concluded))
-        return found
+        A mass between two places that is a share s from one is off by about s (1 - s) step^2.
+        """
+        masses = np.array([(float(p.upper), loss(p, q)) for row in self._sampled for p, q in row])
+        masses = masses[np.isfinite(masses[:, 1]) & (masses[:, 1] != 0)]
+        found = [step]
+        for far in {abs(each) for each in masses[:, 1].tolist()}:
+            turns = range(ceil(far / float(step)), int(2 * far / float(step)) + 1)
+            found += [Fraction(round(far / k * _FINEST), _FINEST) for k in turns[:_MOST_TURNS]]
+
+        def off(step: Fraction) -> float:
+            shares = masses[:, 1] / float(step) % 1
+            return float((masses[:, 0] * shares * (1 - shares)).sum()) * float(step) ** 2
+
+        return min(found, key=off)
+
+    def distributions(self, steps: ComposedSteps, *inputs: Input) -> int:
+        """Write the step that runs the program, for some inputs or all."""
+        some: Json = [values_json(each) for each in inputs] or None
+        return steps.add("distributions", [], {**self._run, "inputs": some}, self._concluded)
 
 
 def run_json(run: PipelineRun) -> Json:

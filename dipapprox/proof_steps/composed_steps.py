@@ -111,9 +111,11 @@ class ReplayedSteps:
                 found = self.product(found, first, cut)
         return found
 
-    def whole_of(self, powers: Iterable[tuple[int, int]], cut: tuple[int, int]) -> int:
-        """Compose all of some losses, each so many times."""
-        whole: int | None = None
+    def whole_of(
+        self, powers: Iterable[tuple[int, int]], cut: tuple[int, int], first: int | None = None
+    ) -> int:
+        """Compose all of some losses, each so many times, with what stands first."""
+        whole = first
         for number, times in powers:
             own = self.power(number, times, cut)
             whole = own if whole is None else self.product(whole, own, cut)

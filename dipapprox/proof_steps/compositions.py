@@ -10,8 +10,9 @@ replaced by a finer one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 from math import ceil, log1p, log2
 from typing import cast
 
@@ -21,17 +22,17 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.mechanisms import Mechanism, Pair, of_deltas, sampled
+from dipapprox.kernel.mechanisms import Mechanism, Pair, sampled
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_runs import ComposedProgram, run_json
 from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps, grid_json
 from dipapprox.proof_steps.knots import bends_of_mechanism, knots, reach, sampled_bends
-from dipapprox.proof_steps.machines import Json, input_json, number_json
+from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.sets import values_json
 
 _FEW = 1 << 11
 """Knots for statements about divergences, whose bounds cost more: all as far apart."""
@@ -41,6 +42,12 @@ _MOST_BITS = 80
 
 _MOST_PLACES = 1900
 _POINT_BITS = 40
+_MOST_BELOW = 12
+"""Pairs that are chosen from for a lower bound."""
+
+_MOST_WORK = 15_000_000
+"""Values that are computed of runs of which each may be of one of several pairs."""
+
 _ORDERS = 48
 _SEARCH_BITS = 200
 _GREATEST_BUDGET = 500
@@ -51,29 +58,23 @@ _FINER = (1, 2, 4, 8, 32, 128, 512)
 """How many times finer grids are tried."""
 
 
+_Attempt = tuple[ComposedSteps, Sequence[int], int]
+"""Steps, those that losses of all runs are concluded in, and places of masses."""
+
+
 class PipelineProofs:
     """Proofs about one pipeline, whose programs are looked at once.
 
     Args:
         pipeline: What is composed.
         options: How to compute.
-        worst: Pairs of programs that were found, if any were.
-
-    Attributes:
-        finest_step: Of the grid that was tried last; None before.
 
     Raises:
         NoCertificate: If the kernel has no rules for something that is run.
     """
 
-    def __init__(
-        self,
-        pipeline: composed.Pipeline,
-        options: Options,
-        worst: Mapping[tuple[ProgramAt, int], Worst],
-    ) -> None:
+    def __init__(self, pipeline: composed.Pipeline, options: Options) -> None:
         self._options = options
-        self._worst = worst
         normal, others = list[PipelineRun](), list[PipelineRun]()
         for run in pipeline.runs:
             is_normal = run.rate is None and isinstance(run.what, catalogue.Gaussian)
@@ -81,15 +82,13 @@ class PipelineProofs:
         # To the kernel they are one, whatever its scale.
         self._runs = [*others, *(replace(run, times=1) for run in normal[:1])]
         self._total = sum(run.times for run in self._runs)
-        self._adjacency = pipeline.adjacency
         runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
         self._programs: dict[int, ComposedProgram] = {}
         self._bits = 0
         sampled = any(run.rate is not None for run in pipeline.runs)
         self._directions = (False, True) if sampled else (False,)
-        self._finest: Callable[[Fraction], Fraction] | None = None
-        self.finest_step: float | None = None
+        self._last: tuple[bool, _Attempt] | None = None
         try:
             self._read = read_pipeline(self.json)
         except NotProved as obstacle:
@@ -107,17 +106,20 @@ class PipelineProofs:
         if not self._bits:  # goals that follow are not finer
             few = ceil(13 - log2(float(gap))) if goal.delta else _MOST_BITS
             self._bits = min(few, _MOST_BITS) + self._total.bit_length()
-        for steps, ends, places in self._attempts(goal, gap):
+            # Of all runs together that is a share of the gap.
+            self._margin = gap / (64 * self._total) if goal.delta else Fraction(1, 1 << self._bits)
+        before = [self._last[1]] if self._last is not None and self._last[0] == goal.kept else []
+        for attempt in chain(before, self._attempts(goal, gap)):
+            steps, ends, places = attempt
+            self._last = goal.kept, attempt
             proof = steps.concluded(goal, ends)
             if proof is not None:
                 found = ComposedProof(self.json, goal.claim, proof, places, goal.kept)
                 return found, steps.seconds
         raise NoCertificate("no grid that is fine enough was found")
 
-    def _attempts(
-        self, goal: ComposedGoal, gap: Fraction
-    ) -> Iterator[tuple[ComposedSteps, Sequence[int], int]]:
-        """Yield steps, those that losses of all runs are concluded in, and places of masses."""
+    def _attempts(self, goal: ComposedGoal, gap: Fraction) -> Iterator[_Attempt]:
+        """Yield what may do, finer and finer."""
         if not goal.delta:
             yield self._pure(goal)
             return
@@ -125,7 +127,12 @@ class PipelineProofs:
             yield self._once(goal, gap)
         first = goal.step or 1 / (16 * self._total**0.5)
         steps_of = {finer: _short(first / finer) for finer in _FINER}
-        waiting = [k for k in _FINER if k == 1 or steps_of[k] * _MOST_GRID >= 1]
+        closely = self._adaptive(steps_of[1])
+        program = None if closely is None else self._program(closely)
+        if closely is not None and program is not None:
+            steps_of = {finer: program.aligned(step) for finer, step in steps_of.items()}
+            steps_of = {k: s for k, s in steps_of.items() if k == 1 or self._adaptive(s) == closely}
+        waiting = [k for k, step in steps_of.items() if k == 1 or step * _MOST_GRID >= 1]
         shown: list[tuple[int, Fraction]] = []
         while waiting:
             self._options.limits.check()
@@ -143,14 +150,12 @@ class PipelineProofs:
                 self._composed(steps, goal, added, step, places, tiny, (unit, unit))
                 for added in self._directions
             ]
-            self._finest = lambda eps_prv, steps=steps, ends=ends: steps.largest(ends, eps_prv)
-            self.finest_step = float(step)
             yield steps, ends, places
-            shown.append((finer, self._finest(goal.eps_prv)))
+            shown.append((finer, steps.largest(ends, goal.eps_prv)))
             if len(shown) > 1:
                 waiting = _promising(goal, shown[-2], shown[-1], waiting)
 
-    def _once(self, goal: ComposedGoal, gap: Fraction) -> tuple[ComposedSteps, Sequence[int], int]:
+    def _once(self, goal: ComposedGoal, gap: Fraction) -> _Attempt:
         """Look at one run of a mechanism, whose H is needed at one loss alone.
 
         From above that is the only knot; from below it tells two sets apart.
@@ -164,13 +169,19 @@ class PipelineProofs:
         return steps, ends, places
 
     def shown(self, goal: ComposedGoal, delta: bool) -> Fraction | None:
-        """Return the delta that a goal's finest grid shows, or the eps_prv, about the nearest one.
+        """Return the delta that what was tried last shows, or about the nearest eps_prv.
 
         None if there is none.
         """
-        tell = self._finest
-        if tell is None or delta:
-            return None if tell is None else tell(goal.eps_prv) or None
+        if self._last is None:
+            return None
+        steps, ends, _ = self._last[1]
+
+        def tell(eps_prv: Fraction) -> Fraction:
+            return steps.largest(ends, eps_prv)
+
+        if delta:
+            return tell(goal.eps_prv) or None
         low, high = Fraction(0), Fraction(1)
         while tell(high) > goal.delta:
             low, high = high, 2 * high
@@ -192,7 +203,7 @@ class PipelineProofs:
         cut: tuple[int, int],
     ) -> int:
         """Write the steps of all runs for a direction; return the last one."""
-        powers = []
+        powers, first = [], None
         for number, run in enumerate(self._runs):
             if not goal.kept and isinstance(
                 run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement
@@ -200,8 +211,51 @@ class PipelineProofs:
                 continue  # no pair is known that attains it
             near = self._knots(number, goal.kept, added, step, tiny)
             grid = grid_json(step, Fraction(0), places, near)
-            powers.append((self._one(steps, goal.kept, number, added, grid), run.times))
-        return steps.whole_of(powers, cut)
+            if number == self._adaptive(step):
+                first = self._chosen(steps, goal, number, added, grid)
+            else:
+                powers.append((self._one(steps, goal.kept, number, added, grid), run.times))
+        return steps.whole_of(powers, cut, first)
+
+    def _adaptive(self, step: Fraction) -> int | None:
+        """The run whose pairs are chosen as it goes: that of most, if the work is bearable."""
+        found = []
+        for number, run in enumerate(self._runs):
+            program = self._program(number)
+            if program is not None and len(program.chosen) > 1 and run.times > 1:
+                work = run.times * len(program.chosen)
+                if work * 2 * program.far(run.times, float(self._margin)) <= _MOST_WORK * step:
+                    found.append((work, number))
+        return max(found)[1] if found else None
+
+    def _chosen(
+        self,
+        steps: ComposedSteps,
+        goal: ComposedGoal,
+        number: int,
+        added: bool,
+        grid: dict[str, Json],
+    ) -> int:
+        """Write the step of all runs of one program, in which pairs are chosen as they go."""
+        run, program = self._runs[number], self._program(number)
+        assert program is not None
+        step = Fraction(str(grid["step"]))
+        pairs: Json = [
+            [values_json(u), values_json(v)]
+            for u, v in program.chosen[: None if goal.kept else _MOST_BELOW]
+        ]
+        sample: Json = None if run.rate is None else [number_json(run.rate), added]
+        # What else is run comes before.
+        far = program.far(run.times, float(self._margin)) + 1.25 * float(goal.eps_prv)
+        fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid}
+        fields |= {
+            "above": goal.kept,
+            "pairs": pairs,
+            "margin": number_json(2 * self._margin),
+            "times": run.times,
+        }
+        fields |= {"reach": ceil(far / float(step)) + 2}
+        return steps.add("adaptive", [program.distributions(steps)], fields)
 
     def _one(
         self,
@@ -219,7 +273,7 @@ class PipelineProofs:
         fields |= {"orders": [], "above": kept, "input": None, "adjacent": None}
         program = self._program(number)
         if kept:
-            known = [] if program is None else program.points(steps)
+            known = [] if program is None else [program.distributions(steps)]
             if isinstance(run.what, catalogue.ConcentratedStatement):
                 fields["orders"] = [number_json(each) for each in _orders(run.what.rho, _far(grid))]
             return steps.add("losses", known, fields)
@@ -229,13 +283,13 @@ class PipelineProofs:
                     # Without a sample, of all pairs this one's H is largest there.
                     fields["orders"] = [number_json((eps + loss) / 2)]
             return steps.add("losses", [], fields)
-        first, second = program.attained
-        fields |= {"input": input_json(first), "adjacent": input_json(second)}
-        return steps.add("losses", [program.attaining(steps)], fields)
+        first, second = program.dearest
+        fields |= {"input": values_json(first), "adjacent": values_json(second)}
+        return steps.add("losses", [program.distributions(steps, first, second)], fields)
 
     # --- δ = 0 -----------------------------------------------------------------------------------
 
-    def _pure(self, goal: ComposedGoal) -> tuple[ComposedSteps, Sequence[int], int]:
+    def _pure(self, goal: ComposedGoal) -> _Attempt:
         """The greatest losses add up: only the greatest one of each run is kept."""
         tops = [self._top(number) for number in range(len(self._runs))]
         known = [top for top in tops if top is not None]
@@ -288,7 +342,7 @@ class PipelineProofs:
         run = self._runs[number]
         program = self._program(number)
         if program is not None:
-            pair = of_deltas(program.deltas())
+            pair = program.pair()
         else:
             orders: Sequence[Fraction] = ()
             if isinstance(run.what, catalogue.ConcentratedStatement):
@@ -301,9 +355,8 @@ class PipelineProofs:
     def _program(self, number: int) -> ComposedProgram | None:
         run = self._runs[number]
         if isinstance(run.what, ProgramAt) and number not in self._programs:
-            worst = self._worst.get((run.what, run.times))
             self._programs[number] = ComposedProgram(
-                self._read, number, run, self._adjacency, self._options, worst, self._bits
+                self._read, number, run, self._options, self._bits, self._margin
             )
         return self._programs.get(number)
 
@@ -328,7 +381,7 @@ class PipelineProofs:
             if isinstance(run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement):
                 return [[-low, high, -(-(low + high) // _FEW)]]
             if program is not None:
-                bends: list[float] | None = program.bends() if kept else []
+                bends: list[float] | None = program.bends()
             else:
                 assert not isinstance(run.what, ProgramAt)
                 bends = bends_of_mechanism(run.what)

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import expm1, floor, log
+from math import exp, expm1, floor, log
 
+import numpy as np
+
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.catalogue import outcomes_of
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.proof_steps.machines import Json
@@ -21,12 +24,35 @@ _DENSE = 1 << 13
 _NEAR = (-1, 0, 1, 2)
 """Where knots are wanted about a bend, which is between 0 and 1."""
 
+_LOOKED_AT = 2_000
+"""Losses at which it is asked which pair is the worst."""
+
 _MOST_REACH = 1 << 20
 
 
 def bends_of(outcomes: Iterable[tuple[float, float]]) -> list[float]:
     """Return the losses of outcomes with masses (p, q), as far as they are finite."""
     return [log(p / q) for p, q in outcomes if p > 0 and q > 0]
+
+
+def bends_of_worst(rows: Sequence[Sequence[tuple[Enclosure, Enclosure]]]) -> list[float]:
+    """Return where pairs bend, and where another one of them is the worst."""
+    width = max(len(row) for row in rows)
+    masses = np.zeros((2, len(rows), width))
+    for k, row in enumerate(rows):
+        masses[:, k, : len(row)] = [
+            [float(p.upper) for p, _ in row],
+            [float(q.lower) for _, q in row],
+        ]
+    found = bends_of(zip(*masses.reshape(2, -1), strict=True))
+    if not found:
+        return found
+    losses = np.linspace(min(found), max(found), _LOOKED_AT)
+    excesses = (np.maximum(masses[0] - exp(t) * masses[1], 0).sum(axis=1) for t in losses)
+    worst = [int(each.argmax()) for each in excesses]
+    return found + [
+        float(t) for t, (k, m) in zip(losses[1:], pairwise(worst), strict=True) if k != m
+    ]
 
 
 def bends_of_mechanism(mechanism: Mechanism) -> list[float] | None:

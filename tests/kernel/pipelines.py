@@ -138,16 +138,7 @@ def steps_of(
                 steps.append({"rule": "distributions", "from": [], **of, **first})
                 source = len(steps) - 1
                 premises = [source]
-                if kept:
-                    premises = []
-                    for k in range(reach + 1):
-                        eps_prv = k * step
-                        alone = {**pipeline, "runs": [{**run, "times": 1, "subsample": None}]}
-                        delta = above(least_delta(alone, eps_prv))
-                        stated = {"eps_prv": number(eps_prv), "delta": number(min(delta, 1))}
-                        steps.append({"rule": "every pair", "from": [source], **of, **stated})
-                        premises.append(len(steps) - 1)
-                else:
+                if not kept:
                     named = {"input": pair[0], "adjacent": pair[1]}
             fields |= {"orders": [], "above": kept, **named}
             steps.append({"rule": "losses", "from": premises, **fields})
@@ -162,9 +153,28 @@ def steps_of(
     return found
 
 
-def above(value: arb) -> Fraction:
-    """A number that is a hair above."""
-    return Fraction(int((value * arb(2) ** 60).upper().ceil().unique_fmpz()) + 1, 1 << 60)
+def adaptive_steps(
+    pipeline: Json, kept: bool, added: bool, step: Fraction, reach: int, pairs: Json
+) -> list[Json]:
+    """Steps of the first run, a machine whose pairs are chosen as it goes, after all others."""
+    first, *others = pipeline["runs"]
+    alone = {**pipeline, "runs": others}
+    steps = steps_of(alone, kept, step, reach)[added] if others else []
+    for each in steps:
+        if "of" in each:
+            each["of"] = {"run": each["of"]["run"] + 1}
+    of = {"of": {"run": 0}}
+    run = {"eps": first["what"]["eps"], "inputs": None, "bits": 120, "cuts": []}
+    steps.append({"rule": "distributions", "from": [], **of, **run})
+    rate = first["subsample"]
+    fields = {"step": number(step), "offset": 0, "places": 100, "knots": [[-reach, reach, 1]]}
+    fields |= {"sample": None if rate is None else [rate, added], "above": kept, "pairs": pairs}
+    fields |= {"margin": "1/1000000000", "times": first["times"], "reach": reach}
+    steps.append({"rule": "adaptive", "from": [len(steps) - 1], **of, **fields})
+    if others:
+        last = len(steps) - 1
+        steps.append({"rule": "composed", "from": [last, last - 2], "cut": [0, 0]})
+    return steps
 
 
 def losses(pipeline: Json, steps: list[Json]) -> LossesOf:

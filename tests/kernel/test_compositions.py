@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 from math import exp, sqrt
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from kernel.edits import with_at
 from kernel.forgeries import at, paths, variants
 from kernel.pipelines import (
     BITS,
+    adaptive_steps,
     ball,
     least_delta,
     losses,
@@ -48,6 +50,7 @@ def accurate() -> Iterator[None]:
 
 
 HALF = Fraction(1, 2)
+SVT = Path(__file__).parents[2] / "programs" / "svt_gauss.dpg"
 WHOLE: dict[str, None] = {"parts": None, "eps": None}
 """Of a pipeline."""
 RESPONSE = {"mechanism": "randomised_response", "probability": "3/4", "values": 3}
@@ -90,6 +93,67 @@ def test_the_truth_lies_between_losses(name: str, eps_prv: Fraction) -> None:
     # All that is adjacent to a machine is above any pair of its inputs.
     assert max(high) - max(low) < Fraction(1, 10)
     assert max(low) > 0
+
+
+@pytest.mark.parametrize("rate", [None, "1/3"])
+@pytest.mark.parametrize("others", [[], [(RESPONSE, None, 2)]])
+@pytest.mark.parametrize("seed", range(2))
+def test_what_may_be_chosen_as_it_goes_is_known_closely(
+    seed: int, others: list[tuple[Any, Any, int]], rate: str | None
+) -> None:
+    """Against a recursion over all outcomes and pairs."""
+    source = random.Random(seed)
+    rows = []
+    for _ in range(3):
+        weights = [Fraction(source.randint(1, 6)) for _ in range(3)]
+        rows.append([weight / sum(weights) for weight in weights])
+    chosen = {"machine": machine(rows), "eps": 1}, rate, 3
+    given, dearest = pipeline(chosen, *others), pipeline(*others, chosen)
+    pairs = [[[u], [v]] for u in range(3) for v in range(3) if u != v]
+    ends = {
+        kept: [
+            losses(given, adaptive_steps(given, kept, added, Fraction(1, 32), 128, pairs)).losses
+            for added in (False, True)
+        ]
+        for kept in (True, False)
+    }
+    for eps_prv in (Fraction(0), HALF):
+        true = least_delta(dearest, eps_prv)
+        high, low = (max(each.delta(eps_prv) for each in ends[kept]) for kept in (True, False))
+        assert ball(low) <= true <= ball(high)
+        assert high - low < Fraction(1, 64)
+
+
+def test_pairs_that_nobody_lists_are_below_those_that_are() -> None:
+    given = PIPELINES["a machine"]
+    own, *_ = adaptive_steps(given, True, False, Fraction(1, 8), 32, [[[0], [1]]])
+    for pairs, kept, why in (
+        ([[[0], [1]]], True, "not below one that is listed"),
+        ([], True, "no pairs"),
+        ([[[0], [0]]], False, "not adjacent"),
+    ):
+        _, step = adaptive_steps(given, kept, False, Fraction(1, 8), 32, pairs)
+        with pytest.raises(NotProved, match=why):
+            losses(given, [own, step])
+    _, step = adaptive_steps(given, True, False, Fraction(1, 8), 32, [[[0], [1]], [[1], [0]]])
+    twice = {"rule": "composed", "from": [1, 1], "cut": [0, 0]}
+    for change, why in (
+        ({"margin": -1}, "a margin below 0"),
+        ({"times": 0}, "no runs"),
+        ({"reach": 0}, "looked at nowhere"),
+        ({"offset": "1/16"}, "between the places"),
+    ):
+        with pytest.raises(NotProved, match=why):
+            losses(given, [own, {**step, **change}])
+    with pytest.raises(BadProof, match="come first"):
+        losses(given, [own, step, twice])
+
+
+def test_proofs_of_several_worst_pairs_are_as_narrow_as_what_was_found() -> None:
+    """One pair above all of them would cost 2.66."""
+    svt = dipapprox.parse(SVT.read_text(encoding="utf-8"), {"N": 2})
+    low, high = _proved([{"program": svt, "eps": HALF, "times": 20}], delta="1e-6")
+    assert 2.56 < low <= high < 2.5625
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -150,7 +214,7 @@ def _delta(both: list[Losses], eps_prv: Fraction) -> arb:
 
 def _written(runs: list[dict[str, object]], goal: ComposedGoal) -> list[Judgement]:
     """What the kernel concludes from the first proof that is written, step by step."""
-    proof, _ = PipelineProofs(dipapprox.compose(runs).pipeline, Options(), {}).proof(goal)
+    proof, _ = PipelineProofs(dipapprox.compose(runs).pipeline, Options()).proof(goal)
     told: list[Judgement] = []
     replay(proof.pipeline, proof.claim, proof.steps, lambda number, said: told.append(said))
     return told

@@ -307,20 +307,18 @@ def test_a_pair_of_a_program_is_had_in_both_orders() -> None:
     there = Private(Fraction(1), Fraction(0), Fraction(1, 4), ((one, other),))
     looser = replace(there, delta=Fraction(1, 3))
     with pytest.raises(BadProof, match="without its reverse"):
-        compositions._known(read_machine(MACHINE), there, [there])
+        compositions._reversible(read_machine(MACHINE), frozenset({(one, other)}))
     way = {"pairs": [[[0], [1]]], "one way": True}
     with pytest.raises(BadProof, match="without its reverse"):
-        compositions._known(
-            read_machine({**MACHINE, "adjacency": way}), replace(there, pairs=None), []
-        )
+        compositions._reversible(read_machine({**MACHINE, "adjacency": way}), None)
     both = replace(there, pairs=((one, other), (other, one)))
     loose = replace(looser, pairs=both.pairs)
     for known in ([both, loose], [loose, both]):
-        found = compositions._known(read_machine(MACHINE), both, known).most(Fraction(0))
+        found = compositions._known(both, known).most(Fraction(0))
         assert found.overlaps(ball(Fraction(1, 4)))
         assert found < ball(Fraction(26, 100))
     with pytest.raises(BadProof, match="for the same pairs"):
-        compositions._known(read_machine(MACHINE), both, [there])
+        compositions._known(both, [there])
 
 
 def test_bounds_of_all_sets_use_the_ends_that_are_worst() -> None:

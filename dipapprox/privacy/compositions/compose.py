@@ -402,7 +402,6 @@ class Composed:
             atoms=0 if found is None else found.atoms,
             reason=reason,
             seconds=time.monotonic() - begun,
-            worst=dict(self._mechanisms.worst),
         )
 
 

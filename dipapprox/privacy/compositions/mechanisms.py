@@ -9,7 +9,7 @@ from dipapprox.composition.mechanisms import Mechanism, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.privacy.compositions.noise_programs import real_mechanism
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.programs import Worst, bounds_of_program, require_symmetric
+from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
 from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.options import Options
 
@@ -23,16 +23,12 @@ class Mechanisms:
     Args:
         pipeline: The runs.
         options: How to compute.
-
-    Attributes:
-        worst: Which pairs of programs, to be run so often, were worst.
     """
 
     def __init__(self, pipeline: Pipeline, options: Options) -> None:
         self._pipeline = pipeline
         self._options = options
         self._known: dict[tuple[ProgramAt, int], tuple[Fraction, Mechanism | RefinedPairs]] = {}
-        self.worst: dict[tuple[ProgramAt, int], Worst] = {}
 
     def composition(self, accuracy: Fraction) -> Composition:
         """Return the runs as mechanisms.
@@ -77,6 +73,4 @@ class Mechanisms:
         if run.program.real_outputs:
             require_symmetric(run.program)
             return real_mechanism(run.program, run.eps, relation, accuracy, options)
-        found = bounds_of_program(run.program, run.eps, relation, times, accuracy, options)
-        bounds, self.worst[run, times] = found
-        return bounds
+        return bounds_of_program(run.program, run.eps, relation, times, accuracy, options)

@@ -42,7 +42,7 @@ import numpy as np
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import select_pairs
@@ -68,16 +68,15 @@ _ROW_BITS = 100
 """Asked of the probabilities of single pairs."""
 
 _UNIT = 2**110
-_MARGIN = 2**78
 """Of whole numbers that stand for profiles, in units of 2^-(110 + 48)."""
+
+_MARGIN = Fraction(1, 2**80)
+"""How much a profile is raised, so that it is above those that are about the same."""
 
 _MOST_PAIRS = 20_000
 _MOST_KEPT = 200
 _MOST_CHOSEN = 40
 """Pairs that are compared, that are kept, and that are chosen from for a lower bound."""
-
-_GUESSED = Fraction(1, 2**60)
-"""How accurate deltas are that tell where the largest one bends."""
 
 _LIKELY_DELTA = 1e-6
 """For which a pair is chosen."""
@@ -87,19 +86,6 @@ _GREATEST = 2.0**1000
 
 _UNLIKELY = 1e-15
 _SAME_RATIO = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Worst:
-    """What a search has found of the worst pairs of a program: guesses, for proofs.
-
-    Attributes:
-        losses: Where the largest delta bends, as a function of e^eps_prv, and 0.
-        pair: The dearest pair.
-    """
-
-    losses: tuple[float, ...]
-    pair: Pair
 
 
 def require_symmetric(program: Program) -> None:
@@ -123,8 +109,8 @@ def bounds_of_program(
     times: int,
     accuracy: Fraction,
     options: Options,
-) -> tuple[Between, Worst]:
-    """Bound all adjacent pairs of a program at one eps, and say which are worst.
+) -> Between:
+    """Bound all adjacent pairs of a program at one eps.
 
     Args:
         program: With a symmetric adjacency.
@@ -139,48 +125,27 @@ def bounds_of_program(
             inputs are adjacent.
         LimitReached: If a limit of `options` is reached.
     """
-    search = _searched(program, eps, options)
-    above, below, worst = _simply(search, adjacency, times, accuracy)
-    pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
-    if len(pairs) > _MOST_PAIRS:
-        return Between(above, below), worst
-    rows = [search.row(pair) for pair in pairs]
-    kept = undominated(rows)
-    if len(kept) == 1:  # it is above all others, its own reverse among them
-        return Between(above, replace(below, masses=merged(kept[0][1])), exact=True), worst
-    dearest = sorted((row for _, row in kept), key=lambda each: _cost(each, times), reverse=True)
-    chosen = tuple(map(merged, dearest[:_MOST_CHOSEN]))
-    return Between(above, below, tuple(above for above, _ in kept), chosen), worst
-
-
-@sound_arithmetic()
-def worst_of_program(
-    program: Program, eps: Fraction, adjacency: Adjacency, times: int, options: Options
-) -> Worst:
-    """Say which pairs are worst; for arguments and errors see `bounds_of_program`."""
-    return _simply(_searched(program, eps, options), adjacency, times, _GUESSED)[2]
-
-
-def _searched(program: Program, eps: Fraction, options: Options) -> _Search:
     require_symmetric(program)
     executed = executed_for(program, AllPairs(), options, parts=False)
     maxima = Profiler(executed, eps, AllPairs(), options).maxima
     if maxima.pairs == 0:
         raise UserError(f"'{program.name}': no two different inputs are adjacent")
-    return _Search(maxima)
-
-
-def _simply(
-    search: _Search, adjacency: Adjacency, times: int, accuracy: Fraction
-) -> tuple[Atoms, Atoms, Worst]:
-    """The hull, and the dearest pair that was found."""
+    search = _Search(maxima)
     points = [(x, search.sharp(x, accuracy)) for x in search.places()]
     above = Atoms(hull(points), symmetric=True, attained=False, adjacency=adjacency)
-    pair, row = max(search.rows.items(), key=lambda each: _cost(each[1], times))
+    row = max(search.rows.values(), key=lambda each: cost(each, times))
     symmetric = adjacency is Adjacency.SUBSTITUTION
-    bends = {abs(_loss(*mass)) for mass in above.masses if mass[0].lower and mass[1].lower}
-    worst = Worst((0.0, *sorted(bends)), pair)
-    return above, Atoms(merged(row), adjacency=adjacency, symmetric=symmetric), worst
+    below = Atoms(merged(row), adjacency=adjacency, symmetric=symmetric)
+    pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
+    if len(pairs) > _MOST_PAIRS:
+        return Between(above, below)
+    rows = [search.row(pair) for pair in pairs]
+    kept = undominated(rows)
+    if len(kept) == 1:  # it is above all others, its own reverse among them
+        return Between(above, replace(below, masses=merged(rows[kept[0][1]])), exact=True)
+    each = sorted((rows[k] for _, k in kept), key=lambda row: cost(row, times), reverse=True)
+    chosen = tuple(map(merged, each[:_MOST_CHOSEN]))
+    return Between(above, below, tuple(above for above, _ in kept), chosen)
 
 
 class _Search:
@@ -282,8 +247,10 @@ def atoms_of_chain(chain: Sequence[tuple[Fraction, Fraction]]) -> Masses:
     return tuple((p, q) for p, q in found if p.upper or q.upper)
 
 
-def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
-    """Return few pairs one of which is above each of many, with masses that are: none if too many.
+def undominated(rows: Sequence[Row], margin: Fraction = _MARGIN) -> list[tuple[Masses, int]]:
+    """Return few pairs one of which is above each of many, but for a margin; none if too many.
+
+    They are told by their places, and with masses that are above them.
 
     For a pair F(α) = Σ (p - α q)₊ is looked at where it bends, and raised a little there. What is
     less at all of these places is less everywhere: it is convex, and the chords between them, which
@@ -297,8 +264,9 @@ def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
             tops[k, o] = -(-most.numerator * _UNIT // most.denominator) << _PLACE_BITS
             bottoms[k, o] = least.numerator * _UNIT // least.denominator
     left = list(range(len(rows)))
-    left.sort(key=lambda k: _cost(rows[k], 1), reverse=True)
-    found: list[tuple[Masses, Row]] = []
+    left.sort(key=lambda k: cost(rows[k], 1), reverse=True)
+    found: list[tuple[Masses, int]] = []
+    raised = int(margin * _UNIT) << _PLACE_BITS
     while left:
         if len(found) == _MOST_KEPT:
             return []
@@ -308,7 +276,7 @@ def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
         below = np.zeros(len(left), dtype=bool)
         for alpha in (0, *alphas):
             values = np.maximum(tops[left] - alpha * bottoms[left], 0).sum(axis=1)
-            limit = max(int(values[0]), _UNIT << _PLACE_BITS if not alpha else 0) + _MARGIN
+            limit = max(int(values[0]), _UNIT << _PLACE_BITS if not alpha else 0) + raised
             limits.append(limit)
             below = below | (values > limit)
         # No profile exceeds 1, which is its value at 0: masses are those of distributions.
@@ -316,7 +284,7 @@ def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
         for alpha, limit in zip(alphas, limits[1:], strict=True):
             height = min(Fraction(limit, _UNIT << _PLACE_BITS), _ONE)
             points.append((Fraction(alpha, 1 << _PLACE_BITS), height))
-        found.append((atoms_of_chain(lower_hull(points)), rows[best]))
+        found.append((atoms_of_chain(lower_hull(points)), best))
         left = [k for k, above in zip(left, below, strict=True) if above]
     return found
 
@@ -324,14 +292,14 @@ def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
 def merged(row: Row) -> Masses:
     """Merge outputs of nearly one ratio, which loses next to nothing and is post-processing."""
     kept: list[tuple[float, Enclosure, Enclosure]] = []
-    for p, q in sorted(row, key=lambda each: _loss(*each)):
+    for p, q in sorted(row, key=lambda each: loss(*each)):
         if not p.upper and not q.upper:
             continue
-        loss = _loss(p, q)
-        if kept and (kept[-1][0] == loss or abs(kept[-1][0] - loss) <= _SAME_RATIO):
+        own = loss(p, q)
+        if kept and (kept[-1][0] == own or abs(kept[-1][0] - own) <= _SAME_RATIO):
             _, first, second = kept.pop()
             p, q = first + p, second + q
-        kept.append((loss, p, q))
+        kept.append((own, p, q))
     return tuple((p, q) for _, p, q in kept)
 
 
@@ -346,7 +314,8 @@ def _middle(each: Enclosure) -> float:
     return (float(each.lower) + float(each.upper)) / 2
 
 
-def _loss(p: Enclosure, q: Enclosure) -> float:
+def loss(p: Enclosure, q: Enclosure) -> float:
+    """Return about ln(p / q)."""
     first, second = _middle(p), _middle(q)
     if not second:
         return inf
@@ -390,14 +359,14 @@ def _crossing(one: Row, two: Row, x: float, y: float) -> float:
     return low
 
 
-def _cost(row: Row, times: int) -> float:
-    """About what runs of a pair cost: Chernoff's bound of its losses."""
-    losses = [(_middle(p), _loss(p, q)) for p, q in row if p.upper]
-    if any(loss == inf and p > _UNLIKELY for p, loss in losses):
+def cost(row: Row, times: int, delta: float = _LIKELY_DELTA) -> float:
+    """Return about what runs of a pair cost for a delta: Chernoff's bound of its losses."""
+    losses = [(_middle(p), loss(p, q)) for p, q in row if p.upper]
+    if any(own == inf and p > _UNLIKELY for p, own in losses):
         return inf
     likely, finite = np.array([each for each in losses if each[0] and each[1] < inf]).T
     most = finite.max()
     orders = 2.0 ** (np.arange(-8, 17) / 2)
     moments = np.exp(orders[:, None] * (finite - most)) @ likely
-    bounds = times * (np.log(moments) / orders + most) - log(_LIKELY_DELTA) / orders
+    bounds = times * (np.log(moments) / orders + most) - log(delta) / orders
     return float(bounds.min())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
@@ -11,14 +11,13 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.composition.exact_profiles import LeastBudget, ProfileLine, ProfilePiece
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import LossGrid
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.description import Description, Tone, count, known, seconds_text
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.curve import FACTOR_BITS, CurvePoint, Envelope, monotone
@@ -93,7 +92,6 @@ class ComposedAnswer(Result):
         replayed: That the kernel has replayed proofs; None if it was not asked to, or has none.
         proofs: What it has replayed.
         by: The methods that gave the ends of `delta_enclosure`.
-        worst: Which pairs of programs, run so often, are worst: what proofs may begin with.
     """
 
     pipeline: Pipeline
@@ -110,9 +108,6 @@ class ComposedAnswer(Result):
     exact: Exact | None = None
     replayed: Replayed | None = None
     proofs: tuple[ComposedProof, ...] = ()
-    worst: Mapping[tuple[ProgramAt, int], Worst] = field(
-        default_factory=dict, compare=False, repr=False
-    )
     by: GivenBy = BY_ENCLOSURES
 
     asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"

@@ -104,14 +104,13 @@ def test_merging_loses_no_mass() -> None:
 
 def test_a_program_is_between_its_pairs() -> None:
     program = dipapprox.parse(SVT)
-    found, worst = bounds_of_program(
+    found = bounds_of_program(
         program, F(1, 2), Adjacency.ADD_REMOVE, 10, F(1, 2**DOUBLE_BITS), Options()
     )
     for budget in ("0", "1/8"):
         true = dipapprox.profile(program, eps="1/2", eps_prv=budget).delta_enclosure
         composed = dipapprox.compose([{"program": program, "eps": "1/2"}])
         assert composed.delta(budget).delta_enclosure.meets(true)
-    assert len(set(worst.pair)) == 2 and worst.losses[0] == 0 < worst.losses[-1]
     assert found.worst and len(found.chosen) <= len(found.worst)
 
 
