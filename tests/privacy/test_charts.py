@@ -22,7 +22,6 @@ from dipapprox.privacy.charts import (
     Bars,
     Curve,
     Picture,
-    figure,
     needs_powers,
     svg,
     ticks,
@@ -164,17 +163,6 @@ def test_maps_of_heights_stay_inside(grid: list[list[Fraction]]) -> None:
     assert drawn.count('class="blank"') == 3
     largest = max((d for col in grid for d in col if d <= 1 / 2), default=Fraction(0))
     assert ("δ of a pair, log." in texts(drawn)) == (0 < largest < Fraction(1, 100))
-
-
-def test_pictures_that_stand_alone_have_paper_and_small_print() -> None:
-    points = tuple((Fraction(k), Enclosure.exact(Fraction(1, k + 1))) for k in range(3))
-    chart = Curve("t", "x", "δ", points, notes=("for inputs q in {0, 1}", "N = 2"))
-    alone, within = svg(chart, STYLE), svg(chart)
-    assert 'class="paper"' in alone and "prefers-color-scheme:dark" in alone
-    assert "N = 2" in texts(alone) and "N = 2" not in texts(within)
-    shown = figure(chart)
-    assert "<figcaption>t<br><small>for inputs q in {0, 1}</small><br><small>N = 2<" in shown
-    assert 'role="img" aria-label="t"' in shown
 
 
 def test_ticks_are_round() -> None:

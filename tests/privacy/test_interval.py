@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -190,21 +189,6 @@ def test_unused_and_missing_pairs() -> None:
     assert (verdict.answer, verdict.pairs) == (Answer.DP, 0)
 
 
-def test_json_of_a_violation() -> None:
-    verdict = decide(dipapprox.parse(THRESHOLD), "0.1", "1", "eps/3", "0.001")
-    fields = json.loads(verdict.to_json(), parse_constant=pytest.fail)
-    assert fields["verdict"] == "Not_DP"
-    assert fields["eps"] == "1/10..1"
-    assert fields["eps_prv"] == "eps/3"
-    assert fields["delta"] == "1/1000"
-    assert Fraction(1, 10) <= Fraction(fields["eps_witness"]) <= 1
-    assert fields["witness"]["eps"] == fields["eps_witness"]
-    assert {"input", "adjacent", "outputs", "delta_enclosure"} <= set(fields["witness"])
-    assert Fraction(fields["witness"]["delta_enclosure"][0]) > Fraction(1, 1000)
-    assert "Not_DP" in verdict._repr_html_()
-    assert "<table>" in verdict._repr_html_()
-
-
 @pytest.mark.parametrize(
     ("failure", "reason"),
     [
@@ -375,18 +359,6 @@ def test_a_wide_interval_is_split_by_ratios() -> None:
     assert verdict.answer is Answer.DP
     assert verdict.delta_enclosure is not None
     assert float(verdict.delta_enclosure.upper) >= stats.norm.cdf(1 / math.hypot(1, 1 / 50)) - 0.5
-
-
-def test_critical_is_said_only_of_a_point_that_is() -> None:
-    text = dipapprox.parse(THRESHOLD)
-    # At budget 0 the largest delta is Phi(eps/2) - Phi(-eps/2), rising: it is critical at eps = 1.
-    top = stats.norm.cdf(0.5) - stats.norm.cdf(-0.5)
-    claim = "3829249225480262/10000000000000000"
-    assert abs(float(Fraction(claim)) - top) < 1e-15
-    verdict = decide(text, "1/2", "1", "0", claim)
-    if verdict.answer is Answer.UNKNOWN:
-        assert verdict.reason is not None
-        assert verdict.reason.startswith("critical: at eps = 1 the largest")
 
 
 @given(

@@ -90,25 +90,6 @@ def test_the_worst_pair_is_the_highest_point() -> None:
     assert f"{float(answer.delta_enclosure.upper):.8f}"[:9] in found.proved
 
 
-def test_drawn_values_are_those_of_single_pairs() -> None:
-    program = parse(_SVT)
-    found = around(program, profile(program, eps=1, eps_prv="1/5"))
-    both = found.planes[2]  # u and u' move together
-    u, v = (dict(zip("12", pair, strict=True)) for pair in _pair(found))
-    x, y = both.columns[3], both.rows[5]
-    other = {name: value + v[name] - u[name] for name, value in (("1", x), ("2", y))}
-    names = f"{x},{y}~{other['1']},{other['2']}"
-    alone = parse(_SVT.replace("real -1..1", f"{{{x}, {y}, {other['1']}, {other['2']}}}"))
-    single = verify(alone, eps=1, eps_prv="1/5", delta=0, pairs=names)
-    drawn = both.deltas[3][5]
-    assert drawn is not None and single.delta_enclosure is not None
-    assert drawn.lower <= single.delta_enclosure.upper
-
-
-def _pair(found: Planes) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
-    return found.planes[2].pair, found.planes[3].pair
-
-
 def test_what_depends_on_a_sum_has_a_line_of_maxima() -> None:
     program = parse(_SUM)
     half = Fraction(1, 2)

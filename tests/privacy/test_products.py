@@ -251,24 +251,6 @@ def test_states_that_are_not_merged_are_those_of_the_whole() -> None:
     assert verdict.final_states == 2**4 * 2**4
 
 
-def test_calibration_of_parts_ends_at_a_certified_epsilon() -> None:
-    found = dipapprox.calibrate(
-        parse(RESPONSES, N=6), eps_prv=1, delta=Fraction(1, 1000), width=Fraction(1, 8)
-    )
-    assert found.certified is not None and found.refuted is not None
-    for eps, answer in (
-        (found.certified.eps, Answer.DP),
-        (found.refuted.eps, Answer.NOT_DP),
-    ):
-        claim = Claim(eps, Fraction(1, 1000), Fraction(1))
-        assert (
-            dipapprox.verify(
-                parse(RESPONSES, N=6), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
-            ).answer
-            is answer
-        )
-
-
 def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
     """Where they are too many to be listed, its delta is not that of the examples."""
     found = dipapprox.calibrate(
@@ -280,16 +262,6 @@ def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
     assert witness.delta_enclosure.lower > Fraction(1, 100)
     own = witness.rows[0].probability.upper
     assert own < witness.delta_enclosure.lower
-
-
-def test_certificates_of_parts_are_confirmed() -> None:
-    """The proof need not go through parts, nor by the verifier's."""
-    text = RESPONSES.replace("param N = 4", "param N = 5")
-    program = dipapprox.parse(text)
-    for delta, budget in ((HALF, Fraction(1)), (Fraction(1, 100), Fraction(1))):
-        verdict = dipapprox.verify(program, eps=HALF, delta=delta, eps_prv=budget)
-        certificate = dipapprox.certify(program, text, verdict)
-        assert dipapprox.check(certificate.to_json()).outcome.value == "confirmed"
 
 
 def test_parts_that_differ_are_bounded_together() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 from itertools import pairwise
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import (
-    Answer,
     LeastDelta,
     LeastEpsPrv,
     PrivacyCurve,
@@ -27,7 +25,6 @@ from dipapprox.data_classes import replace
 from dipapprox.privacy.compositions.result import ComposedCurve
 from dipapprox.privacy.profiles.curve import Envelope, Line
 from dipapprox.privacy.profiles.details import ListedDetails
-from tests.thorough import examples
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -212,18 +209,6 @@ def test_the_largest_gap_is_that_of_the_envelope(budgets: list[Fraction], attain
     assert gap <= widest * Fraction(5, 4) + Fraction(1, 10**6)
 
 
-@examples(2)
-@given(st.fractions(Fraction(1, 1000), Fraction(1, 20), max_denominator=1000))
-def test_least_budget_and_verify_agree(delta: Fraction) -> None:
-    found = least_eps_prv(SVT, HALF, delta).eps_prv_enclosure
-    assert found.lower is not None and found.upper is not None
-    assert found.upper - found.lower <= Fraction(1, 10**9)
-    assert dipapprox.verify(SVT, eps=HALF, delta=delta, eps_prv=found.upper).answer is Answer.DP
-    below = found.lower - Fraction(1, 10**9)
-    if below >= 0:
-        assert dipapprox.verify(SVT, eps=HALF, delta=delta, eps_prv=below).answer is Answer.NOT_DP
-
-
 def test_narrow_widths_and_critical_deltas() -> None:
     width = Fraction(1, 10**30)
     found = dipapprox.profile(SVT, eps=HALF, delta=Fraction(1, 100), width=width)
@@ -296,20 +281,6 @@ def test_renyi_laws() -> None:
 
 
 # --- results -------------------------------------------------------------------------------------
-
-
-def test_results_show_themselves() -> None:
-    questions = (
-        {"eps_prv": "1/10"},
-        {"delta": "1/100"},
-        {"curve": (0, 1, 3)},
-        {"renyi": (2, "inf")},
-    )
-    for question in questions:
-        found = dipapprox.profile(SVT, eps=HALF, **question)
-        fields = json.loads(found.to_json())
-        assert (fields["program"], fields["eps"]) == ("svt_gauss", "1/2")
-        assert found._repr_html_().startswith("<div><p><b>profile</b> ")
 
 
 def test_programs_without_pairs() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 from math import exp
 
 import pytest
@@ -24,8 +23,6 @@ from dipapprox import (
     prove,
     verify,
 )
-from dipapprox.pairs.boxes import together
-from tests.schemas import check_schema
 from tests.thorough import examples, part
 
 _SVT = """
@@ -89,16 +86,6 @@ def test_adjacency_is_that_of_grids(adjacency: str) -> None:
         assert verify(program, eps=_HALF, eps_prv="1/20", delta=delta).answer is answer
 
 
-def test_boxes_inside_boxes_are_monotone() -> None:
-    found = [
-        _delta(_ONE.format(domain=f"real {d}", adjacency="linf 1"), "1/10")
-        for d in ("0..1", "-1/3..1", "-3/2..2")
-    ]
-    for inner, outer in pairwise(found):
-        assert inner.lower <= outer.upper
-    assert found[0].upper < found[2].lower
-
-
 def test_one_input_has_a_closed_form() -> None:
     """Pr[out = 1] = Φ(q / 2): the largest difference over |q - q'| <= 1 is at -1/2 ~ 1/2."""
     found = _delta(_ONE.format(domain="real -3..3", adjacency="linf 1"), "0")
@@ -159,33 +146,6 @@ def test_claims_a_hair_on_each_side() -> None:
     assert again.answer is Answer.NOT_DP
 
 
-def test_bounds_that_cannot_get_better_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Next to a demand polynomials do not decide; a bit beyond they do."""
-    monkeypatch.setattr(together, "MOST_SETS", 1_000)
-    program = parse(_SVT.format(domain="real 0..1/2", adjacency="l1 1/2"))
-    found = profile(program, eps=1, delta="1e-3")
-    low, high = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
-    assert low is not None and high is not None and high - low < Fraction(1, 10**10)
-
-
-def test_calibration_is_for_all_inputs() -> None:
-    text = _ONE.replace("Gauss(q, 2)", "Gauss(q, 2 / eps)")
-    found = calibrate(
-        parse(text.format(domain="real 0..1", adjacency="linf 1")),
-        eps_prv=1,
-        delta="1e-3",
-        width="1e-2",
-    )
-    finite = calibrate(
-        parse(text.format(domain="{0, 1}", adjacency="linf 1")),
-        eps_prv=1,
-        delta="1e-3",
-        width="1e-2",
-    )
-    assert found.certified is not None and finite.refuted is not None
-    assert found.certified.eps < finite.refuted.eps
-
-
 def test_comparing_a_real_input_without_noise_is_an_error_with_its_place() -> None:
     text = "input q in real 0..1\noutput o in {0, 1}\no <- 0\nif q >= 1/2 then o <- 1 end\n"
     with pytest.raises(SourceError, match=r"4:4.*compared without noise"):
@@ -241,15 +201,6 @@ def test_published_numbers_of_all_real_inputs() -> None:
     found = verify(program, eps=1, eps_prv=1, delta=Fraction(exact) + hair)
     assert found.answer is Answer.DP
     found = verify(program, eps=1, eps_prv=1, delta=Fraction(exact) - hair)
-    assert found.answer is Answer.NOT_DP
-
-
-def test_a_sparse_vector_is_closed_by_limits() -> None:
-    program = parse(_SVT.format(domain="real", adjacency="linf 1"), {"N": 1})
-    assert verify(program, eps=_HALF, eps_prv="1/2", delta="1e-5").answer is Answer.DP
-    wide = parse(_SVT.format(domain="real -9..9", adjacency="linf 1"), {"N": 1})
-    least = profile(wide, eps=_HALF, eps_prv="1/20").delta_enclosure.lower
-    found = verify(program, eps=_HALF, eps_prv="1/20", delta=least - Fraction(1, 10**9))
     assert found.answer is Answer.NOT_DP
 
 
@@ -478,15 +429,6 @@ def test_monotone_guards_are_a_shortcut_only(monkeypatch: pytest.MonkeyPatch) ->
     assert with_lemma.meets(_delta(text, "1/5"))
 
 
-def test_answers_about_all_pairs_keep_to_the_schemas() -> None:
-    program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
-    for eps_prv in ("1/2", "0"):
-        found = verify(program, eps=1, eps_prv=eps_prv, delta="0.01").to_dict()
-        assert found["pairs"] is None
-        check_schema("verify", found)
-    check_schema("profile", profile(program, eps=1, delta="0.01").to_dict())
-
-
 @pytest.mark.parametrize(
     "steps", ["r <- Gauss(q + p, 1)", "a <- Lap(p, 1); b <- Gauss(q, 1); r <- a + b"]
 )
@@ -503,15 +445,6 @@ if r > 0 then out <- 1 else out <- 0 end
     point = _delta(text.format(domain="real 1/3..1/3", steps=steps), "3/10")
     fixed = _delta(text.format(domain="{1/3}", steps=steps), "3/10")
     assert point == fixed
-
-
-@pytest.mark.parametrize("threshold", ["3", "-777", "1/3 + 900"])
-def test_wide_ranges_are_refuted_where_the_program_decides(threshold: str) -> None:
-    """No polynomials there: what is found is found along the edges."""
-    text = _ONE.format(domain="real -1000..1000", adjacency="linf 1")
-    program = parse(text.replace("r >= 0", f"r >= {threshold}"))
-    found = verify(program, eps=1, eps_prv="1/100", delta="1/1000000")
-    assert found.answer is Answer.NOT_DP
 
 
 @pytest.mark.parametrize(("noise", "named"), [("Lap(q, 2 / eps)", True), ("Lap(q, 2)", False)])

@@ -68,19 +68,6 @@ def test_the_last_precision_ends_the_refinement_and_says_so() -> None:
     assert all(each.probability.width <= Fraction(1, 2**30) for each in found.outputs)
 
 
-def test_what_was_enclosed_before_the_time_ran_out_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(*_: object) -> None:
-        raise LimitReached("time limit: 1 s")
-
-    monkeypatch.setattr(OutputProbabilities, "some", slow)
-    program = dipapprox.parse(CHAIN, {"N": 16})
-    found = dipapprox.probability(
-        program, eps=1, input=(0,), options=Options(), relative_width=MILLIONTH
-    )
-    assert found.reason == "time limit: 1 s"
-    assert all(each.probability.width <= Fraction(1, 2**40) for each in found.outputs)
-
-
 @pytest.mark.parametrize("width", [0, 1, -1, Fraction(3, 2)])
 def test_other_widths_are_refused(width: Fraction) -> None:
     program = dipapprox.parse(CHAIN, {"N": 3})

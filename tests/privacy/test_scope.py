@@ -13,7 +13,6 @@ import dipapprox
 from dipapprox import (
     Answer,
     Outcome,
-    Program,
     UserError,
 )
 from dipapprox.language.core import Input
@@ -117,53 +116,6 @@ def test_a_long_pair_is_counted() -> None:
 
 
 # --- every answer --------------------------------------------------------------------------------
-
-Ask = Callable[[Program], Any]
-
-ANSWERS: list[tuple[str, str, Ask]] = [
-    ("verdict", "verify", lambda p: dipapprox.verify(p, eps=ONE, delta=ZERO)),
-    ("violated", "verify", lambda p: dipapprox.verify(p, eps=ONE, delta=ZERO, eps_prv=ONE / 2)),
-    ("interval", "verify_interval", lambda p: dipapprox.verify(p, eps=(1, 2), delta="1/2")),
-    ("decision", "decide", dipapprox.decide),
-    ("delta", "profile", lambda p: dipapprox.profile(p, eps=1, eps_prv=ONE / 2)),
-    ("budget", "profile", lambda p: dipapprox.profile(p, eps=1, delta=ZERO)),
-    ("curve", "profile", lambda p: dipapprox.profile(p, eps=1, curve=(ZERO, ONE, 3))),
-    ("renyi", "profile", lambda p: dipapprox.profile(p, eps=1, renyi=(ONE * 2,))),
-    (
-        "calibration",
-        "calibrate",
-        lambda p: dipapprox.calibrate(p, eps_prv=1, delta=0, width=Fraction(1, 10)),
-    ),
-]
-
-
-@pytest.mark.parametrize(("schema", "ask"), [a[1:] for a in ANSWERS], ids=[a[0] for a in ANSWERS])
-@pytest.mark.parametrize("text", part([DISCRETISED, COUNT], 2))
-def test_every_answer_says_what_it_is_about(schema: str, ask: Ask, text: str) -> None:
-    found = ask(dipapprox.parse(text))
-    fields = json.loads(found.to_json())
-    check_schema(schema, fields)
-    assert fields["scope"] == {"text": ABOUT, "inputs": "q in {0, 1}", "selection": "adjacent"}
-    assert f"<td>{ABOUT}</td>" in found._repr_html_()
-    caveat = text is DISCRETISED
-    assert (fields["caveat"] is not None) is caveat
-    assert ("publishing the number itself" in found._repr_html_()) is caveat
-    with pytest.raises(TypeError, match="neither true nor false"):
-        assert found
-
-
-@pytest.mark.parametrize("text", [COUNT, DISCRETISED], ids=["plain", "disc"])
-def test_probabilities_are_about_one_input(text: str) -> None:
-    found = dipapprox.probability(dipapprox.parse("param K = 3\n" + text), eps=1, input=(1,))
-    fields = json.loads(found.to_json())
-    check_schema("probability", fields)
-    assert fields["params"] == {"K": "3"}
-    assert fields["scope"] == {
-        "text": "for the input q = 1", "inputs": "q in {0, 1}", "selection": "listed"
-    }  # fmt: skip
-    caveat = text is DISCRETISED
-    assert (fields["caveat"] is not None) is caveat
-    assert ("publishing the number itself" in found._repr_html_()) is caveat
 
 
 @pytest.mark.parametrize("text", [COUNT, DISCRETISED], ids=["plain", "disc"])

@@ -234,16 +234,6 @@ def test_what_the_kernel_does_not_confirm_is_unknown() -> None:
     assert found.replayed is None
 
 
-def test_one_run_of_a_program_is_as_narrow_as_its_profile() -> None:
-    text = (Path(__file__).parents[3] / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8")
-    program = dipapprox.parse(text, {"N": 2})
-    one = dipapprox.compose([{"program": program, "eps": "1/2"}]).epsilon("1e-3")
-    found = one.eps_prv_enclosure
-    known = dipapprox.profile(program, eps="1/2", delta="1e-3", width="1e-6").eps_prv_enclosure
-    assert found.upper - found.lower < F(1, 10**6)
-    assert found.lower <= known.upper and known.lower <= found.upper
-
-
 def test_samples_of_the_least_rate_have_an_interval_about_the_answer() -> None:
     run = {"mechanism": "gaussian", "sigma": 1, "subsample": "1e-6", "times": 1000}
     answer = dipapprox.compose([run]).epsilon("1e-9", "3e-4")

@@ -114,20 +114,6 @@ def test_a_program_is_between_its_pairs() -> None:
     assert found.worst and len(found.chosen) <= len(found.worst)
 
 
-def test_what_comes_before_tells_what_to_ask_next() -> None:
-    """One pair again and again gives less than the best adaptive choice, which gives less than
-    what every run alone would allow."""
-    program = dipapprox.parse(SVT)
-    composed = dipapprox.compose([{"program": program, "eps": "1/2", "times": 60}])
-    answer = composed.epsilon("1e-6", "0.01")
-    found = answer.eps_prv_enclosure
-    assert answer.reason is None and found is not None
-    assert found.lower is not None and found.upper is not None
-    assert found.upper - found.lower <= F(1, 100)
-    assert composed.verify(found.upper, "1e-6").answer is dipapprox.Answer.DP
-    assert composed.verify(found.lower - F(1, 50), "1e-6").answer is dipapprox.Answer.NOT_DP
-
-
 def test_samples_amplify() -> None:
     program = dipapprox.parse(SVT)
     run = {"program": program, "eps": "1/2", "times": 20}

@@ -100,18 +100,6 @@ def test_no_pure_budget_serves_gaussian_noise_or_published_inputs() -> None:
         assert found.has_none
 
 
-@pytest.mark.parametrize(
-    ("name", "budget", "answer"),
-    [("noisy_max_with_gap", "1", Answer.DP), ("sparse_vector_with_gap", "1", Answer.DP)],
-)
-def test_pure_claims_are_decided_by_closed_forms(name: str, budget: str, answer: Answer) -> None:
-    program = load(PROGRAMS / f"{name}.dpg", {"N": 2})
-    found = dipapprox.verify(program, eps=1, eps_prv=budget, delta=0)
-    assert isinstance(found, Verdict)
-    assert found.answer is answer
-    assert found.delta_enclosure is not None and not found.delta_enclosure.upper
-
-
 def test_of_pairs_without_densities_each_budget_counts() -> None:
     source = """
 input q[2] in {0, 1}
