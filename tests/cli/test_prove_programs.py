@@ -82,7 +82,6 @@ def test_finite_domains_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
 
 SPARSE = str(BUNDLED / "streams" / "sparse_stream.dpg")
 LEAKY = str(BUNDLED / "svt_laplace_leaky_6.dpg")
-MIN_MAX = str(BUNDLED / "streams" / "min_max_stream.dpg")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,6 @@ MIN_MAX = str(BUNDLED / "streams" / "min_max_stream.dpg")
         ((SVT, "--for-all", "N", "--budget", "0.99"), 1),
         ((LEAKY, "--for-all", "N", "--budget", "7"), 1),
         ((SPARSE,), 0),
-        ((MIN_MAX, "--budget", "4/5"), 0),
         ((SPARSE, "--timeout", "1e-9"), 3),
     ],
 )

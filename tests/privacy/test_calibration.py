@@ -59,9 +59,7 @@ def test_a_mechanism_solved_by_hand() -> None:
     assert found.refuted.eps - found.certified.eps <= found.refuted.eps / 10**9
 
 
-@pytest.mark.parametrize(
-    ("budget", "delta"), [(HALF, Fraction(1, 100)), (HALF, Fraction(0)), (0, Fraction(1, 50))]
-)
+@pytest.mark.parametrize(("budget", "delta"), [(HALF, Fraction(0)), (0, Fraction(1, 50))])
 def test_verification_agrees_at_both_ends(budget: Fraction, delta: Fraction) -> None:
     svt = program("svt_gauss", N=2)
     found = dipapprox.calibrate(svt, eps_prv=budget, delta=delta, width=Fraction(1, 50))
