@@ -84,18 +84,6 @@ def test_losses_bound_the_profile_from_both_sides(family: Family, step: F) -> No
         assert high - low < 2 * step**2
 
 
-@pytest.mark.parametrize("budget", [F(0), F(1, 2), F(2)])
-def test_one_sided_noise_has_mass_where_the_other_has_none(budget: F) -> None:
-    numbers = [part(*(number(ONE_SIDED, m) for _ in range(2))) for m in (0, 1)]
-    there, back = divergence(*numbers, budget), divergence(*numbers[::-1], budget)
-    beyond = 1 - exp(-2)  # where one of the numbers is below 1
-    assert there.lower - 1e-9 <= beyond <= there.upper + 1e-9
-    assert there.width < F(1, 10**6)
-    true = max(1 - exp(float(budget)) * exp(-2), 0.0)
-    assert back.lower - 1e-9 <= true <= back.upper + 1e-9
-    assert back.width < F(1, 10**6)
-
-
 def test_a_guard_that_hardly_matters_changes_hardly_anything() -> None:
     far = F(60)
     plain = [part(*(number(LAPLACE, m) for _ in range(3))) for m in (0, 1)]

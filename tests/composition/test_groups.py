@@ -69,16 +69,6 @@ def test_what_is_not_told_apart_counts() -> None:
         assert found.missing >= arb(2) ** -40 and found.missing < arb(2) ** -35
 
 
-@pytest.mark.parametrize("middle", [F(299, 100), F(3), F(301, 100)])
-def test_a_threshold_among_balls_may_be_taken_either_way(middle: Fraction) -> None:
-    """The ratio 3 of randomised response, and factors that are known to a tenth."""
-    with precision(64):
-        pair = Outcomes([(arb(3) / 4, arb(1) / 4), (arb(1) / 4, arb(3) / 4)]).profile()
-        bound = pair.at(to_ball(middle) + arb(0, 0.1)).bound
-        for alpha in (middle - F(1, 10), middle, middle + F(1, 10)):
-            assert bound.upper() >= to_ball(max(F(3, 4) - alpha / 4, F(0)))
-
-
 @given(st.integers(0, 20), st.integers(1, 10**6))
 def test_groups_are_all_runs_and_not_too_large(count: int, times: int) -> None:
     outcomes = Outcomes([(arb(1), arb(1))] * count)

@@ -15,7 +15,6 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.closed_profiles import LaplaceProfile
-from dipapprox.composition.discrete_profiles import Outcomes
 from dipapprox.composition.mechanisms import (
     Adjacency,
     ApproximateStatement,
@@ -31,7 +30,7 @@ from dipapprox.composition.mechanisms import (
     RenyiStatement,
     Subsampled,
 )
-from dipapprox.composition.profile import ReversedProfile, SubsampledProfile
+from dipapprox.composition.profile import ReversedProfile
 from dipapprox.errors import UserError
 
 F = Fraction
@@ -176,24 +175,6 @@ def test_renyi_statements_bound_a_gaussian() -> None:
                 assert profile.at(alpha).bound < tight.at(alpha).bound * 12 + arb("0.35")
 
 
-def test_masses_that_are_enclosed() -> None:
-    """Wide masses give a profile at least that of every pair within, and lines below it."""
-    wide = tuple(
-        (Enclosure(p - d, p + d), Enclosure(q - d, q + d))
-        for p, q, d in ((F(3, 4), F(1, 4), F(1, 100)), (F(1, 4), F(3, 4), F(1, 100)))
-    )
-    uncertain = (*wide[:1], (Enclosure(F(24, 100), F(26, 100)), Enclosure(F(0), F(3, 4))))
-    with precision(BITS):
-        for masses in (wide, (*uncertain, (Enclosure.exact(0), Enclosure(F(0), F(1))))):
-            profile = profile_of(Atoms(masses), BITS)
-            for place in PLACES:
-                alpha = math.exp(place)
-                found = profile.at(to_ball(place).exp())
-                true = two_valued(0.75, 0.25, 0.0)(alpha)
-                assert float(found.bound.upper()) >= true - 1e-12
-                assert float((found.first - alpha * found.second).lower()) <= true + 1e-12
-
-
 @pytest.mark.parametrize(
     ("mechanism", "middle", "radius"),
     [
@@ -239,18 +220,6 @@ def test_laplace_laws_whose_shift_is_known_to_a_hundredth() -> None:
                     found.first.overlaps(arb(p, 1e-9)) and found.second.overlaps(arb(q, 1e-9))
                     for p, q in sets
                 )
-
-
-def test_samples_whose_rate_is_known_to_a_hundredth() -> None:
-    """About α = 1 - r, of a pair that shares no outcome, whose profile is 1."""
-    disjoint = Outcomes([(arb(1), arb(0)), (arb(0), arb(1))]).profile()
-    rough = SubsampledProfile(disjoint, arb(0.5, 0.01))
-    for k in range(-12, 13):
-        alpha = arb(0.5 + k / 1000)
-        bound = rough.at(alpha).bound
-        for rate in (0.4901, 0.5, 0.5099):
-            assert float(bound.upper()) >= max(rate, 1 - float(alpha))
-        assert bound.upper() < 0.56
 
 
 def test_the_pair_the_other_way_round() -> None:

@@ -86,20 +86,6 @@ def check_swaps(states: FinalStates) -> None:
             assert law[input][output] == law[tuple(values)][output]
 
 
-def test_another_scale_is_no_symmetry() -> None:
-    symmetry = CellSymmetry(final_states(UNEVEN_MAX))
-    swap = symmetry.swap(2, 3)
-    assert swap is not None
-    assert not any(swap.matched)
-    even = symmetry.swap(0, 2)
-    assert even is not None
-    assert all(even.matched)
-    # With the scale of the others, it is one.
-    equal = CellSymmetry(final_states(UNEVEN_MAX, s=4)).swap(2, 3)
-    assert equal is not None
-    assert all(equal.matched)
-
-
 RESPONSES = """
 param N = 3
 input  q[N] in {0, 1}

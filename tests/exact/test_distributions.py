@@ -15,14 +15,12 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
-from dipapprox.exact.methods import Exact
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exact.solved_inputs import SolvedInputs
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.methods import Method
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -164,18 +162,3 @@ def test_weights_that_do_not_sum_to_one_are_noticed() -> None:
     )
     with pytest.raises(BrokenInvariant):
         ExactDistributions(states, None, Limits()).distribution((Q(0),))
-
-
-@pytest.mark.parametrize("bits", [10, 200, 2000])
-def test_the_method_is_as_narrow_as_asked(bits: int) -> None:
-    method: Method = Exact()
-    states = program("svt_laplace", N=3)
-    enclosed = OutputProbabilities(states, Q(1, 3), method, Limits())
-    input = rows_of(states)[5]
-    answer = enclosed.distribution(input, bits)
-    assert isinstance(answer, tuple) and method.name == "exact"
-    exact = found(ExactDistributions(states, Q(1, 3), Limits()), input)
-    for bound, number in zip(answer, exact, strict=True):
-        value = enclose_at(number, Q(1), 2100, Limits())
-        assert isinstance(value, Enclosure) and value.meets(bound)
-        assert bound.width <= Q(1, 2**bits)

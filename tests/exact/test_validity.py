@@ -103,19 +103,6 @@ def test_a_loop_that_is_not_left_at_one_irrational_epsilon() -> None:
     assert reason(loop(SURELY - hole), EpsilonInterval(Fraction(1), None)) is None
 
 
-def test_ways_out_that_vanish_at_different_places_are_enough() -> None:
-    """Two ways out, zero at log 2 and at log 3; but zero together they are not."""
-    third = ExponentialRatio.constant(Fraction(1, 3))
-    two, three = (monomial(1, 0, 1) - monomial(n) for n in (2, 3))
-
-    def both(first: ExponentialPolynomial, second: ExponentialPolynomial) -> ChainLaw:
-        out = third * square_hole(first), third * square_hole(second)
-        return ChainLaw((((0, SURELY - out[0] - out[1]), (1, out[0]), (2, out[1])), (), ()), (1, 2))
-
-    assert reason(both(two, three), ALL_EPSILONS) is None
-    assert "near eps" in str(reason(both(two, two * three), ALL_EPSILONS))
-
-
 def test_a_trap_that_cannot_be_entered_where_it_is_closed() -> None:
     """At ε = log 2 the trap is not left, but not entered, either."""
     hole = square_hole(monomial(1, 0, 1) - monomial(2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 
 import pytest
@@ -11,7 +10,6 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
-from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN, LAPLACE
@@ -132,25 +130,6 @@ def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
     found = work.enclosed(DOUBLES, Limits())
     assert isinstance(found, Enclosure)
     assert found.meets(by_rank) and found.width < Q(1, 2**bits)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_random_gaussian_guards_are_what_their_rank_gives(seed: int) -> None:
-    chance = random.Random(seed)
-    scales = (Q(1), Q(3, 2), Q(1, 2))
-    samples = [law(GAUSSIAN, chance.randint(-1, 1), chance.choice(scales)) for _ in range(6)]
-    guards = []
-    for k in range(3):
-        terms = {s: Q(chance.choice((1, -1, 2))) for s in chance.sample(range(3), 2)}
-        guards.append(LinearForm.of({**terms, 3 + k: Q(1)}, Q(chance.randint(-2, 1))))
-    parts = connected_parts(Event(tuple(samples), tuple(guards)))
-    assert parts
-    for _, part in parts:
-        found = alone(Conditioned(INNER), part, 30, Limits())
-        by_rank = alone(GaussianRank(), part, 40, Limits())
-        assert isinstance(by_rank, Enclosure)
-        assert isinstance(found, Enclosure), found
-        assert found.meets(by_rank) and found.width < Q(1, 2**29)
 
 
 def test_a_separator_needs_noise_in_all_of_its_guards() -> None:

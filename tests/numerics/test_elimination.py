@@ -6,14 +6,12 @@ from fractions import Fraction
 from itertools import permutations
 from math import factorial
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -24,7 +22,6 @@ from tests.numerics.alone import alone
 Q = Fraction
 NO_SHIFT = Q(0)
 ENGINE = Eliminated()  # shared on purpose: what it remembers must not matter
-each_family = pytest.mark.parametrize("family", REAL_FAMILIES)
 
 
 def below(i: int, j: int, shift: Fraction = NO_SHIFT) -> LinearForm:
@@ -67,32 +64,3 @@ def test_equal_samples_count_linear_extensions(
     value = enclose(Event(equal(family, size), tuple(below(i, j) for i, j in edges)))
     assert Q(extensions, factorial(size)) in value
     assert value.width < Q(1, 2**40)
-
-
-@each_family
-def test_stars_are_what_they_spell(family: Family) -> None:
-    centre = Distribution(family, Q(1, 2), Q(2))
-    low, high = (Distribution(family, Q(mean), Q(1)) for mean in (0, 1))
-    for below_, above_ in (((low, 3), (high, 1)), ((high, 2),)), (((low, 7),), ()):
-        star = Star(centre, below_, above_)
-        value, spelled = enclose_star(star), enclose(spelled_out(star))
-        assert value.meets(spelled) and value.width < Q(1, 2**40)
-    law = equal(family, 1)[0]
-    assert Q(1, 1001) in enclose_star(Star(law, ((law, 1000),), ()))
-
-
-def enclose_star(star: Star) -> Enclosure:
-    (found,) = ENGINE.enclose([star], 40, Limits())
-    assert isinstance(found, Enclosure)
-    return found
-
-
-def test_what_is_not_an_order_is_handed_over() -> None:
-    samples = equal(GAUSSIAN, 3)
-    three = LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}, Q(0))
-    other = LinearForm.of({0: Q(1), 1: Q(-1), 2: Q(2)}, Q(0))
-    found = alone(ENGINE, Event(samples, (three, other)), 30, Limits())
-    assert isinstance(found, NotEnclosed) and "3 samples" in found.reason
-    wedge = (below(0, 1), LinearForm.of({0: Q(-2), 1: Q(1)}, Q(0)))
-    found = alone(ENGINE, Event(samples[:2], wedge), 30, Limits())
-    assert isinstance(found, NotEnclosed) and "cycle" in found.reason

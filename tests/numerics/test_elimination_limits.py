@@ -58,19 +58,6 @@ def test_values_known_by_symmetry_at_the_extremes() -> None:
     assert enclose(HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
 
 
-def test_tiers_use_what_they_are_named_after() -> None:
-    star = Star(gauss(0), ((gauss(1), 5),), ())
-    for tier, bits, word in (
-        (Tier.AUTO, 40, "float64"),
-        (Tier.AUTO, 100, "balls"),
-        (Tier.FLOAT64, 100, "float64"),
-        (Tier.BALLS, 20, "balls"),
-    ):
-        engine = Eliminated(tier)
-        assert isinstance(alone(engine, star, bits, Limits()), Enclosure)
-        assert word in engine.name
-
-
 def grid(side: int) -> Event:
     """A square grid of samples, ascending along both axes: many cycles."""
     rows = [less(k, k + 1) for k in range(side * side) if (k + 1) % side]

@@ -49,21 +49,6 @@ lengths = st.fractions(0, 3, max_denominator=32)
 unit = st.fractions(-1, 1, max_denominator=16)
 
 
-@given(branches, points)
-def test_values_are_enclosed_at_points_and_on_balls(
-    branch: tuple[Family, int], point: Fraction
-) -> None:
-    with precision(BITS):
-        nest = squared_nest(*branch)
-        exact = closed_form(*branch, acb(to_ball(point))).real
-        assert nest.value([to_ball(point), arb(0)]).overlaps(exact)
-        radius = arb(2) ** -8
-        ball = to_ball(point) + arb(0, radius)
-        found = nest.value([ball, arb(0)])
-        for end in (to_ball(point) - radius, to_ball(point) + radius):
-            assert found.overlaps(closed_form(*branch, acb(end)).real)
-
-
 @given(points, st.lists(points, max_size=4))
 def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction]) -> None:
     with precision(BITS):

@@ -46,20 +46,6 @@ def both() -> InOrder:
     return in_turn(Eliminated(), Nested(Strategy.LEAST_NESTING))
 
 
-def test_the_name_says_who_answered() -> None:
-    engine = both()
-    assert engine.name == "elimination"
-    assert isinstance(alone(engine, CHAIN, 40, Limits()), Enclosure)
-    assert engine.name == "elimination (float64)"
-    assert isinstance(alone(engine, KNOT, 40, Limits()), Enclosure)
-    assert engine.name == "elimination (float64) + nested"
-    assert isinstance(alone(engine, CHAIN, 80, Limits()), Enclosure)
-    assert engine.name == "elimination (balls, 128 bits) + nested"
-    second = both()
-    assert isinstance(alone(second, KNOT, 40, Limits()), Enclosure)
-    assert second.name == "nested"
-
-
 def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
     found, other = both().enclose([WIDE, KNOT], 30, Limits())
     assert isinstance(found, NotEnclosed) and isinstance(other, Enclosure)

@@ -7,8 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import exp1
 from scipy.stats import gumbel_l, gumbel_r, logistic, norm
 
@@ -95,31 +93,6 @@ def test_laplace_closed_forms() -> None:
     unlike = (law(LAPLACE, 0, 1), law(LAPLACE, 0, 2))
     expected = (4 * math.exp(-1) - math.exp(-2)) / 6
     assert_near(sharp(Event(unlike, (form(2, x0=1, x1=-1),))), expected)
-
-
-means = st.fractions(-3, 3, max_denominator=4)
-scales = st.fractions(Fraction(1, 4), 4, max_denominator=4)
-
-
-@given(
-    st.sampled_from(REAL_FAMILIES),
-    st.lists(st.tuples(means, scales), min_size=3, max_size=3),
-    st.fractions(Fraction(1, 8), 8, max_denominator=8),
-    means,
-)
-@settings(max_examples=8)
-def test_shifts_units_and_reflections_change_nothing(
-    family: Family,
-    parameters: list[tuple[Fraction, Fraction]],
-    unit: Fraction,
-    shift: Fraction,
-) -> None:
-    guards = (below(0, 1), below(0, 2))
-    plain = sharp(Event(tuple(law(family, m, s) for m, s in parameters), guards))
-    moved = tuple(law(family, m * unit + shift, s * unit) for m, s in parameters)
-    assert sharp(Event(moved, guards)).meets(plain)
-    mirrored = tuple(law(family.mirror, -m, s) for m, s in parameters)
-    assert sharp(Event(mirrored, (below(1, 0), below(2, 0)))).meets(plain)
 
 
 MILLION = 10**6

@@ -9,19 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Connected, Event
+from dipapprox.events.event import Connected
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.probability import EventStore, OutputProbabilities
+from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.numerics.alone import alone
@@ -148,43 +145,3 @@ def test_failures_are_values_and_lies_are_noticed() -> None:
     lying = Counting(Enclosure(Fraction(1, 100), Fraction(1, 50)))
     with pytest.raises(BrokenInvariant, match="sum"):
         OutputProbabilities(states, HALF, lying, Limits()).distribution(input, 20)
-
-
-STANDARD = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
-
-
-def tail_event(threshold: int) -> Event:
-    form = LinearForm.of({0: Fraction(-1)}, Fraction(threshold))
-    return Event((STANDARD,), (form,))
-
-
-def test_the_store_keeps_the_best_and_asks_for_what_is_missing_only() -> None:
-    method = Counting()
-    store = EventStore(method, Limits())
-    events = [tail_event(threshold) for threshold in (1, 2, 3)]
-    store.require(events, (0, 1), 20)
-    first = store.enclosure(0)
-    store.require(events, (0, 1), 10)
-    assert method.calls == 2
-    assert store.enclosure(2) == UNIT
-    store.require(events, (0, 2), 200)
-    finer = store.enclosure(0)
-    assert method.calls == 4
-    assert first.lower <= finer.lower <= finer.upper <= first.upper
-    assert finer.width <= Fraction(1, 2**200)
-    for number in range(3):
-        exact = store.enclosure(number)
-        assert Fraction(store.lower[number]) <= exact.lower
-        assert exact.upper <= Fraction(store.upper[number])
-    store.forget()
-    store.require(events, (0,), 10)
-    assert method.calls == 5
-
-
-def test_disjoint_answers_about_one_event_are_a_bug() -> None:
-    method = Counting(Enclosure(Fraction(1, 4), Fraction(1, 2)))
-    store = EventStore(method, Limits())
-    store.require([tail_event(0)], (0,), 20)
-    method.answer = Enclosure(Fraction(3, 4), Fraction(1))
-    with pytest.raises(BrokenInvariant, match="disjoint"):
-        store.require([tail_event(0)], (0,), 40)

@@ -25,7 +25,7 @@ from dipapprox.numerics.real_outputs.ball_signs import combination_in_balls, sig
 from dipapprox.numerics.real_outputs.double_signs import signs_in_doubles
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.real_outputs.panel_polynomials import combination
-from dipapprox.numerics.real_outputs.signs import Leaf, collected, positive_part
+from dipapprox.numerics.real_outputs.signs import Leaf
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 
@@ -112,19 +112,3 @@ def test_a_touching_zero_costs_nothing() -> None:
     assert float(-low) == pytest.approx(root, rel=1e-6) == float(high)
     mass = [2 * norm.cdf(root / scale) - 1 for scale in (1, 2)]
     assert float(near.value.lower) == pytest.approx(mass[0] - float(factor) * mass[1], rel=1e-6)
-
-
-def test_signs_are_collected_from_left_to_right() -> None:
-    grid = Grid(2, (0, 2, 4, 6), {})
-    leaves = [
-        Leaf(2, 0, 0, 1, F(0)),
-        Leaf(0, 1, 1, 0, F(1, 8)),
-        Leaf(0, 1, 0, 1, F(0)),
-        Leaf(1, 0, 0, -1, F(0)),
-    ]
-    found = collected(leaves, grid)
-    assert found.gaps == ((F(1, 2), F(1)), (F(2), F(2)))
-    assert (found.first, found.excess) == (1, F(1, 8))
-    assert positive_part(1, [F(3, 4), F(2)]) == ((None, F(3, 4)), (F(2), None))
-    assert positive_part(-1, [F(1)]) == ((F(1), None),)
-    assert positive_part(0, []) == ()

@@ -159,17 +159,3 @@ def test_bands_between_a_sum_and_what_is_in_it_nowhere(family: Family, seed: int
     exact = enclose_at(form, Q(1), 60, Limits())
     assert isinstance(own, Enclosure) and isinstance(exact, Enclosure)
     assert own.meets(exact) and doubles.meets(exact)
-
-
-@pytest.mark.parametrize("families", [SYMMETRIC, [GAUSSIAN]])
-def test_scales_far_apart_end_in_an_answer_or_a_reason(families: list[Family]) -> None:
-    small, large = (Distribution(families[-1], Q(0), s) for s in (Q(1, 10**6), Q(10**6)))
-    for samples in ((small, large, large), (small, small, large)):
-        guards = (LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}), LinearForm.of({0: Q(1), 1: Q(1)}))
-        for engine in (DOUBLES, LaplaceSums()):
-            found = alone(engine, Event(samples, guards), 30, Limits())
-            if isinstance(found, Enclosure):
-                assert Q(0) <= found.lower <= found.upper <= Q(1)
-                assert found.upper > Q(1, 4)
-            else:
-                assert found.reason

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.decimals import outward, short
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.precision import exponential
 from dipapprox.pairs.divergence import certain_outputs, difference_over, divergence, likely_outputs
 from dipapprox.pairs.growth import eps_prv_factor
 
@@ -97,16 +96,6 @@ def test_budgets_beyond_all_bounds() -> None:
         difference_over((1,), p, q, factor)
     unknown = [Enclosure(Fraction(0), Fraction(1, 8))]
     assert divergence([p[0]], unknown, factor) == Enclosure(Fraction(0), Fraction(1, 2))
-
-
-@given(st.fractions(-60, 60, max_denominator=10**6), st.integers(2, 300))
-def test_exponential(x: Fraction, bits: int) -> None:
-    wide, thin = exponential(x, bits), exponential(x, bits + 200)
-    assert wide.lower <= thin.lower <= thin.upper <= wide.upper
-    assert wide.width <= thin.upper / 2**bits
-    # e^x * e^-x = 1, an identity that no common error survives.
-    inverse = exponential(-x, bits)
-    assert wide.lower * inverse.lower <= 1 <= wide.upper * inverse.upper
 
 
 @given(

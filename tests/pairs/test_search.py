@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import divergence
@@ -158,35 +158,6 @@ def test_unknown_goes_on_to_a_later_violation() -> None:
     assert conclusion.delta_enclosure is not None
     assert conclusion.delta_enclosure.upper == 1
     assert conclusion.witness is None
-
-
-@dataclass
-class Stopping(Fake):
-    """Raises at a given question, counted from 1."""
-
-    error: BaseException = field(default_factory=lambda: LimitReached("time limit: 5 s"))
-    at: int = 3
-
-    def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-        if len(self.asked) + 1 == self.at:
-            raise self.error
-        return super().distribution(input, bits)
-
-
-def test_a_limit_keeps_what_is_known() -> None:
-    source = Stopping({ZERO: law(1, 3), ONE: law(3, 1)})
-    search = Search(source, Fraction(1, 2), Growth(Fraction(0)), LADDER, Limits())
-    with pytest.raises(LimitReached) as stop:
-        search.run(one_by_one(BOTH), 2)
-    conclusion = conclude(
-        search, 2, stop.value.reason, partial(witness_over, ((ZERO), (ONE)), search.delta)
-    )
-    reason = why_unknown(conclusion)
-    assert reason.startswith("time limit: 5 s; 0 of 2 pairs checked; at 8 bits delta")
-    # One attempt at 8 bits was made, and is honest about what it showed.
-    assert conclusion.delta_enclosure is not None
-    assert Fraction(1, 2) in conclusion.delta_enclosure
-    assert 0 < conclusion.delta_enclosure.width < Fraction(1, 20)
 
 
 def test_contradicting_enclosures_are_a_bug() -> None:
