@@ -275,7 +275,7 @@ def _symbols(machine: Machine, value: Any) -> Any:
     if not machine.draws:
         hint = "@dipapprox.mechanism makes a function one that may"
         raise machine.refusal("noise is drawn in a mechanism, and not by the file", hint)
-    if isinstance(value, Stream | range) or type(value) in (list, tuple):
+    if isinstance(value, Stream) or type(value) in (list, tuple, range, *VIEWS):
         found = [_symbols(machine, each) for each in listed(machine, value)]
         return tuple(found) if type(value) is tuple else found
     if type(value) is dict:
