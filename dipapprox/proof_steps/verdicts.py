@@ -224,6 +224,8 @@ def kept(
         inputs = single.inputs
         meant = {**said, "pairs": single.listed}
     if program.real_outputs:
+        if isinstance(said["eps"], dict | list):
+            raise Refused("densities of published numbers are bounded at one eps, on no interval")
         cuts = cuts_for(machine, meant, gap, bits)
         every: dict[str, Json] = {"rule": "every published pair", "from": [], "eps": said["eps"]}
         return [{**every, "bits": bits, **stated, "cuts": cuts}]
