@@ -22,7 +22,8 @@ from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.differences import tight
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.engine import Eliminated, without_certain
+from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace
 from tests.numerics.alone import alone
@@ -142,3 +143,20 @@ def test_binomials_count_equal_samples_in_a_band() -> None:
     # All n are at most 1 above the threshold.
     together = Event((gauss(0),) * (n + 1), tuple(below(k, 0, 1) for k in range(1, n + 1)))
     assert found.meets(enclose(together, 50))
+
+
+@pytest.mark.parametrize("law", [gauss(0), laplace(0)])
+@pytest.mark.parametrize("far", [4, 14, 1000])
+def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(
+    law: Distribution, far: int
+) -> None:
+    """Whatever the precision drops, more precision lies inside."""
+    event = Event((law,) * 4, (below(1, 0), below(0, 1, far), below(2, 1), below(3, 1)))
+    order = order_event(event)
+    assert isinstance(order, OrderEvent) and order.has_offsets
+    precise = enclose(event, 200)
+    for bits in (10, 40, 90):
+        kept, excess = without_certain(order, bits)
+        assert excess <= Q(1, 2**bits)
+        assert kept.has_offsets == (not excess)
+        assert precise.meets(enclose(event, bits))

@@ -332,3 +332,24 @@ def test_a_limit_while_sets_are_cut_leaves_both_bounds(
     assert found.delta_enclosure is not None
     assert found.delta_enclosure.meets(whole)
     assert 0 < found.delta_enclosure.lower <= whole.upper < found.delta_enclosure.upper
+
+
+def test_second_derivatives_are_within_bounds() -> None:
+    parts: list[Part] = [*_SHARED, ("Gauss", (1, 1), 1, Fraction(2))]
+    program = elaborate(read(_text(parts, 2, "linf 1")), {}, "x")
+    states = execute(program, True, Limits())
+    zero = (Fraction(0), Fraction(0))
+    found = thresholds_of(states, Fraction(1), zero, [0, 1], Fraction(1))
+    assert found is not None
+    generator, step = np.random.default_rng(2), 1e-3
+    inputs = generator.uniform(0, 2, (40, 2))
+    bounds = found.curvature(inputs.T[:, :, None]).half()
+    own = _probabilities(parts, 1.0, inputs)
+    assert np.abs(np.sort(found.masses(inputs.T), axis=0) - np.sort(own, axis=0)).max() < 1e-12
+    for axis in (0, 1):
+        move = np.eye(2)[axis] * step
+        sides = [_probabilities(parts, 1.0, inputs + sign * move) for sign in (-1, 1)]
+        second = (sides[0] + sides[1] - 2 * own) / step**2
+        largest = np.maximum(second, 0).sum(axis=0)  # of the best set of outputs
+        assert (largest / 2 <= bounds[axis] + 1e-3).all()
+        assert (bounds[axis] <= 3 * largest.max() + 1).all()
