@@ -94,8 +94,8 @@ def least_eps_prv(
     bits = (width.denominator // width.numerator).bit_length() + 48
     # Polynomials for sets of pairs are known less well than single pairs.
     slack = min(width, Fraction(1)) / (256 if maxima.pairs is not None else 16)
-    judged = claimed is not None and maxima.pairs is None
-    trial = _just_below(claimed, bits) if claimed and judged else Fraction(1)
+    trial = Fraction(1)
+    place = None if claimed is None or maxima.pairs is not None else _just_below(claimed, bits)
     demand = LeastFactor(Fraction(1), None, ())
     attaining: Pair | None = None
     used, enough_by = 0, ""
@@ -103,7 +103,7 @@ def least_eps_prv(
     generous: Fraction | None = None  # a factor that is enough, wherever the search ends
     while True:
         try:
-            if maxima.pairs is None and attaining is not None and generous is None and not judged:
+            if maxima.pairs is None and attaining and not (generous or place):
                 # Sets of pairs are hard to bound near what is demanded, and easy well above.
                 assert demand.upper is not None
                 easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
@@ -114,11 +114,11 @@ def least_eps_prv(
             used = max(used, found.bits)
             enough = found.delta.upper <= delta
             if enough:
-                enough_by = found.by[1]
-            if enough and not (judged and found.pair):
+                generous, enough_by = trial, found.by[1]
+            if enough and (attaining is None or found.pair is None or trial != place):
                 break
             solved = None
-            if found.delta.lower > delta or attaining is None:
+            if enough or found.delta.lower > delta or attaining is None:
                 solved = _most_demanding(maxima, details, found, delta, slack)
         except LimitReached as reached:
             if attaining is None and maxima.pairs is not None and not maxima.out_of_time:
@@ -141,11 +141,16 @@ def least_eps_prv(
             if most is not None and logarithm(demand.lower, bits).lower >= most - width:
                 trial = Fraction(0)  # the budget is the upper end
                 break
-            if judged:
-                trial = trial if enough else Fraction(0)
-                break
         else:
             slack *= 64
+        if claimed is not None and place is not None:
+            assert demand.lower is not None
+            settled = most is not None and most <= claimed
+            if settled or trial == place or demand.lower > place:
+                trial = generous or Fraction(0)
+                break
+            trial = place
+            continue
         if demand.upper is None or slack > _LARGEST_SLACK:
             trial = generous or Fraction(0)
             break
@@ -216,7 +221,7 @@ def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:
 
 
 def _just_below(eps_prv: Fraction, bits: int) -> Fraction:
-    """Return a short factor whose logarithm is known to be at most an eps_prv > 0."""
+    """Return a short factor >= 1 whose logarithm is known to be at most an eps_prv >= 0."""
     factor = eps_prv_factor(eps_prv, bits).lower * (1 - Fraction(1, 2**40))
     unit = 2**48
     return max(Fraction(factor.numerator * unit // factor.denominator, unit), Fraction(1))
