@@ -201,6 +201,8 @@ def _solved(
 ) -> tuple[LeastFactor, int]:
     """Solve one pair for its least factor, to a relative width below `slack` if bits allow."""
 
+    before: list[Fraction] = []  # what smaller precisions said, where nothing is known above
+
     def again(bits: int, _before: tuple[LeastFactor, int]) -> tuple[LeastFactor, int] | None:
         solved = details.least_factor(pair, delta, bits)
         return None if isinstance(solved, NotEnclosed) else (solved, bits)
@@ -209,7 +211,12 @@ def _solved(
         own, _ = known
         if own.lower is None:
             return True
-        return own.upper is not None and own.upper - own.lower <= slack * own.lower / 16
+        if own.upper is not None:
+            return own.upper - own.lower <= slack * own.lower / 2
+        before.append(own.lower)
+        # Of delta 0 all that counts is one ratio: more bits say more of what is less likely only.
+        stays = len(before) > 2 and own.lower - before[-3] <= slack * own.lower / 16
+        return stays and not delta
 
     return refined(ladder, again, narrow, (LeastFactor(Fraction(1), None, ()), 0))
 
