@@ -174,10 +174,10 @@ class Adaptive:
             if losses.offset:
                 raise BadProof("losses between the places")
             wide = max(abs(losses.start), abs(losses.start + len(losses.masses))) + 1
+            spend(10 + (len(self.values) + 3 * wide) * (2 + self.places // 64))
             after = 0 if self.others else self.values[-1]
             values = [*[whole] * wide, *self.values, *[after] * wide]
             if self.others is None:
-                spend(10 + (len(values) + len(losses.masses)) * (2 + self.places // 64))
                 own = _convolved(losses.masses, values)[wide - losses.start :]
                 beyond = losses.infinite << self.places
                 sums.append([each + beyond for each in own] if beyond else own)
@@ -279,9 +279,9 @@ class Grid:
 
         Theorem: F with F(0) = 1 that passes through the points (a, bound), a = e^loss, goes on
         straight between them and is constant beyond the last one, is above H <= 1, which is convex
-        and does not increase.
+        and does not increase. No H is below (1 - a)_+, even where no two inputs are adjacent.
         """
-        values = [most(loss).upper().max(arb(0)) for loss in self.losses]
+        values = [most(t).max(-to_ball(t).expm1()).max(arb(0)).upper() for t in self.losses]
         first, last = self.knots[0], self.knots[-1]
         spend(4 * (last - first))
         factors = [to_ball(loss).exp() for loss in self.losses]

@@ -156,6 +156,16 @@ def test_proofs_of_several_worst_pairs_are_as_narrow_as_what_was_found() -> None
     assert 2.56 < low <= high < 2.5625
 
 
+def test_a_machine_without_adjacent_inputs_does_not_hide_what_else_is_run() -> None:
+    alone = machine([[HALF, HALF], [Fraction(1), Fraction(0)]])
+    alone["adjacency"] = {"norm": "linf", "radius": 0}
+    given = pipeline(({"machine": alone, "eps": 1}, None, 1), (RESPONSE, None, 1))
+    steps = steps_of(given, True, Fraction(1, 8), 64)[False]
+    steps[1]["knots"] = [[-64, -63, 1]]
+    found = losses(given, steps).losses.delta(Fraction(0))
+    assert ball(found) >= least_delta(pipeline((RESPONSE, None, 1)), Fraction(0))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_random_machines_are_bounded_for_all_that_may_come_next(seed: int) -> None:
     source = random.Random(seed)
