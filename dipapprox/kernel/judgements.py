@@ -211,7 +211,7 @@ class LossesOf:
     """Losses on one side of what so many changes reveal.
 
     From above that is all that they may reveal, chosen by what came before; from below it is what
-    some that are run independently do.
+    some do, that are run independently, or are chosen likewise.
     """
 
     times: Mapping[Change, int]
