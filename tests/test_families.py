@@ -231,12 +231,10 @@ def test_a_new_family_is_a_file() -> None:
 SHIFTED = "divergences of shifted Gaussian and Laplace noise in closed form"
 NAMED = {
     "composition/explicit_sets": SHIFTED,
-    "composition/moments": SHIFTED,
     "composition/noise_sums": SHIFTED,
     "composition/product_measures": SHIFTED,
     "composition/shifted_noise": SHIFTED,
     "language/functions/noise": "a function for each family",
-    "pairs/boxes/vertices": "which published numbers have their largest delta at a vertex",
     "privacy/compositions/noise_programs": SHIFTED,
     "privacy/decisions/by_closed_forms": SHIFTED,
     "proofs/log_ratios": "log-ratios in closed form, of Laplace noise",
