@@ -196,29 +196,36 @@ def _most_demanding(
     return most, used, pair
 
 
+_Rungs = tuple[tuple[LeastFactor, int], ...]
+"""What a pair needs, as known at the precisions asked for."""
+
+
 def _solved(
     ladder: tuple[int, ...], details: PairDetails, pair: Pair, delta: Fraction, slack: Fraction
 ) -> tuple[LeastFactor, int]:
-    """Solve one pair for its least factor, to a relative width below `slack` if bits allow."""
+    """Solve one pair for its least factor, to half of `slack`, relatively, if bits allow."""
 
-    before: list[Fraction] = []  # what smaller precisions said, where nothing is known above
-
-    def again(bits: int, _before: tuple[LeastFactor, int]) -> tuple[LeastFactor, int] | None:
+    def again(bits: int, known: _Rungs) -> _Rungs | None:
         solved = details.least_factor(pair, delta, bits)
-        return None if isinstance(solved, NotEnclosed) else (solved, bits)
+        return None if isinstance(solved, NotEnclosed) else (*known, (solved, bits))
 
-    def narrow(known: tuple[LeastFactor, int]) -> bool:
-        own, _ = known
+    def narrow(known: _Rungs) -> bool:
+        own, _ = known[-1]
         if own.lower is None:
             return True
         if own.upper is not None:
             return own.upper - own.lower <= slack * own.lower / 2
-        before.append(own.lower)
+        if delta or len(known) < 3:
+            return False
         # Of delta 0 all that counts is one ratio: more bits say more of what is less likely only.
-        stays = len(before) > 2 and own.lower - before[-3] <= slack * own.lower / 16
-        return stays and not delta
+        before = known[-3][0]
+        if before.upper is not None or before.lower is None:
+            return False
+        return own.lower - before.lower <= slack * own.lower / 16
 
-    return refined(ladder, again, narrow, (LeastFactor(Fraction(1), None, ()), 0))
+    nothing: _Rungs = ()
+    found = refined(ladder, again, narrow, nothing)
+    return found[-1] if found else (LeastFactor(Fraction(1), None, ()), 0)
 
 
 def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:
