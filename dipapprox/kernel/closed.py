@@ -15,12 +15,7 @@ from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.forward import Cuts, outcomes
 from dipapprox.kernel.judgements import ExactDistributions, Violated
 from dipapprox.kernel.machine import Tree
-from dipapprox.kernel.proofs import (
-    Proof,
-    Step,
-    growth_bound,
-    stated,
-)
+from dipapprox.kernel.proofs import Proof, Step, growth_bound, stated
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
 
 MOST_FREE = 5

@@ -130,8 +130,8 @@ def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
     """H of runs of a machine, any two adjacent inputs in each, chosen by what came before.
 
     Theorem (`Adaptive`): from above, every pair is below the losses of one that is listed: these go
-    through H and a margin at the knots, where H of the pair is at most that (`Grid.above`).
-    From below, pairs that are listed are run.
+    through H and a margin at the knots, where H of the pair is at most that (`Grid.above`). Of real
+    inputs nobody goes through every pair. From below, pairs that are listed are run.
 
     Step: grid (`losses`), "sample" as of `losses_of`, "above", "pairs", "margin" >= 0, "times",
     "reach". One premise: distributions for all inputs that are meant.
@@ -142,6 +142,8 @@ def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
     listed = read_pairs(step["pairs"], about.machine.domains)
     if margin < 0 or times < 1 or not listed or about.pairs is not None:
         raise BadProof("a margin below 0, no runs, no pairs, or not all are meant")
+    if about.in_sets:
+        raise Refuted("pairs of real inputs may each be below one of several, at every a another")
     with precision(grid.bits):
         rows, whole = Rows(found, sample), Adaptive.of(grid, reach, above)
         if above:
