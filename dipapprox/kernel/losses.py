@@ -46,6 +46,10 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 
+MOST_PLACES = 2_000
+LARGEST = 1 << 256
+"""Denominator of a grid."""
+
 
 @dataclass(frozen=True, slots=True)
 class Losses:
@@ -141,10 +145,8 @@ class Adaptive:
         spend((30 + grid.bits) * max(reach, 0))
         if reach < 1:
             raise BadProof("H is looked at nowhere")
-        factors, nothing = (
-            [to_ball(k * grid.step).exp() for k in range(-reach, 0)],
-            (0,) * (reach + 1),
-        )
+        factors = [to_ball(k * grid.step).exp() for k in range(-reach, 0)]
+        nothing = (0,) * (reach + 1)
         if above:
             lines = [upper_at(1 - each, grid.places) for each in factors]
             return cls(grid.step, grid.places, (*lines, *nothing), None)
@@ -218,18 +220,16 @@ class Adaptive:
         return [(a >> self.places, c + up >> self.places) for a, c in both]
 
     def delta(self, eps_prv: Fraction) -> Fraction:
-        """Bound H_t(e^eps_prv): by a chord between two places, or by the line of one."""
+        """Bound H_t(e^eps_prv), eps_prv >= 0: by a chord between two places, or one's line."""
         spend(4 * len(self.values))
         end, unit = len(self.values) // 2, 1 << self.places
         with precision(self.places + 64):
             if self.others is not None:
-                k = max(min(round(eps_prv / self.step), end), -end)
+                k = min(round(eps_prv / self.step), end)
                 factor = to_ball(eps_prv - k * self.step).exp()
                 line = self.values[k + end] - factor * self.others[k + end]
                 return Fraction(lower_at(line, 0), unit)
             k = eps_prv // self.step
-            if k < -end:
-                return Fraction(1)
             left, right = (self.values[min(j, end) + end] for j in (k, k + 1))
             share = to_ball(eps_prv - k * self.step).expm1() / to_ball(self.step).expm1()
             return min(Fraction(upper_at(left + (right - left) * share, 0), unit), Fraction(1))
@@ -257,8 +257,8 @@ class Grid:
     def __init__(self, step: Mapping[str, Any]) -> None:
         self.step, self.offset = (as_number(step[name], name) for name in ("step", "offset"))
         self.places = as_integer(step["places"], "places")
-        long = max(self.step.denominator, self.offset.denominator) >> 256
-        if self.step <= 0 or not 1 <= self.places <= 2000 or long:
+        denominator = max(self.step.denominator, self.offset.denominator)
+        if self.step <= 0 or not 1 <= self.places <= MOST_PLACES or denominator > LARGEST:
             raise BadProof("no such grid of losses")
         # What is lost to differences at neighbouring losses does not matter.
         self.bits = self.places + 3 * self.step.denominator.bit_length() + 64

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 from fractions import Fraction
 from math import exp, sqrt
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flint import arb
 from scipy.stats import norm
 
 import dipapprox
@@ -147,6 +147,10 @@ def test_pairs_that_nobody_lists_are_below_those_that_are() -> None:
             losses(given, [own, {**step, **change}])
     with pytest.raises(BadProof, match="come first"):
         losses(given, [own, step, twice])
+    # Every pair that is listed is below itself.
+    every = [[[0], [1]], [[1], [0]]]
+    _, step = adaptive_steps(given, True, False, Fraction(1, 8), 32, every)
+    assert losses(given, [own, {**step, "margin": 0, "times": 1}])
 
 
 def test_pairs_of_real_inputs_that_bound_others_in_turn_bound_no_choice_of_them() -> None:
@@ -219,45 +223,6 @@ def test_random_machines_are_bounded_for_all_that_may_come_next(seed: int) -> No
         assert ball(losses(given, steps).losses.delta(eps_prv)) >= true
         steps, _ = steps_of(given, False, Fraction(1, 8), 32, [[0], [1]])
         assert not ball(losses(given, steps).losses.delta(eps_prv)) > true
-
-
-def losses_on(side: bool, step: Fraction, offset: Fraction, start: int, *known: Any) -> Losses:
-    """Losses from above, or from below at the losses of sets."""
-    masses, infinite, places = known
-    return Losses(step, offset, start, masses, infinite, places, None if side else masses)
-
-
-@pytest.mark.parametrize("side", [True, False])
-def test_products_are_rounded_to_their_side(side: bool) -> None:
-    """Against convolutions of rational numbers."""
-    source = random.Random(7)
-    for _ in range(200):
-        both = []
-        for _ in range(2):
-            masses = tuple(source.randint(0, 300) for _ in range(source.randint(0, 6)))
-            offset, start = Fraction(source.randint(-3, 3), 7), source.randint(-4, 4)
-            infinite = source.choice([0, source.randint(1, 90)])
-            both.append(losses_on(side, Fraction(1, 3), offset, start, masses, infinite, 12))
-        cut = source.randint(0, 60), source.randint(0, 60)
-        eps_prv = Fraction(source.randint(-3, 9), 3)
-        found, exact = both[0].composed(both[1], cut).delta(eps_prv), _delta(both, eps_prv)
-        assert ball(found) >= exact if side else ball(found) <= exact
-        found = both[0].composed(both[1], (0, 0)).delta(eps_prv)
-        assert abs(ball(found) - exact) <= ball(Fraction(13, 1 << 12))
-
-
-def _delta(both: list[Losses], eps_prv: Fraction) -> arb:
-    """F of a product, from its definition."""
-    one, other = ([(m, k) for k, m in enumerate(each.masses, each.start)] for each in both)
-    unit = Fraction(1, 1 << both[0].places)
-    totals = [sum(each.masses) + each.infinite for each in both]
-    found = both[0].infinite * totals[1] + (totals[0] - both[0].infinite) * both[1].infinite
-    exact = ball(found * unit * unit)
-    for m, k in one:
-        for n, j in other:
-            loss = (k + j) * both[0].step + both[0].offset + both[1].offset
-            exact += ball(m * n * unit * unit) * (1 - ball(eps_prv - loss).exp()).max(arb(0))
-    return exact
 
 
 def _written(runs: list[dict[str, object]], goal: ComposedGoal) -> list[Judgement]:
@@ -370,6 +335,16 @@ def test_pairs_of_machines_are_known_in_both_orders() -> None:
         else:
             with pytest.raises(BadProof, match="without its reverse"):
                 losses_of(about, GRID, said)
+
+
+def test_intervals_of_real_outputs_bound_no_losses_from_above() -> None:
+    what = {**machine(ROWS), "outputs": [], "reals": ["o"]}
+    given = pipeline(({"machine": what, "eps": 1}, None, 1))
+    for kept in (True, False):
+        steps, _ = steps_of(given, kept, Fraction(1, 8), 32, [[0], [1]])
+        steps[0]["cuts"] = [[0]]
+        with pytest.raises(BadProof, match="real outputs") if kept else nullcontext():
+            assert losses(given, steps)
 
 
 def test_a_part_of_no_turns_is_none() -> None:
