@@ -188,8 +188,11 @@ def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: fl
 def test_no_cuts_prove_what_is_false(text: str, eps_prv: Fraction, delta: float) -> None:
     cuts = [number(Fraction(k, 6)) for k in range(-24, 25)]
     machine, claim, steps = proof_of(text, number(eps_prv), written(Fraction(delta - 1e-6)), cuts)
-    with pytest.raises(Refuted):
-        replay(machine, claim, steps)
+    for less in (cuts, [-1000, *cuts], [*cuts, 1000], [-1000, 1000], []):
+        for bits in (1, 40):
+            step = {**steps[0], "cuts": less, "bits": bits}
+            with pytest.raises(Refuted):
+                replay(machine, claim, [step])
     # And what is true is nearly proved by them.
     assert isinstance(
         replay(*proof_of(text, number(eps_prv), written(Fraction(delta + 1 / 15)), cuts)), Private

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations, product
 from math import exp
 
 import numpy as np
@@ -87,6 +88,37 @@ def test_numbers_compare_as_they_do(p: Fraction, q: Fraction) -> None:
     price = Ratios(graph, ONE).compare(one, other).price
     assert (price == 0) == (p == q or 0 <= p <= q)
     assert price in (None, 0)
+
+
+def test_restrictions_compare_as_intervals_do() -> None:
+    graph, points = Graph(), [Fraction(k, 2) for k in (-1, 1, 3, 5)]
+    law = graph.density(Law("Gauss", Fraction(0), ONE, 0))
+    ends = [(a, b) for a in (None, 0, 1) for b in (None, 1, 2)][1:]
+    for pair in product(ends, repeat=2):
+        f, g = (
+            graph.restrict(law, *(None if end is None else Fraction(end) for end in own))
+            for own in pair
+        )
+        found = Ratios(graph, ONE).compare(f, g)
+        one, other = (
+            [(low is None or low <= x) and (high is None or x <= high) for x in points]
+            for low, high in pair
+        )
+        assert (found.price == 0) == all(b for a, b in zip(one, other, strict=True) if a)
+        places = list(combinations(range(len(points)), 2))
+        if any(one) and any(other):
+            crossed = [(one[s] and other[t], one[t] and other[s]) for s, t in places]
+            assert (-1 in found.ways) == all(there >= back for there, back in crossed)
+            assert (1 in found.ways) == all(there <= back for there, back in crossed)
+
+
+def test_multiples_of_one_density_rise_and_fall_with_it() -> None:
+    graph = Graph()
+    for family in ("Gauss", "LapPlus", "GumbelMinus"):
+        law = Law(family, Fraction(1), ONE, 0)
+        one, twice = (graph.density(law, Fraction(k)) for k in (1, 2))
+        assert Ratios(graph, ONE).compare(one, twice) == (0, {-1, 1})
+        assert Ratios(graph, ONE).compare(twice, one) == (None, {-1, 1})
 
 
 def test_products_of_different_lengths_or_signs_do_not_compare() -> None:

@@ -161,6 +161,8 @@ def test_listed_pairs_do_not_shrink() -> None:
         (Steps(other, None), private),
         (Steps(machine, None), replace(private, pairs=listed)),
         (Steps(machine, None), replace(private, eps=Epsilons(LOW, HIGH))),
+        (Steps(machine, None), replace(private, eps_prv=("eps",))),
+        (Steps(machine, None), replace(private, delta=("eps",))),
     ):
         with pytest.raises(NotProved):
             smaller_eps(about, step, premise)
