@@ -114,19 +114,3 @@ def probabilities(
 def formula_of(tree: Tree, signs: Signs) -> Ratio:
     """Return a weight without cells as a function of eps; see `weight_of`."""
     return weight_of(tree, signs, {}, 0)
-
-
-def text_of(tree: Tree) -> str:
-    """Write a weight without cells for people."""
-    match tree:
-        case ("eps",):
-            return "eps"
-        case ("inverse" | "exp") as word, operand:
-            return f"{'1 / ' if word == 'inverse' else word}({text_of(operand)})"
-        case "+", left, right:
-            return f"({text_of(left)} + {text_of(right)})"
-        case "*", left, right:
-            return f"{text_of(left)} * {text_of(right)}"
-    if isinstance(tree, tuple):
-        raise NotProved("a formula mentions a cell")
-    return str(tree)

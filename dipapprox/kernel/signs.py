@@ -73,12 +73,6 @@ class Epsilons:
         ends = self.upper is None or (upper is not None and upper <= self.upper)
         return self.lower <= lower and ends
 
-    def __str__(self) -> str:
-        if self.point is not None:
-            return f"eps = {self.point}"
-        left = f"{self.lower} <= " if self.lower else "0 < "
-        return f"{left}eps" + ("" if self.upper is None else f" <= {self.upper}")
-
 
 ALL = Epsilons(Fraction(0), None)
 

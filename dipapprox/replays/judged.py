@@ -23,6 +23,7 @@ from dipapprox.kernel.replay import RULES, replay
 from dipapprox.limits import Limits
 from dipapprox.replays.digest import digest
 from dipapprox.replays.result import Outcome, Replay, ReplayedStep
+from dipapprox.replays.words import words_of
 
 _PROGRAM = ("name", "language", "text", "sha256")
 
@@ -112,7 +113,7 @@ def _judged(content: Mapping[str, Any], kind: FileKind, limits: Limits, explaine
                 ) -> None:
                     steps.append(_step(own[number], found, before))
 
-                concluded.append(str(replay(said.machine, claim, own, note)))
+                concluded.append(words_of(replay(said.machine, claim, own, note)))
     except Refuted as refuted:
         false = [f"step {len(steps)}: {refuted}"]
     except BadProof:
@@ -154,4 +155,4 @@ def _step(step: Mapping[str, Any], judgement: Judgement, before: int) -> Replaye
     """Say what a step concluded, and why; there were so many before its proof."""
     premises = tuple(before + (-each - 1 if each < 0 else each) for each in step["from"])
     theorem = (named(RULES[step["rule"]][0]).__doc__ or "").partition("\n\n    Step:")[0]
-    return ReplayedStep(step["rule"], premises, " ".join(theorem.split()), str(judgement))
+    return ReplayedStep(step["rule"], premises, " ".join(theorem.split()), words_of(judgement))

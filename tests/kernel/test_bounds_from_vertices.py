@@ -19,6 +19,7 @@ from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.sets import every_real_pair, representatives
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
+from dipapprox.replays.words import words_of
 from kernel.ends import lower
 from kernel.small import program_of
 
@@ -53,7 +54,7 @@ def machine(bands: list[Band], high: int, adjacency: Json, named: bool) -> Machi
 def private(of: Machine, delta: Fraction, eps_prv: Fraction = EPS_PRV) -> str:
     """What is concluded."""
     stated = {"eps_prv": number_json(eps_prv), "delta": number_json(delta)}
-    return str(every_real_pair(Proof(of, None), {"eps": "1/2", "bits": 40, **stated}))
+    return words_of(every_real_pair(Proof(of, None), {"eps": "1/2", "bits": 40, **stated}))
 
 
 def between(low: float, high: float | None, q: float) -> float:

@@ -21,6 +21,7 @@ from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.rules import every_pair, violation
 from dipapprox.kernel.signs import ALL, Epsilons, Signs
 from dipapprox.proof_steps.machines import number_json
+from dipapprox.replays.words import words_of
 
 Json = Any
 ONE, TWO, HALF = Fraction(1), Fraction(2), Fraction(1, 2)
@@ -75,7 +76,7 @@ def test_a_hair_above_the_sum_is_private_and_below_it_is_not(seed: int) -> None:
             continue
         step = {"eps_prv": number_json(eps_prv), "delta": number_json(delta)}
         if holds:
-            assert "each of the 2 adjacent" in str(every_pair(ABOUT, step, found))
+            assert "each of the 2 adjacent" in words_of(every_pair(ABOUT, step, found))
         else:
             with pytest.raises(Refuted, match="not known to bound"):
                 every_pair(ABOUT, step, found)

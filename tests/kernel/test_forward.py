@@ -22,6 +22,7 @@ from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import input_json
 from dipapprox.proof_steps.verdicts import attempts, goal_of, written
+from dipapprox.replays.words import words_of
 from tests.thorough import part
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
@@ -140,7 +141,7 @@ def replayed(delta: str, eps_prv: str, edit: tuple[str, object] | None = None) -
         claim[edit[0]] = edit[1]
         steps[-1] |= {edit[0]: edit[1]} if edit[0] in steps[-1] else {}
         steps[0] |= {edit[0]: edit[1]} if edit[0] in steps[0] else {}
-    return str(replay(proof.machine, claim, steps))
+    return words_of(replay(proof.machine, claim, steps))
 
 
 @pytest.mark.parametrize(

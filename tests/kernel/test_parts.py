@@ -25,6 +25,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import distributions
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.replays.words import words_of
 from kernel.forgeries import outcome, single_changes
 from kernel.pipelines import number
 
@@ -341,7 +342,7 @@ def test_ways_in_which_parts_change_are_counted() -> None:
     """Neither of two parts, one, the other one, or both."""
     said = claim("DP", HALF, 0.9)
     found = replay(PLAIN, said, parts_proof(PLAIN, said, None))
-    assert "bounded on 4 sets of them" in str(found)
+    assert "bounded on 4 sets of them" in words_of(found)
 
 
 PATTERNS: list[list[tuple[int, int]]] = [

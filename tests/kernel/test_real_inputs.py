@@ -22,6 +22,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal, written
+from dipapprox.replays.words import words_of
 from kernel.edits import with_at
 from kernel.forgeries import at, names_of, paths, variants
 from kernel.grids import largest_on_grid
@@ -220,10 +221,10 @@ def test_steps_that_are_none() -> None:
 def test_pairs_that_stand_for_all_are_found_by_the_kernel() -> None:
     question = next(question for question in QUESTIONS if question.name == "svt Gauss linf 1")
     machine, claim, (run, step) = question.proof
-    assert "bounded on 4 sets of them" in str(replay(machine, claim, [run, step]))
+    assert "bounded on 4 sets of them" in words_of(replay(machine, claim, [run, step]))
     first, second = run["inputs"][:2]
     listed = {**claim, "pairs": [[first, second]]}
-    assert "each of the 1 listed" in str(replay(machine, listed, [run, step]))
+    assert "each of the 1 listed" in words_of(replay(machine, listed, [run, step]))
     for stated, steps in (
         (claim, [{**run, "inputs": run["inputs"][1:]}, step]),
         (claim, [run, {**step, "delta": 0}]),

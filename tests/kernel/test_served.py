@@ -18,6 +18,7 @@ from dipapprox.language.core import Program
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.serving import served_step
+from dipapprox.replays.words import words_of
 
 Json = Any
 
@@ -71,7 +72,7 @@ def written(program: Program, eps_prv: str, delta: str = "0", eps: Json = 1) -> 
 
 
 def says(machine: Json, claim: Json, step: Json) -> str:
-    return str(replay(machine, claim, [step]))
+    return words_of(replay(machine, claim, [step]))
 
 
 def test_published_numbers_are_seen() -> None:

@@ -14,6 +14,7 @@ from dipapprox import Answer
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
+from dipapprox.replays.words import words_of
 from tests.kernel.edits import others_for, places_in, with_at
 from tests.kernel.served import EXAMPLES, found, written
 from tests.services.strategies import services
@@ -28,7 +29,7 @@ def test_examples_are_replayed(name: str) -> None:
     judged = replay(*written(found(text)))
     if least is None:
         assert judged == Budgets(None, None, at_any=False)
-        assert "for no B at every eps > 0" in str(judged)
+        assert "for no B at every eps > 0" in words_of(judged)
     else:
         assert judged == Budgets(least, least, at_any=False)
 

@@ -16,6 +16,7 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.language.services import Service
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.proof_certificates import certify_proof
+from dipapprox.replays.words import words_of
 from dipapprox.services.service_proof import ServiceProof
 from tests.replays.certified import Fields, replaced, retold, signed
 from tests.schemas import check_schema
@@ -131,6 +132,6 @@ def test_what_is_proved_names_its_budget() -> None:
         certify_proof(proof, USERS.read_text(encoding="utf-8"), dipapprox.Limits()).to_json()
     )
     assert fields["claim"] == {"verdict": "DP", "budget": "3/2", "at least": "3/2"}
-    assert str(Budgets(*[proof.lower] * 2, at_any=False)) in " ".join(
+    assert words_of(Budgets(*[proof.lower] * 2, at_any=False)) in " ".join(
         str(dipapprox.check(json.dumps(fields))).replace("│", "").split()
     )

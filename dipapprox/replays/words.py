@@ -1,0 +1,134 @@
+"""What the kernel concludes, in words for people: nothing rests on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.kernel.adjacency import Value
+from dipapprox.kernel.judgements import (
+    Budgets,
+    Change,
+    Distributions,
+    ExactDistributions,
+    Judgement,
+    LossesOf,
+    Of,
+    Private,
+    Violated,
+)
+from dipapprox.kernel.machine import Tree
+from dipapprox.kernel.signs import Epsilons
+
+
+def words_of(said: Judgement) -> str:
+    """Write what a step concludes."""
+    match said:
+        case Distributions(eps, places, outputs, bounds):
+            return (
+                f"at eps = {eps} the probabilities of {_counted(len(outputs), 'output')} "
+                f"for {_counted(len(bounds), 'input')}, within multiples of 2^-{places}"
+            )
+        case ExactDistributions(epsilons, outputs, _, values):
+            found = f"the probabilities of {len(outputs)} outputs for {len(values)} inputs"
+            return f"for {interval_text(epsilons)} {found}, as closed forms"
+        case Private(None):
+            return f"whatever the pipeline runs, it is {_privacy(said)}"
+        case Private(eps, _, _, listed, count, in_sets):
+            which = "adjacent" if listed is None else "listed"
+            pairs = f"each of the {count} {which} ordered pairs (u, u')"
+            if in_sets or not count:
+                sets = f", bounded on {count} sets of them," if count else ""
+                pairs = f"all {which} pairs (u, u'){sets}"
+            compared = _compared(said, "<=", "+") + _at(eps, "all ")
+            return f"for {pairs} and every set S of outputs, {compared}"
+        case Violated(eps, pair=pair, outputs=outputs):
+            if eps is None or pair is None:
+                return f"the pipeline may run what is not {_privacy(said)}"
+            some = ", ".join(map(_values, outputs or ()))
+            which = "some set S" if outputs is None else f"S = {{{some}}}"
+            named = f"for u = {_values(pair[0])}, u' = {_values(pair[1])} and {which}"
+            return f"{named}, {_compared(said, '-', '>')}{_at(eps, 'one of ')}"
+        case Budgets():
+            return "; and ".join(_budgets(said))
+        case Of(machine, judgement):
+            return f"of {machine}: {words_of(judgement)}"
+        case LossesOf(times, losses):
+            runs = " and ".join(f"{n} times {_change(what)}" for what, n in times.items())
+            side = "all that they reveal is" if losses.above else "what they may reveal is"
+            return f"{runs}: {side} bounded from {losses}"
+        case _:
+            assert_never(said)
+
+
+def interval_text(on: Epsilons) -> str:
+    """Write which eps are meant."""
+    if on.point is not None:
+        return f"eps = {on.point}"
+    left = f"{on.lower} <= " if on.lower else "0 < "
+    return f"{left}eps" + ("" if on.upper is None else f" <= {on.upper}")
+
+
+def formula_text(tree: Tree) -> str:
+    """Write a weight without cells."""
+    match tree:
+        case ("eps",):
+            return "eps"
+        case ("inverse" | "exp") as word, operand:
+            return f"{'1 / ' if word == 'inverse' else word}({formula_text(operand)})"
+        case "+", left, right:
+            return f"({formula_text(left)} + {formula_text(right)})"
+        case "*", left, right:
+            return f"{formula_text(left)} * {formula_text(right)}"
+    return str(tree)
+
+
+def _budgets(said: Budgets) -> list[str]:
+    every = "for all ordered pairs of adjacent inputs and every set S of publications"
+    found = []
+    if said.budget is not None:
+        found.append(
+            "for every eps > 0, any number of rounds or calls and all ordered pairs of "
+            f"adjacent inputs u, u', Pr[S | u] <= e^({said.budget} eps) Pr[S | u'] for every "
+            "set S of publications"
+        )
+    if said.budget is None or said.below is not None:
+        which = "no B" if said.below is None else f"no B < {said.below}"
+        when = f"for no eps > 0 and {which}" if said.at_any else f"for {which} at every eps > 0"
+        found.append(f"{when} is Pr[S | u] <= e^(B eps) Pr[S | u'] {every}")
+    return found
+
+
+def _change(said: Change) -> str:
+    found = [str(said.what)] + ([] if said.eps is None else [f"at eps = {said.eps}"])
+    if said.pairs is not None:
+        some = sorted(said.pairs, key=repr)[:2]
+        told = ", ".join(f"{_values(u)} to {_values(v)}" for u, v in some)
+        more = f" or in one of {len(said.pairs) - 2} other ways" if len(said.pairs) > 2 else ""
+        found.append(f"where its inputs change from {told}{more}")
+    if said.sample is not None:
+        found.append(f"on a sample of rate {said.sample[0]}")
+        found.append("to which a record is added" if said.sample[1] else "without a record")
+    return " ".join(found)
+
+
+def _compared(said: Private | Violated, first: str, then: str) -> str:
+    growth, delta = formula_text(said.eps_prv), formula_text(said.delta)
+    return f"Pr[S | u] {first} e^({growth}) Pr[S | u'] {then} {delta}"
+
+
+def _privacy(said: Private | Violated) -> str:
+    return f"({said.eps_prv}, {said.delta})-differentially private"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" + "s" * (number != 1)
+
+
+def _values(values: Sequence[Value]) -> str:
+    return f"({', '.join(map(str, values))})"
+
+
+def _at(eps: Fraction | Epsilons | None, some: str) -> str:
+    return f", at {some}{interval_text(eps)}" if isinstance(eps, Epsilons) else f", at eps = {eps}"
