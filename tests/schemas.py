@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -23,12 +24,11 @@ OPTIONAL = {
 """Fields that an output may lack, by schema: said here once more, as the schemas are tested."""
 
 
+@cache
 def validator(name: str) -> Draft202012Validator:
     """The validator of one schema."""
     text = files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
-    schema = json.loads(text)
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
+    return Draft202012Validator(json.loads(text))
 
 
 def check_schema(name: str, fields: dict[str, Any]) -> None:

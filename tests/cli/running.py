@@ -18,7 +18,8 @@ from dipapprox.cli.app import join_negative_values
 def run(*words: str) -> tuple[int, str]:
     """Run a command line; return the status and what went to standard output."""
     out = StringIO()
-    parsed = app.build_parser().parse_args(join_negative_values(words))
+    joined = join_negative_values(words)
+    parsed = app.build_parser(joined).parse_args(joined)
     status = app.run(parsed, Console(file=out, width=100, color_system=None))
     return status, out.getvalue()
 

@@ -85,7 +85,7 @@ def test_examples_of_the_help_work(
         if words[-1] == "--help":
             assert app.main(words) == 0
             continue
-        app.build_parser().parse_args(words)
+        app.build_parser(words).parse_args(words)
         if words[0] == "examples" and words[-1] == "." and (tmp_path / "svt_gauss.dpg").exists():
             (tmp_path / "svt_gauss.dpg").unlink()
         if any(word in example for word in ELSEWHERE):

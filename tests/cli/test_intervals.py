@@ -62,7 +62,7 @@ def test_irrational_claims_at_a_point() -> None:
     ("words", "message"),
     [
         ("--eps 1..1/2 --delta 0", "is reversed: 1..1/2\nhint: write 1/2..1"),
-        ("--eps 1..1 --delta 0", "has one point only: 1..1\nhint: write 1"),
+        ("--eps 1..1 --delta 0", "has one point only: 1..1\nhint: write 1\n"),
         ("--eps 0..1 --delta 0", "eps must be > 0"),
         ("--eps -1..1 --delta 0", "eps must be > 0"),
         ("--eps ..1 --delta 0", "an interval LO..HI"),

@@ -22,7 +22,7 @@ from tests.corpus.store import HERE, Row, Words, read_rows
 
 PART = HERE / "part.txt"
 
-SECONDS = 10.0
+SECONDS = 5.0
 """Of all that are taken."""
 
 OF_ANY = 0.03

@@ -46,7 +46,7 @@ ADJACENCIES = st.one_of(
 
 
 RULES = ["all", "linf 1", "l1 2", "l0 1", "increasing 1", "decreasing 2", "{(0, 0) ~ (1, 2)}",
-         "where q'[1] > q[1]", "where q'[1] != q[1]"]  # fmt: skip
+         "where q'[1] > q[1]", "where q'[1] >= q[1]", "where q'[1] != q[1]"]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES)
