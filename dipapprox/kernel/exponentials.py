@@ -28,6 +28,9 @@ Number = Fraction | int
 Term = tuple[tuple[Number, int], Number]
 """((q, n), c): c * eps ** n * e ** (q * eps)."""
 
+Whole = tuple[tuple[int, int], int]
+"""The same in integers."""
+
 MOST_TERMS = 20_000
 """Most terms of a sum, or of products of two sums."""
 
@@ -37,110 +40,139 @@ MOST_BITS = 1 << 16
 
 def power(base: Fraction, exponent: int) -> Fraction:
     """Return base ** exponent."""
-    if _bits(base) * abs(exponent) > MOST_BITS:
+    above, below = base.as_integer_ratio()
+    if (above.bit_length() + below.bit_length()) * abs(exponent) > MOST_BITS:
         raise Refused("a power that is too long")
     return base**exponent
 
 
-def _bits(value: Number) -> int:
-    above, below = value.as_integer_ratio()
-    return above.bit_length() + below.bit_length()
-
-
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum of c * eps ** n * e ** (q * eps).
+    """A sum of c * eps ** n * e ** (q * eps), kept in integers: they are added and multiplied fast.
 
     Attributes:
-        terms: ((q, n), c), ascending, c != 0.
+        whole: ((q * unit, n), c * below), ascending, c != 0.
+        unit: The least integer > 0 of which all q are multiples of the inverse.
+        below: That of all c.
     """
 
-    terms: tuple[Term, ...]
+    whole: tuple[Whole, ...]
+    unit: int = 1
+    below: int = 1
 
     def __post_init__(self) -> None:
-        bits = [_bits(q) + _bits(c) for (q, _), c in self.terms]
-        if max(bits, default=0) > MOST_BITS:
+        bits = [q.bit_length() + c.bit_length() for (q, _), c in self.whole]
+        common = self.unit.bit_length() + self.below.bit_length()
+        if max(bits, default=0) + common > MOST_BITS:
             raise Refused("an exponential polynomial with numbers that are too long")
-        spend(4 * len(bits) + sum(bits) // 64)
+        spend(4 * len(bits) + (sum(bits) + common) // 64)
 
     @classmethod
     def of(cls, terms: Iterable[Term]) -> Sum:
         """Collect terms."""
-        found: dict[tuple[int, ...], Term] = {}
+        known = list(terms)
+        unit, below = _multiple(q for (q, _), _ in known), _multiple(c for _, c in known)
+        whole = [((int(q * unit), n), int(c * below)) for (q, n), c in known]
+        return cls._collected(whole, unit, below)
+
+    @classmethod
+    def _collected(cls, terms: Sequence[Whole], unit: int, below: int) -> Sum:
+        spend(2 * len(terms))
+        found: dict[tuple[int, int], int] = {}
         for key, c in terms:
-            spend(8)
-            # Quotients of integers are found faster than fractions.
-            place = *key[0].as_integer_ratio(), key[1]
-            before = found.get(place)
-            found[place] = key, (c if before is None else before[1] + c)
-            if len(found) > MOST_TERMS:
-                raise Refused(f"an exponential polynomial of more than {MOST_TERMS} terms")
-        return cls(tuple(sorted([term for term in found.values() if term[1]])))
+            found[key] = found.get(key, 0) + c
+        if len(found) > MOST_TERMS:
+            raise Refused(f"an exponential polynomial of more than {MOST_TERMS} terms")
+        left = sorted([term for term in found.items() if term[1]])
+        u, d = gcd(unit, *[q for (q, _), _ in left]), gcd(below, *[c for _, c in left])
+        if u > 1 or d > 1:
+            left = [((q // u, n), c // d) for (q, n), c in left]
+        return cls(tuple(left), unit // u, below // d)
+
+    @classmethod
+    def total(cls, sums: Sequence[Sum]) -> Sum:
+        """Add up."""
+        if len(sums) == 1:
+            return sums[0]
+        unit, below = lcm(*[each.unit for each in sums]), lcm(*[each.below for each in sums])
+        factors = [(each.whole, unit // each.unit, below // each.below) for each in sums]
+        terms = [((q * u, n), c * d) for whole, u, d in factors for (q, n), c in whole]
+        return cls._collected(terms, unit, below)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """((q, n), c), ascending, c != 0."""
+        unit, below = self.unit, self.below
+        return tuple([((Fraction(q, unit), n), Fraction(c, below)) for (q, n), c in self.whole])
 
     @classmethod
     def constant(cls, value: Number) -> Sum:
         """Return a number."""
-        return cls.of([((Fraction(0), 0), value)])
+        return cls.of([((0, 0), value)])
 
     @classmethod
     def exponential(cls, rate: Number) -> Sum:
         """Return e ** (rate * eps)."""
-        return cls.of([((rate, 0), Fraction(1))])
+        return cls.of([((rate, 0), 1)])
 
     def __add__(self, other: Sum) -> Sum:
-        return Sum.of((*self.terms, *other.terms))
+        return Sum.total((self, other))
 
     def __mul__(self, other: Sum) -> Sum:
-        if len(self.terms) * len(other.terms) > MOST_TERMS:
+        if len(self.whole) * len(other.whole) > MOST_TERMS:
             raise Refused(f"a product of more than {MOST_TERMS} terms")
-        found = [((q + r, n + m), c * d) for (q, n), c in self.terms for (r, m), d in other.terms]
-        # Those of one term ascend, as before.
-        return Sum(tuple(found)) if 1 in map(len, (self.terms, other.terms)) else Sum.of(found)
+        unit = lcm(self.unit, other.unit)
+        u, v = unit // self.unit, unit // other.unit
+        theirs = [(r * v, m, d) for (r, m), d in other.whole]
+        found = [((q * u + r, n + m), c * d) for (q, n), c in self.whole for r, m, d in theirs]
+        return Sum._collected(found, unit, self.below * other.below)
 
     def scaled(self, factor: Number) -> Sum:
         """Return factor * self."""
-        return Sum(tuple([(key, factor * c) for key, c in self.terms if factor]))
+        above, below = factor.as_integer_ratio()
+        found = [(key, above * c) for key, c in self.whole]
+        return Sum._collected(found, self.unit, self.below * below)
 
     def parts(self) -> tuple[Sum, Sum]:
         """Return m = c * eps ** n * e ** (q * eps), c > 0, and f, whose product is self, not 0.
 
         Coefficients of f are integers without a common divisor; its least n and least q are 0.
         """
-        (q, n), below = self.terms[0][0], lcm(*(c.denominator for _, c in self.terms))
-        n = min(n for (_, n), _ in self.terms)
-        whole = [int(c * below) for _, c in self.terms]
-        divisor = gcd(*whole)
-        terms = zip(self.terms, whole, strict=True)
-        return Sum.of([((q, n), Fraction(divisor, below))]), Sum.of(
-            ((r - q, m - n), c // divisor) for ((r, m), _), c in terms
-        )
+        q, n = self.whole[0][0][0], min([n for (_, n), _ in self.whole])
+        divisor = gcd(*[c for _, c in self.whole])
+        rest = [((r - q, m - n), c // divisor) for (r, m), c in self.whole]
+        monomial = Sum._collected([((q, n), divisor)], self.unit, self.below)
+        return monomial, Sum._collected(rest, self.unit, 1)
 
     def is_zero(self) -> bool:
         """Whether it is 0 for every eps."""
-        return not self.terms
+        return not self.whole
 
     def has_positive_terms(self) -> bool:
         """Whether there are terms, and all coefficients are > 0: then it is > 0 for every eps."""
-        return bool(self.terms) and all(c > 0 for _, c in self.terms)
+        return bool(self.whole) and all(c > 0 for _, c in self.whole)
 
     def derivative(self) -> Sum:
         """Return the derivative."""
-        found = [((q, n), c * q) for (q, n), c in self.terms]
-        return Sum.of(found + [((q, n - 1), c * n) for (q, n), c in self.terms])
+        unit, found = self.unit, [((q, n), c * q) for (q, n), c in self.whole]
+        found += [((q, n - 1), c * n * unit) for (q, n), c in self.whole]
+        return Sum._collected(found, unit, self.below * unit)
 
     def at(self, eps: Fraction) -> Sum:
         """Return a sum without powers of eps that has the same value there; at 0 no n is < 0."""
         if not eps:
             return Sum.constant(sum(c for (_, n), c in self.terms if not n))
+        if not any(n for (_, n), _ in self.whole):
+            return self
         return Sum.of(((q, 0), c * power(eps, n)) for (q, n), c in self.terms)
 
     def ball(self, eps: Ball) -> Ball:
         """Enclose the values at all members of a ball, at the precision of the enclosing block."""
-        found = to_ball(0)
-        for (q, n), c in self.terms:
+        found, step = to_ball(0), eps / self.unit
+        for (q, n), c in self.whole:
             spend_balls(4)
-            found += to_ball(c) * eps**n * (to_ball(q) * eps).exp()
-        return found
+            found += c * eps**n * (q * step).exp()
+        return found / self.below
 
     def sign(self, eps: Fraction) -> int:
         """Return -1, 0 or 1: the sign of the value at a rational eps >= 0, as `at` has it."""
@@ -188,7 +220,7 @@ class Ratio:
         return cls(Sum.constant(value))
 
     def __add__(self, other: Ratio) -> Ratio:
-        if not self.numerator.terms:
+        if not self.numerator.whole:
             return other
         if self.denominator == other.denominator:
             return Ratio(self.numerator + other.numerator, self.denominator)
@@ -245,16 +277,22 @@ def total(ratios: Iterable[Ratio]) -> Ratio:
     found: dict[Denominator, list[Sum]] = {}
     for each in ratios:
         found.setdefault(each.denominator, []).append(each.numerator)
-    sums = [Ratio(_whole(own), below) for below, own in found.items()]
+    sums = [Ratio(Sum.total(own), below) for below, own in found.items()]
     return reduce(Ratio.__add__, sums, Ratio(Sum(())))
 
 
-def _whole(sums: Sequence[Sum]) -> Sum:
-    return sums[0] if len(sums) == 1 else Sum.of(term for each in sums for term in each.terms)
-
-
 def _ordered(factors: Mapping[Sum, int]) -> Denominator:
-    return tuple(sorted(factors.items(), key=lambda each: each[0].terms))
+    return tuple(sorted(factors.items(), key=lambda each: (each[0].whole, each[0].unit)))
+
+
+def _multiple(numbers: Iterable[Number]) -> int:
+    """The least common multiple of the denominators."""
+    found = 1
+    for number in numbers:
+        found = lcm(found, number.denominator)
+        if found.bit_length() > MOST_BITS:
+            raise Refused("an exponential polynomial with numbers that are too long")
+    return found
 
 
 _ONE = Sum.constant(Fraction(1))

@@ -32,6 +32,14 @@ def name_of(cell: Tree, store: Store, turn: int) -> str:
     raise NotProved("not an expression")
 
 
+def cells_of(tree: Tree) -> list[Tree]:
+    """Return the cells that something mentions, those of an index before its element."""
+    if not isinstance(tree, tuple):
+        return []
+    found = [cell for part in tree for cell in cells_of(part)]
+    return [*found, tree] if tree and tree[0] in ("cell", "moving", "element") else found
+
+
 def value_of(tree: Tree, store: Store, turn: int) -> Stored:
     """Evaluate an expression."""
     if not isinstance(tree, tuple):
@@ -78,27 +86,37 @@ def _plain(form: Form) -> Stored:
 # --- weights --------------------------------------------------------------------------------------
 
 
-def weight_of(tree: Tree, signs: Signs, store: Store, turn: int) -> Ratio:
-    """Return a weight as a function of eps."""
+def filled(tree: Tree, store: Store, turn: int) -> Tree:
+    """Return a weight with numbers in the place of cells."""
     match tree:
         case ("eps",):
-            return Ratio(Sum.of([((Fraction(0), 1), Fraction(1))]))
-        case "inverse", operand:
-            return signs.inverse(weight_of(operand, signs, store, turn))
-        case "exp", operand:
-            return weight_of(operand, signs, store, turn).exponential()
+            return tree
+        case ("inverse" | "exp") as word, operand:
+            return word, filled(operand, store, turn)
         case ("+" | "*") as word, left, right:
-            one, other = (weight_of(each, signs, store, turn) for each in (left, right))
+            return word, filled(left, store, turn), filled(right, store, turn)
+    return number_of(tree, store, turn)
+
+
+def formula_of(tree: Tree, signs: Signs) -> Ratio:
+    """Return a weight without cells as a function of eps."""
+    match tree:
+        case ("eps",):
+            return Ratio(Sum.of([((0, 1), 1)]))
+        case "inverse", operand:
+            return signs.inverse(formula_of(operand, signs))
+        case "exp", operand:
+            return formula_of(operand, signs).exponential()
+        case ("+" | "*") as word, left, right:
+            one, other = formula_of(left, signs), formula_of(right, signs)
             return one + other if word == "+" else one * other
-    return Ratio.constant(Fraction(number_of(tree, store, turn)))
+    return Ratio.constant(number_of(tree, {}, 0))
 
 
-def probabilities(
-    options: Sequence[Tree], proportional: bool, signs: Signs, store: Store, turn: int
-) -> list[Ratio]:
-    """Return with which probabilities a choice takes its options, as functions of eps."""
-    weights = [weight_of(weight, signs, store, turn) for _, _, weight in options]
-    total = Ratio.constant(Fraction(0))
+def probabilities(formulas: Sequence[Tree], proportional: bool, signs: Signs) -> list[Ratio]:
+    """Return with which probabilities a choice takes its options, from weights without cells."""
+    weights = [formula_of(each, signs) for each in formulas]
+    total = Ratio.constant(0)
     for weight in weights:
         if not signs.tell(weight.numerator, positive=False):
             raise NotProved("weights that are not known to be >= 0")
@@ -106,11 +124,6 @@ def probabilities(
     if proportional:
         inverse = signs.inverse(total)
         return [weight * inverse for weight in weights]
-    if not signs.is_zero((total + Ratio.constant(Fraction(-1))).numerator):
+    if not signs.is_zero((total + Ratio.constant(-1)).numerator):
         raise NotProved("probabilities that do not add up to 1")
     return weights
-
-
-def formula_of(tree: Tree, signs: Signs) -> Ratio:
-    """Return a weight without cells as a function of eps; see `weight_of`."""
-    return weight_of(tree, signs, {}, 0)

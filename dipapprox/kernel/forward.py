@@ -1,4 +1,4 @@
-"""A machine run for one input: which outputs there are, and what each comes to.
+"""A machine run for some inputs: which outputs there are, and what each comes to.
 
 A state is a store, whose cells hold values or linear forms of samples, and the measure of all
 runs that lead there (`measures`). Statements turn states into states; what a condition does not
@@ -14,12 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from dipapprox.kernel.adjacency import Input, Number, Output, Value, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.expressions import cells_of, name_of
 from dipapprox.kernel.forms import Atom, Form, Stored, copied, only
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
@@ -34,6 +36,12 @@ from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
 if TYPE_CHECKING:
     from dipapprox.kernel.loops import Head
 
+TOGETHER = 16
+"""Most inputs that are run together."""
+
+UNTOLD: Stored = Form(Fraction(0), ((-1, Fraction(0)),))
+"""What a cell of an input holds before it is read; no statement makes a form like it."""
+
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""
 
@@ -46,15 +54,19 @@ Cuts = tuple[tuple[Fraction, ...], ...]
 
 @dataclass(slots=True)
 class State:
-    """All runs with this store, of which `forms` are the forms. Who splits it copies them."""
+    """All runs with this store, of which `forms` are the forms. Who splits it copies them.
+
+    They are the same for all of some inputs; cells in which these differ are untold until read.
+    """
 
     store: dict[str, Stored]
     measure: Measure
+    inputs: tuple[Input, ...]
     forms: dict[str, Form] = field(default_factory=dict)
 
     def part(self, measure: Measure) -> State:
         """Return part of the runs."""
-        return State(copied(self.store), measure, dict(self.forms))
+        return State(copied(self.store), measure, self.inputs, dict(self.forms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +76,15 @@ class Ended:
     finite: tuple[Value, ...]
     reals: tuple[Number | Form, ...]
     measure: Measure
+    inputs: Sequence[Input]
 
 
 class Run(Walk[State]):
-    """The runs of a machine for its inputs, at eps whose signs are known, on one graph."""
+    """The runs of a machine for its inputs, at eps whose signs are known, on one graph.
+
+    Inputs are run together up to where a cell is read in which they differ: what is done before is
+    the same for all of them.
+    """
 
     def __init__(self, machine: Machine, signs: Signs, graph: Graph) -> None:
         super().__init__()
@@ -75,38 +92,72 @@ class Run(Walk[State]):
         self.graph = graph
         self._signs: Signs = signs
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
+        self._places = {name: place for place, (name, _) in enumerate(machine.inputs)}
+        self._all = tuple([("cell", name) for name in self._places])
+        self._read: dict[int, list[Tree]] = {}
         # Inputs have beginnings in common.
         self._assume = lru_cache(MOST_KNOWN)(partial(assume, graph))
         self._without = lru_cache(MOST_KNOWN)(partial(forget, graph))
         self._ended: list[Ended] = []
 
-    def outcomes(self, input: Input, cuts: Cuts = ()) -> dict[Output, list[Node]]:
+    def outcomes(
+        self, inputs: Sequence[Input], cuts: Cuts = ()
+    ) -> dict[Input, dict[Output, list[Node]]]:
         """Run the machine; real outputs are told as far as cuts of each part them (`published`).
 
         Returns:
-            For every output that some state ends with the scalars that add up to its probability.
+            For every input, and every output that some state ends with, the scalars that add up to
+            its probability.
         """
         if len(cuts) != len(self.machine.reals):
             raise Refused("outputs are real numbers, and other ones are cut")
-        found: dict[Output, list[Node]] = {}
-        for end in self.ends(input):
+        found: dict[Input, dict[Output, list[Node]]] = {input: {} for input in inputs}
+        for end in self.ends(inputs):
+            spend(len(end.inputs))
             parts = [((), end.measure)]
             if end.reals:
                 parts = named("published.parted")(self.graph, end.measure, end.reals, cuts)
             for cells, part in parts:
                 scalar = self._without(part, frozenset()).scalar
-                if scalar != self.graph.zero:
-                    found.setdefault(end.finite + cells, []).append(scalar)
+                for input in end.inputs if scalar != self.graph.zero else ():
+                    found[input].setdefault(end.finite + cells, []).append(scalar)
         return found
 
-    def ends(self, input: Input) -> list[Ended]:
+    def ends(self, inputs: Sequence[Input]) -> list[Ended]:
         """Run the machine: what it ends with, real outputs as forms of samples."""
-        names = [name for name, _ in self.machine.inputs]
-        store: dict[str, Stored] = dict(zip(names, input, strict=True))
         self._ended = []
-        start = State(store, Measure(self.graph.one))
+        start = State(dict.fromkeys(self._places, UNTOLD), Measure(self.graph.one), ())
+        self._enter(start, inputs)
         self._block((*self.machine.body, ("exit",)), [start])
         return self._ended
+
+    def _enter(self, state: State, inputs: Sequence[Input]) -> None:
+        """Tell the cells in which some inputs agree."""
+        state.inputs = tuple(inputs)
+        for name, (value, *others) in zip(self._places, zip(*inputs, strict=True), strict=True):
+            if state.store.get(name) is UNTOLD and not any(other != value for other in others):
+                state.store[name] = value
+
+    def _told(self, tree: Tree, states: list[State]) -> list[State]:
+        if id(tree) not in self._read:
+            self._read[id(tree)] = cells_of(tree)
+        waiting, found = states[::-1], list[State]()
+        while waiting:
+            state = waiting.pop()
+            cells = self._read[id(tree)] if len(state.inputs) > 1 else ()
+            names = (name_of(cell, state.store, self._turn) for cell in cells)
+            untold = next((name for name in names if state.store.get(name) is UNTOLD), None)
+            if untold is None:
+                found.append(state)
+                continue
+            groups: dict[Value, list[Input]] = {}
+            for input in state.inputs:
+                groups.setdefault(input[self._places[untold]], []).append(input)
+            parts = [*[state.part(state.measure) for _ in groups][1:], state]
+            for part, own in zip(parts, groups.values(), strict=True):
+                self._enter(part, own)
+            waiting += parts
+        return found
 
     def _end(self, state: State) -> None:
         try:
@@ -120,7 +171,8 @@ class Run(Walk[State]):
         used = [atom for x in numbers if isinstance(x, Form) for atom, _ in x.terms]
         measure = self._without(state.measure, frozenset(used))
         # Output cells hold values of their domains.
-        self._ended.append(Ended(cast("tuple[Value, ...]", output), numbers, measure))
+        inputs = state.inputs
+        self._ended.append(Ended(cast("tuple[Value, ...]", output), numbers, measure, inputs))
 
     def _assign(self, state: State, name: str, value: Stored) -> None:
         domain = self._domains.get(name)
@@ -165,7 +217,12 @@ class Run(Walk[State]):
             return going, [(end, end.measure.scalar) for end in ends]
 
         before, found = self._ended, list[State]()
-        left = named("loops.absorbed")(self.graph, map(self._head, states), turn)
+        alone: dict[tuple[Input, ...], list[State]] = {}
+        for state in self._told(self._all, states):
+            alone.setdefault(state.inputs, []).append(state)
+        left: list[tuple[State | Ended, Node]] = []
+        for own in alone.values():
+            left += named("loops.absorbed")(self.graph, map(self._head, own), turn)
         self._ended = before
         for last, scalar in left:
             measure = Measure(scalar, last.measure.components)
@@ -253,14 +310,16 @@ def outcomes(
     # Outputs may be long, and have numbers.
     numbers: dict[Output, int] = {}
     found: dict[Input, dict[int, Scalars]] = {}
-    for input in inputs:
-        spend(100)
-        if input in found:
+    waiting = iter(inputs)
+    while batch := list(islice(waiting, TOGETHER)):
+        spend(100 * len(batch))
+        if len({*batch}) < len(batch) or not found.keys().isdisjoint(batch):
             raise BadProof("an input twice")
-        ended = run.outcomes(input, cuts)
-        found[input] = {
-            numbers.setdefault(output, len(numbers)): tuple(own) for output, own in ended.items()
-        }
+        for input, ended in run.outcomes(batch, cuts).items():
+            found[input] = {
+                numbers.setdefault(output, len(numbers)): tuple(own)
+                for output, own in ended.items()
+            }
     spend(8 * len(numbers) * len(found))
     places: dict[Scalars, int] = {}
     rows = {
@@ -294,12 +353,13 @@ def canonical(state: State) -> tuple[object, State]:
             name: Form(form.constant, tuple(sorted([(order[a], c) for a, c in form.terms])))
             for name, form in forms
         }
-        state = State(state.store | found, state.measure, found)
+        state = State(state.store | found, state.measure, state.inputs, found)
         components = [_renumbered(component, order) for component in components]
     components.sort(key=lambda component: component.functions[0])
     shape = tuple([(tuple([atom for atom, _ in c.functions]), c.bounds) for c in components])
     measure = Measure(state.measure.scalar, tuple(components))
-    return (frozenset(state.store.items()), shape), State(state.store, measure, state.forms)
+    key = state.inputs, frozenset(state.store.items()), shape
+    return key, State(state.store, measure, state.inputs, state.forms)
 
 
 def _renumbered(component: Component, order: Mapping[int, int]) -> Component:

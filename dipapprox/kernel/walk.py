@@ -15,7 +15,7 @@ from dipapprox.kernel.adjacency import Number
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import form_of, name_of, probabilities, value_of
+from dipapprox.kernel.expressions import filled, form_of, name_of, probabilities, value_of
 from dipapprox.kernel.forms import HOLDS, Form, Stored, size_of
 from dipapprox.kernel.machine import Block, Tree
 from dipapprox.kernel.signs import Signs
@@ -62,6 +62,7 @@ class Walk(ABC, Generic[S]):
 
     def __init__(self) -> None:
         self._turn = 0
+        self._chances: dict[tuple[tuple[Tree, ...], bool], list[Ratio]] = {}
 
     @abstractmethod
     def _sample(self, state: S, noise: Noise, mean: Number | Form, where: Where) -> Form: ...
@@ -86,13 +87,19 @@ class Walk(ABC, Generic[S]):
         if self._signs is None:
             raise Refused("choices beside inputs that are read")
         found = []
-        weights = probabilities(options, proportional, self._signs, state.store, self._turn)
-        for (_, tree, _), weight in zip(options, weights, strict=True):
+        formulas = tuple([filled(each, state.store, self._turn) for _, _, each in options])
+        key = formulas, proportional
+        if key not in self._chances:
+            self._chances[key] = probabilities(*key, self._signs)
+        for (_, tree, _), weight in zip(options, self._chances[key], strict=True):
             if not self._signs.is_zero(weight.numerator):
                 after = self._weighted(state, weight)
                 self._assign(after, self._name(target, state), self._value(tree, state))
                 found.append(after)
         return found
+
+    def _told(self, tree: Tree, states: list[S]) -> list[S]:
+        return states  # whatever cells `tree` reads
 
     def _weighted(self, state: S, weight: Ratio) -> S:
         raise NotImplementedError  # only `_choose` asks, of copies
@@ -127,6 +134,8 @@ class Walk(ABC, Generic[S]):
             raise Refused(f"more than {MOST_CELLS} cells of all states")
         if len(states) > MOST_STATES:
             raise Refused("more states than the kernel follows")
+        if statement[0] in ("set", "draw", "choose"):
+            states = self._told(statement, states)
         match statement:
             case "set", target, tree:
                 for state in states:
@@ -173,7 +182,8 @@ class Walk(ABC, Generic[S]):
         """Divide states: those where a condition holds, and those where it does not."""
         if condition[0] not in ("and", "or"):
             relation, left, right = condition
-            found = [self._compared(relation, left, right, state) for state in states]
+            told = self._told(condition, states)
+            found = [self._compared(relation, left, right, state) for state in told]
             return [a for holds, _ in found for a in holds], [
                 b for _, fails in found for b in fails
             ]

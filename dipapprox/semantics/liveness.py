@@ -40,8 +40,8 @@ class Liveness:
         at_exit: Iterable[str] = (),
     ) -> None:
         self._inputs = frozenset(inputs)
-        self._bits = dict.fromkeys(hidden, 0)
-        self._known = 0  # how many variables have a bit
+        # Which bit of a mask is whose: of many cells the masks would be too much to keep.
+        self._bits: dict[str, int | None] = dict.fromkeys(hidden)
         self._choices = 0  # met so far
         self.after: dict[int, int] = {}
         self.before: dict[int, int] = {}
@@ -61,18 +61,15 @@ class Liveness:
 
     def among(self, mask: int, names: Iterable[str]) -> list[str]:
         """Return those of some cells that are in a mask."""
-        bits = self._bits
-        return [name for name in names if bits.get(name, 0) & mask]
+        found = ((name, self._bits.get(name)) for name in names)
+        return [name for name, bit in found if bit is not None and mask >> bit & 1]
 
     def mask(self, names: Iterable[str]) -> int:
         """Return the mask of cells."""
         mask = 0
         for name in names:
-            bit = self._bits.get(name)
-            if bit is None:
-                bit = self._bits[name] = 1 << self._known
-                self._known += 1
-            mask |= bit
+            bit = self._bits.setdefault(name, len(self._bits))
+            mask |= 0 if bit is None else 1 << bit
         return mask
 
     def through(self, block: core.Body, live: int) -> tuple[int, bool]:
