@@ -132,7 +132,7 @@ def test_work_grows_as_the_rounds_do(name: str) -> None:
         return calls(run)
 
     work(3)
-    assert work(18) < 3.3 * work(6)
+    assert work(12) < 3.3 * work(4)
 
 
 def test_a_walk_takes_the_same_work_for_every_place_and_round() -> None:

@@ -92,7 +92,7 @@ def test_gaussian_noise_has_no_closed_form() -> None:
     assert isinstance(found, NotEnclosed) and "Laplace" in found.reason
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     st.lists(st.tuples(st.integers(-1, 1), st.integers(-1, 1)), min_size=2, max_size=3),
     st.sampled_from([1, 2]),

@@ -160,7 +160,7 @@ def test_answers_are_those_of_the_exponential_mechanism(eps_prv: Fraction) -> No
         low, high = map(Fraction, found["delta_enclosure"])
         assert high - low < Fraction(1, 10**9)
         ends.append((low, high))
-        for delta in (0, Fraction(1, 20), Fraction(1, 10)):
+        for delta in (Fraction(1, 20), Fraction(1, 10)):
             verdict = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=delta).to_dict()
             assert verdict["verdict"] == ("DP" if delta >= high else "Not_DP")
     assert max(low for low, _ in ends) <= min(high for _, high in ends)

@@ -247,6 +247,7 @@ def test_what_is_possible_for_one_input_only(condition: str, answer: Answer) -> 
         assert verify(program, eps=1, delta=F(1, 10**100)).answer is Answer.DP
 
 
+@pytest.mark.thorough
 def test_what_is_possible_for_one_input_only_on_an_interval() -> None:
     program = far("q = 1 and x > 1000000")
     verdict = verify(program, eps=(1, 2), delta=0)

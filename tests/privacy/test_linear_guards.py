@@ -15,9 +15,7 @@ from scipy import stats
 from dipapprox import (
     Answer,
     LeastEpsPrv,
-    Outcome,
-    certify,
-    check,
+    Options,
     parse,
     probability,
     profile,
@@ -92,15 +90,11 @@ def test_an_interval_round_three_samples() -> None:
     assert inside.probability.width <= Q(1, 2**40)
 
 
-def test_the_check_confirms_sums_in_three_directions() -> None:
-    """One claim that holds and one that does not, each by a certificate."""
-    text = SUMS.replace("a >= d and b <= c", "a >= d and b <= c + 1")
-    program = parse(text)
+def test_sums_in_three_directions_have_proofs() -> None:
+    program = parse(SUMS.replace("a >= d and b <= c", "a >= d and b <= c + 1"))
     for eps_prv, answer in ((Q(2), Answer.DP), (Q(1, 2), Answer.NOT_DP)):
-        verdict = verify(program, eps=1, eps_prv=eps_prv, delta=Q(1, 1000))
-        assert verdict.answer is answer
-        result = check(certify(program, text, verdict).to_json())
-        assert result.outcome is Outcome.CONFIRMED
+        own = {"eps": 1, "eps_prv": eps_prv, "delta": Q(1, 1000)}
+        assert verify(program, options=Options(proved=True), **own).answer is answer
 
 
 def test_polyhedra_far_from_the_mean_end_in_an_answer() -> None:

@@ -34,11 +34,8 @@ def _text(domain: str = "0..1", adjacency: str = "linf 1") -> str:
 @given(st.sampled_from(["linf 1", "l0 1", "all"]), st.fractions(0, "1/4", max_denominator=20))
 def test_the_largest_delta_does_not_fall(adjacency: str, eps_prv: Fraction) -> None:
     program = parse(_text("-1..1", adjacency))
-    found = [
-        profile(program, eps=eps, eps_prv=eps_prv).delta_enclosure for eps in ("1/4", "1/3", "1/2")
-    ]
+    found = [profile(program, eps=eps, eps_prv=eps_prv).delta_enclosure for eps in ("1/4", "1/2")]
     assert found[0].lower <= found[1].upper
-    assert found[1].lower <= found[2].upper
 
 
 def test_a_claim_that_holds_everywhere() -> None:

@@ -8,6 +8,7 @@ from textwrap import dedent, indent
 import pytest
 
 from dipapprox.errors import SourceError
+from dipapprox.language.functions import operators
 from dipapprox.language.functions.mechanism import read_mechanism
 
 HEAD = """
@@ -280,7 +281,10 @@ def test_texts_are_compared(case: str) -> None:
     assert expected in made(body, TEXTS, "Out")
 
 
-def test_lists_count_and_only_iterators_of_itertools_go_on_for_ever() -> None:
+def test_lists_count_and_only_iterators_of_itertools_go_on_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(operators, "MOST_CELLS", 1000)
     signature = 'q: Annotated[list[int], "[2] in {0, 1}"], eps: Weight'
     assert "out" in made("return max(q.count(0), q.count(1))", signature, "Out")
     counted = "def count(v): return [v, v]\nreturn sum(count(q[0]))"
