@@ -13,7 +13,8 @@ at most the sum of theirs. Let f = p f_1 ... f_k and g = q g_1 ... g_k.
    masses F_i, G_i of f and g. For some c in some cell i the integral is that of f - a g up to c
    (as below): over the cells before, plus a part of cell i, where f G_j <= F_j g for the cell j
    before, so f - a g <= f (1 - a G_j / F_j). Hence the integral is at most the largest
-   sum_(j < i) (F_j - a G_j) + F_i max(0, 1 - a G_(i-1) / F_(i-1)), with 1 as the factor of F_0.
+   sum_(j < i) (F_j - a G_j) + F_i max(0, 1 - a G_(i-1) / F_(i-1)), with 1 as the factor of F_0,
+   over the i with F_k <= a G_k for all k > i: else f > a g somewhere in cell k, and c is not in i.
    Mirrored, if f_1 / g_1 rises.
 
 How two functions f, g >= 0 compare, or two scalars, as far as their making tells:
@@ -181,12 +182,14 @@ class Excess:
         """Return a ball whose upper end is not below the integral, if `growth` is at most a."""
         largest, before, factor = arb(0), arb(0), arb(1)
         for mass, other in cells:
-            ratio = growth * other / mass
+            ratio, excess = growth * other / mass, mass - growth * other
+            if excess > 0:
+                largest = arb(0)  # c is in no cell before
             own = (1 - ratio).nonnegative_part() if ratio.is_finite() else arb(1)
             # Without functions the ratio is the same everywhere.
             reached = before + mass * (own if self.functions is None else factor)
             largest, factor = largest.max(reached.upper()), own
-            before += mass - growth * other
+            before += excess
         return largest
 
 

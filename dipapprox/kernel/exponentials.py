@@ -71,7 +71,8 @@ class Sum:
     def of(cls, terms: Iterable[Term]) -> Sum:
         """Collect terms."""
         known = list(terms)
-        unit, below = _multiple(q for (q, _), _ in known), _multiple(c for _, c in known)
+        unit = _multiple(q.denominator for (q, _), _ in known)
+        below = _multiple(c.denominator for _, c in known)
         whole = [((int(q * unit), n), int(c * below)) for (q, n), c in known]
         return cls._collected(whole, unit, below)
 
@@ -94,7 +95,7 @@ class Sum:
         """Add up."""
         if len(sums) == 1:
             return sums[0]
-        unit, below = lcm(*[each.unit for each in sums]), lcm(*[each.below for each in sums])
+        unit, below = _multiple(each.unit for each in sums), _multiple(each.below for each in sums)
         factors = [(each.whole, unit // each.unit, below // each.below) for each in sums]
         terms = [((q * u, n), c * d) for whole, u, d in factors for (q, n), c in whole]
         return cls._collected(terms, unit, below)
@@ -285,11 +286,10 @@ def _ordered(factors: Mapping[Sum, int]) -> Denominator:
     return tuple(sorted(factors.items(), key=lambda each: (each[0].whole, each[0].unit)))
 
 
-def _multiple(numbers: Iterable[Number]) -> int:
-    """The least common multiple of the denominators."""
+def _multiple(numbers: Iterable[int]) -> int:
     found = 1
     for number in numbers:
-        found = lcm(found, number.denominator)
+        found = lcm(found, number)
         if found.bit_length() > MOST_BITS:
             raise Refused("an exponential polynomial with numbers that are too long")
     return found

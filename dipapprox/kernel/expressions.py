@@ -88,13 +88,8 @@ def _plain(form: Form) -> Stored:
 
 def filled(tree: Tree, store: Store, turn: int) -> Tree:
     """Return a weight with numbers in the place of cells."""
-    match tree:
-        case ("eps",):
-            return tree
-        case ("inverse" | "exp") as word, operand:
-            return word, filled(operand, store, turn)
-        case ("+" | "*") as word, left, right:
-            return word, filled(left, store, turn), filled(right, store, turn)
+    if isinstance(tree, tuple) and tree[0] in ("eps", "inverse", "exp", "+", "*"):
+        return (tree[0], *[filled(each, store, turn) for each in tree[1:]])
     return number_of(tree, store, turn)
 
 

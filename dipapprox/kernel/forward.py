@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
 from dipapprox.kernel.adjacency import Input, Number, Output, Value, all_inputs
@@ -56,7 +57,7 @@ Cuts = tuple[tuple[Fraction, ...], ...]
 class State:
     """All runs with this store, of which `forms` are the forms. Who splits it copies them.
 
-    They are the same for all of some inputs; cells in which these differ are untold until read.
+    They are the same for all of some inputs: cells in which these differ are untold, none was read.
     """
 
     store: dict[str, Stored]
@@ -80,11 +81,7 @@ class Ended:
 
 
 class Run(Walk[State]):
-    """The runs of a machine for its inputs, at eps whose signs are known, on one graph.
-
-    Inputs are run together up to where a cell is read in which they differ: what is done before is
-    the same for all of them.
-    """
+    """The runs of a machine for its inputs, at eps whose signs are known, on one graph."""
 
     def __init__(self, machine: Machine, signs: Signs, graph: Graph) -> None:
         super().__init__()
@@ -171,8 +168,8 @@ class Run(Walk[State]):
         used = [atom for x in numbers if isinstance(x, Form) for atom, _ in x.terms]
         measure = self._without(state.measure, frozenset(used))
         # Output cells hold values of their domains.
-        inputs = state.inputs
-        self._ended.append(Ended(cast("tuple[Value, ...]", output), numbers, measure, inputs))
+        finite = cast("tuple[Value, ...]", output)
+        self._ended.append(Ended(finite, numbers, measure, state.inputs))
 
     def _assign(self, state: State, name: str, value: Stored) -> None:
         domain = self._domains.get(name)
@@ -216,12 +213,8 @@ class Run(Walk[State]):
             ends: list[State | Ended] = [*fails, *self._ended]
             return going, [(end, end.measure.scalar) for end in ends]
 
-        before, found = self._ended, list[State]()
-        alone: dict[tuple[Input, ...], list[State]] = {}
-        for state in self._told(self._all, states):
-            alone.setdefault(state.inputs, []).append(state)
-        left: list[tuple[State | Ended, Node]] = []
-        for own in alone.values():
+        before, found, left = self._ended, list[State](), list[tuple[State | Ended, Node]]()
+        for _, own in groupby(self._told(self._all, states), attrgetter("inputs")):
             left += named("loops.absorbed")(self.graph, map(self._head, own), turn)
         self._ended = before
         for last, scalar in left:

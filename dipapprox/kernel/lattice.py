@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import accumulate
 from math import ceil, floor
 
 from flint import arb, arb_poly
@@ -12,7 +13,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.grid import Accuracy, Leaves
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail
+from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail, Way
 
 
 class Lattice(Space):
@@ -55,11 +56,16 @@ class Lattice(Space):
         place = (floor(bound) + 1 if is_upper else ceil(bound)) - self._first
         return min(max(place, 0), self.size), (place > self.size) - (place < 0)
 
-    def summed(self, f: Sampled, law: Law) -> tuple[list[arb], arb]:
+    def summed(self, f: Sampled, law: Law) -> tuple[list[arb], arb, list[Way]]:
         # Sums of products are coefficients of products of polynomials.
-        count = self.size
+        count, family = self.size, law.on_integers
         spend(20 * count)
-        family = law.on_integers
-        masses = family.masses(1 - count, count - 1, family.rate(law.scale(self._eps)))
-        sums = (arb_poly(f.cells) * arb_poly(masses)).coeffs()
-        return [*sums, *[ZERO] * (3 * count)][count - 1 : 2 * count - 1], masses[count - 1]
+        rate = family.rate(law.scale(self._eps))
+        masses = family.masses(1 - count, count, rate)
+        sums = (arb_poly(f.cells) * arb_poly(masses[:-1])).coeffs()
+        cells = [*sums, *[ZERO] * (3 * count)][count - 1 : 2 * count - 1]
+        # Beyond the grid is one further than its ends.
+        most, *less = masses[count - 1 :]
+        above = [*accumulate(less[::-1], initial=family.above(count + 1, rate))][:0:-1]
+        ways = [*zip(less, above, strict=True)]
+        return cells, most, [(*a, *b) for a, b in zip(ways, ways[::-1], strict=True)]

@@ -28,17 +28,17 @@ from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
-from math import factorial
+from math import factorial, lcm
 from operator import mul
 
-from flint import arb, arb_poly
+from flint import arb, arb_poly, ctx
 
-from dipapprox.kernel.balls import error, to_ball
+from dipapprox.kernel.balls import between, error, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.grid import Accuracy, Leaves, ends_of_panels
 from dipapprox.kernel.laws import FAMILIES, Law
-from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail
+from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail, Way
 
 _PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
 
@@ -146,6 +146,9 @@ class Panels(Space):
         self._panels = [((a + b) / 2, (b - a) / 2) for a, b in pairwise(self.ends)]
         self.size = len(self._panels) * self._terms
         self._halves = [to_ball(half) for _, half in self._panels]
+        # What samples that are added do over gaps, and over the ways to both ends.
+        self._held: dict[Law, dict[int, tuple[arb_poly, arb]]] = {}
+        self._far: dict[Law, list[Way]] = {}
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
         # The grid spans the means of all laws: the largest value in a tail is the one at its end.
@@ -189,7 +192,7 @@ class Panels(Space):
             raise NotProved("a function is restricted within a panel")
         return place, 0
 
-    def summed(self, f: Sampled, law: Law) -> tuple[list[arb_poly], arb]:
+    def summed(self, f: Sampled, law: Law) -> tuple[list[arb_poly], arb, list[Way]]:
         """From panel p comes the integral of h_p f(y) k(d + h_q x - h_p y) over y in [-1, 1].
 
         That is at x on panel q, with k the density of Y, and d the distance of the centres. Let no
@@ -199,6 +202,9 @@ class Panels(Space):
             a^i / i! * sum over j of (i + j)! c_(i + j) * b^j / j! * (integral of h_p f(y) y^j)
 
         before x^i: sums of products, as in products of polynomials.
+
+        From panels that are further away than Y almost ever goes comes what its density is there
+        at most, as it falls on both sides of its mean, times the integral of f over the grid.
         """
         scale, n = law.scale(self._eps), self._terms
         if law.has_kink:
@@ -207,20 +213,28 @@ class Panels(Space):
         spend(4 * n * len(self._panels) ** 2)
         unit, width = to_ball(1 / scale), 2 * max(half for _, half in self._panels)
         factorials = [arb(factorial(m)) for m in range(n)]
-        held: dict[tuple[int, int], tuple[arb_poly, arb]] = {}
+        # Whole numbers are subtracted, and known, faster than fractions.
+        whole_unit = lcm(*(centre.denominator for centre, _ in self._panels))
+        held = self._held.setdefault(law, {})
         sources = []
         for (centre, half), cell in zip(self._panels, f.cells, strict=True):
             b, size = to_ball(-half / width), to_ball(half)
             moments = [whole(cell.left_shift(j)) * size for j in range(n)]
             terms = [b**j * m / k for j, (m, k) in enumerate(zip(moments, factorials, strict=True))]
-            sources.append((centre, arb_poly(terms[::-1]), moments[0].nonnegative_part()))
+            place = int(centre * whole_unit)
+            sources.append((place, arb_poly(terms[::-1]), moments[0].nonnegative_part()))
+        reach = max(law.reach(self._eps, 2 * ctx.prec // 3))
+        edge = to_ball(reach / scale)
+        there = self._height(law, edge) + self._height(law, -edge)
+        beyond = between(ZERO, there * sum((mass for *_, mass in sources), ZERO))
         cells = []
-        for centre, half in self._panels:
+        for (place, *_), (centre, half) in zip(sources, self._panels, strict=True):
             sums, wrong, a = arb_poly(), ZERO, to_ball(half / width)
-            for other, source, mass in sources:
-                # Quotients of integers are found faster than fractions.
-                if (gap := (centre - other).as_integer_ratio()) not in held:
-                    z = to_ball(Fraction(*gap) / scale)
+            first = max(bisect_left(self.ends, centre - half - reach) - 1, 0)
+            last = bisect_left(self.ends, centre + half + reach)
+            for other, source, mass in sources[first:last]:
+                if (gap := place - other) not in held:
+                    z = to_ball(Fraction(gap, whole_unit) / scale)
                     balls = (density(law.family, z, to_ball(width / scale), 0, n) * unit).coeffs()
                     fixed = [c.mid() * k for c, k in zip(balls, factorials, strict=False)]
                     held[gap] = arb_poly(fixed), sum((c.rad() for c in balls), ZERO)
@@ -228,5 +242,18 @@ class Panels(Space):
                 wrong += held[gap][1] * mass
             found = zip(sums.right_shift(n - 1).coeffs(), factorials, strict=False)
             cell = arb_poly([a**i * c / k for i, (c, k) in enumerate(found)])
-            cells.append(cell + error(wrong))
-        return cells, unit * density(law.family, ZERO, ZERO, 0, 1)(ZERO)
+            cells.append(cell + error(wrong) + beyond)
+        return cells, self._height(law, ZERO), self._ways(law)
+
+    def _ways(self, law: Law) -> list[Way]:
+        ends, scale, family = self.ends, law.scale(self._eps), law.on_reals
+        found = self._far.setdefault(law, [])
+        for left, right in () if found else pairwise(ends):
+            one, other = (to_ball(way / scale) for way in (left - ends[0], ends[-1] - right))
+            back, on = self._height(law, one), self._height(law, -other)
+            found.append((back, family.below(-one), on, family.above(other)))
+        return found
+
+    def _height(self, law: Law, z: arb) -> arb:
+        """Enclose the density of a law, whose mean is 0, at z times its scale."""
+        return density(law.family, z, ZERO, 0, 1)(ZERO) / to_ball(law.scale(self._eps))

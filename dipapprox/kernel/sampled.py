@@ -37,6 +37,10 @@ class Tail(NamedTuple):
     whole: arb
 
 
+Way = tuple[arb, arb, arb, arb]
+"""From a cell to the left end of a grid: the density of a law over the way back, from where on it
+falls, and how likely it goes as far. Then the same at the right end."""
+
 NOTHING = Tail(ZERO, ZERO)
 """Of a function that is 0 there."""
 
@@ -116,8 +120,8 @@ class Space(ABC):
         """
 
     @abstractmethod
-    def summed(self, f: Sampled, law: Law) -> tuple[list[Any], arb]:
-        """Return what of the density of X + Y comes from X on the grid; and Y's largest density."""
+    def summed(self, f: Sampled, law: Law) -> tuple[list[Any], arb, list[Way]]:
+        """Return what of the density of X + Y is from X on the grid; Y's largest density; ways."""
 
     def product(self, f: Sampled, g: Sampled) -> Sampled:
         """Return t -> f(t) * g(t)."""
@@ -167,13 +171,17 @@ class Space(ABC):
     def convolved(self, f: Sampled, law: Law) -> Sampled:
         """Return the density of X + Y, where f is that of X, and Y has a law.
 
-        The density of X + Y is nowhere above the largest one of Y times the integral of f; what
-        comes from X beyond the grid is at most as large times its integral there. As the integral
-        of f is that of the density of X + Y, what is not on the grid is beyond it.
+        The density of X + Y is nowhere above the largest one of Y times the integral of f. What
+        comes from X beyond the grid is at most the largest density of Y over the way from there,
+        times the integral there; X + Y is beyond the grid if X is, or Y goes from X beyond it.
         """
-        total, beyond = self.total(f), f.left.whole + f.right.whole
-        cells, most = self.summed(f, law)
-        more = between(ZERO, beyond * most)
-        found = Sampled([cell + more for cell in cells], NOTHING, NOTHING)
-        tail = Tail(total * most, total - sum(self.wholes(found), ZERO))
-        return Sampled(found.cells, tail, tail)
+        (cells, most, ways), left, right = self.summed(f, law), f.left, f.right
+        highest = self.total(f) * most
+        lefts, rights = (
+            left.whole + right.whole * ways[-1][1],
+            right.whole + left.whole * ways[0][3],
+        )
+        for place, (whole, own) in enumerate(zip(self.wholes(f), ways, strict=True)):
+            lefts, rights = lefts + whole * own[1], rights + whole * own[3]
+            cells[place] += between(ZERO, left.whole * own[0] + right.whole * own[2])
+        return Sampled(cells, Tail(highest, lefts), Tail(highest, rights))

@@ -21,7 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import lcm
 
 from flint import arb
 
@@ -168,14 +167,11 @@ def _sign_after(function: Sum, low: Fraction) -> int:
 
 def _rises(function: Sum, low: Fraction) -> bool:
     """Whether rises from an eps on, as many as it takes, show that a function is > 0 after it."""
-    # In units of eps that make all rates integers.
-    unit = lcm(*(q.denominator for (q, _), _ in function.terms))
-    part = Sum.of(((int(q * unit), n), c * unit**n) for (q, n), c in function.terms)
-    while not part.has_positive_terms():
-        if part.sign(low / unit) < 0:
+    while not function.has_positive_terms():
+        if function.sign(low) < 0:
             return False
         # No constant: it would be above 0, or below.
-        _, part = part.derivative().parts()
+        _, function = function.derivative().parts()
     return True
 
 
@@ -213,8 +209,7 @@ def _values(function: Sum, lower: Fraction, upper: Fraction, depth: int) -> Ball
 @lru_cache(1 << 12)
 def _derivatives(function: Sum) -> tuple[Sum, ...]:
     """Those of f e^(-q eps): of the same sign, and in it nothing grows but powers."""
-    top = max(q for (q, _), _ in function.terms)
-    found = [Sum.of(((q - top, n), c) for (q, n), c in function.terms)]
+    found = [function * Sum.exponential(-function.terms[-1][0][0])]
     for _ in range(ORDER):
         found.append(found[-1].derivative())
     return tuple(found)

@@ -6,6 +6,7 @@ bound delta; they are searched with what the kernel will evaluate.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
 from itertools import accumulate, pairwise, product
 
@@ -140,19 +141,21 @@ class _Search:
         cuts = list(START)
         for _ in range(ROUNDS):
             cells = self._cells(cuts)
-            sums = [0.0, *accumulate(first - second for first, second, _ in cells)]
-            least = max(sums) + allowed
-            new: list[Fraction] = []
-            factor = 1.0
-            for (first, second, ends), before in zip(cells, sums, strict=False):
-                low, high = ends
-                wide = before + factor * first > least
+            excesses = [first - second for first, second, _ in cells]
+            sums = [0.0, *accumulate(excesses)]
+            least, factor = max(sums) + allowed, 1.0
+            # No cell before the last one with an excess has to be narrow.
+            last = max((k for k, excess in enumerate(excesses) if excess > 0), default=0)
+            new: set[Fraction] = set()
+            for k, (first, second, (low, high)) in enumerate(cells):
+                wide = k >= last and sums[k] + factor * first > least
                 if wide and low is not None and high is not None:
-                    new += [low + k * (high - low) / PARTS for k in range(1, PARTS)]
+                    new.update(low + part * (high - low) / PARTS for part in range(PARTS + 1))
                 factor = max(0.0, 1 - second / first) if first > 0 else 1.0
             if not new:
                 break
-            cuts = sorted({*cuts, *new})
+            around = bisect_left(cuts, min(new)), bisect_left(cuts, max(new))
+            cuts = sorted({*cuts[max(around[0] - 1, 0) : around[1] + 2], *new})
         return cuts
 
     def _cells(self, cuts: list[Fraction]) -> list[tuple[float, float, Cell]]:

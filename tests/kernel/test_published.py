@@ -189,7 +189,8 @@ def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: fl
 def test_no_cuts_prove_what_is_false(text: str, eps_prv: Fraction, delta: float) -> None:
     cuts = [number(Fraction(k, 6)) for k in range(-24, 25)]
     machine, claim, steps = proof_of(text, number(eps_prv), written(Fraction(delta - 1e-6)), cuts)
-    for less in (cuts, [-1000, *cuts], [*cuts, 1000], [-1000, 1000], []):
+    few = [[cut for k, cut in enumerate(cuts) if hash((k, seed)) % 8 == 0] for seed in range(6)]
+    for less in (cuts, [-1000, *cuts], [*cuts, 1000], [-1000, 1000], [], *few):
         for bits in (1, 40):
             step = {**steps[0], "cuts": less, "bits": bits}
             with pytest.raises(Refuted):
@@ -198,6 +199,24 @@ def test_no_cuts_prove_what_is_false(text: str, eps_prv: Fraction, delta: float)
     assert isinstance(
         replay(*proof_of(text, number(eps_prv), written(Fraction(delta + 1 / 15)), cuts)), Private
     )
+
+
+def test_four_cuts_where_densities_cross_are_enough() -> None:
+    """No cell before one with an excess has the crossing: both densities are there at 0."""
+    cuts = [number(k * Fraction(1, 2**30)) for k in (-2, -1, 1, 2)]
+    for shift in (1e-8, -1e-8):
+        proof = proof_of(GAUSS, "1/2", written(Fraction(gauss(0.5) + shift)), cuts)
+        if shift > 0:
+            assert isinstance(replay(*proof), Private)
+        else:
+            with pytest.raises(Refuted):
+                replay(*proof)
+    program = program_of(GAUSS)
+    delta = Fraction(gauss(0.5)) + Fraction(1, 10**9)
+    found = verify(program, eps=1, eps_prv="1/2", delta=delta, options=Options(proved=True))
+    assert found.replayed is not None
+    (step,) = found.replayed.proof.steps
+    assert len(step["cuts"]) < 20
 
 
 @pytest.mark.parametrize(

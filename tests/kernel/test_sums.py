@@ -259,3 +259,18 @@ def test_samples_in_many_orders_cost_work() -> None:
         forget(graph, measure, ())
     with asking(lambda: None, 200_000):
         assert not forget(graph, measure, ()).components
+
+
+@pytest.mark.parametrize(("family", "count"), [("Gauss", 9), ("Logistic", 4), ("Lap", 4)])
+def test_walks_stay_below_0_as_often_as_sparre_andersen_says(family: str, count: int) -> None:
+    """That is the same for all symmetric densities; errors do not grow from sum to sum."""
+    sums = [["<", combination([1] * (k + 1)), 0] for k in range(count)]
+    draws = [["draw", cell(f"x{k}"), family, 0, [1, 0]] for k in range(count)]
+    held = [["if", ["and", *sums], [["set", cell("o"), 1]], [["set", cell("o"), 0]]]]
+    of, expected = machine([*draws, *held], {"o": [0, 1]}), math.comb(2 * count, count) / 4**count
+    if family == "Lap":
+        assert_is(of, expected)
+    else:
+        low, high = enclosed(of, bits=16)[1,]
+        assert low - 1e-12 <= expected <= high + 1e-12
+        assert high - low < 1e-4
