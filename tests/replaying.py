@@ -1,6 +1,7 @@
 """Every verdict of the suite is replayed by the kernel, as far as its rules go.
 
-What is asked with `proved` is replayed by whoever asks. No answer is replayed twice in a process.
+What is asked with `proved` is replayed by whoever asks. No answer about a program at one eps is
+replayed twice in a process: most of a proof is about its probabilities, whatever is claimed.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def replayed(
 ) -> Verdict:
     """Verify, and let the kernel confirm what is found, or refuse."""
     verdict = _found(program, claim, selection, options, *more)
-    said = program, verdict.claim, verdict.answer, selection
+    said = program, verdict.claim.eps, verdict.answer, selection
     if not options.proved and _is_new(said):
         outcomes[_replay(program, verdict, selection)] += 1
     return verdict

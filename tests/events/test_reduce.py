@@ -66,6 +66,19 @@ def _exponentials(event: Event) -> int:
     )
 
 
+@given(st.data(), st.integers(2, 6))
+def test_comparisons_that_form_a_tree_become_plain(data: st.DataObject, size: int) -> None:
+    """x_i and x_j in any units, whichever of the comparisons comes first."""
+    factors = st.sampled_from([-3, -2, -1, 1, 2, 3]).map(Fraction)
+    guards = []
+    for k in range(1, size):
+        terms = {data.draw(st.integers(0, k - 1)): data.draw(factors), k: data.draw(factors)}
+        guards.append(LinearForm.of(terms, data.draw(factors)))
+    event = Event((laplace(0),) * size, tuple(data.draw(st.permutations(guards))))
+    for guard in as_comparisons(event).guards:
+        assert guard.constant == 0 and {factor for _, factor in guard.terms} == {-1, 1}
+
+
 def test_gaussian_sums_merge_where_the_deviation_is_rational() -> None:
     # 3a + 4b <= c and c <= d: 3a + 4b ~ N(0, 5)
     guards = (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -214,3 +216,18 @@ def test_chains_of_elif_are_no_nesting() -> None:
             + "r <- Gauss(0, 1)\n"
             + chain.replace("else", "elif r < 200 then out <- 0\nelse")
         )
+
+
+@pytest.mark.parametrize("text", SAMPLES)
+def test_every_wrong_line_has_its_message_and_no_other(text: str) -> None:
+    """What is left of a statement, a header or a declaration is harmless."""
+    numbered = enumerate(text.splitlines())
+    written = [k for k, line in numbered if line.split("#")[0].strip() not in ("", "end")]
+    for wrong in pairwise(written):
+        lines = text.splitlines()
+        for k in wrong:
+            lines[k] = re.sub(r"^( *)(\S+)(.*)", r"\1\2 2 3\3", lines[k].split("#")[0])
+        with pytest.raises(SourceError) as refused:
+            parse("\n".join(lines))
+        found = [each.render().split(":")[1] for each in refused.value.diagnostics]
+        assert found == [str(k + 1) for k in wrong]
