@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
+from math import exp
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
@@ -18,15 +19,25 @@ from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import RealInterval, is_positive_somewhere
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, GUMBEL, LAPLACE, LOGISTIC
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
+from dipapprox.numerics.real_outputs.masses import IntervalMasses
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 
-LAPLACE = LAPLACE
 Y = LinearForm.symbol(0)
+METHOD = open_method(Options())
+
+
+def _mass(parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
+    (part,) = parts
+    return IntervalMasses(METHOD, Limits()).product(part.events, bits)
+
+
+COMPARISON = ExactComparison(Limits(), _mass)
 
 
 def law(mean: F | int, scale: F | int = 1) -> Distribution:
@@ -45,7 +56,7 @@ def number(
 
 def exceeds(first: Sequence[Part], second: Sequence[Part], budget: F) -> bool:
     growth = ExponentialPolynomial.monomial(1, rate=budget)
-    found = ExactComparison(Limits()).exceeds(first, second, growth)
+    found = COMPARISON.exceeds(first, second, growth)
     assert not isinstance(found, NotEnclosed), found.reason
     return found
 
@@ -86,10 +97,57 @@ def test_one_sided_noise_and_empty_measures() -> None:
     assert exceeds(first, (), F(1)) and not exceeds((), first, F(1))
 
 
-def test_gaussian_noise_has_no_closed_form() -> None:
-    noise = number([Distribution(GAUSSIAN, F(0), F(1))])
-    found = ExactComparison(Limits()).exceeds(noise, noise, ExponentialPolynomial.constant(1))
-    assert isinstance(found, NotEnclosed) and "Laplace" in found.reason
+def test_sums_of_gaussian_noise_have_no_quotient() -> None:
+    noise = number([Distribution(GAUSSIAN, F(0), F(1))] * 2, (), less(0, 1))
+    found = COMPARISON.exceeds(noise, noise, ExponentialPolynomial.constant(1))
+    assert isinstance(found, NotEnclosed) and "one sample" in found.reason
+
+
+def _density(family: Family, z: float) -> float:
+    if family is GAUSSIAN:
+        return exp(-z * z / 2)
+    if family is GUMBEL:
+        return exp(-z - exp(-z))
+    return exp(-abs(z)) / (1 + exp(-abs(z))) ** 2
+
+
+@settings(max_examples=20)
+@given(
+    st.sampled_from([GAUSSIAN, LOGISTIC, GUMBEL]),
+    st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), min_size=1, max_size=3),
+    st.tuples(st.integers(-2, 0), st.integers(1, 3)),
+)
+def test_mixtures_on_an_interval_exceed_below_their_largest_quotient_alone(
+    family: Family, means: list[tuple[int, int]], ends: tuple[int, int]
+) -> None:
+    low, high = ends
+    guards = [LinearForm.of({0: F(1)}, -F(high)), LinearForm.of({0: F(-1)}, F(low))]
+    parts = [
+        [p for m in means for p in number([Distribution(family, F(m[side]), F(2))], guards)]
+        for side in (0, 1)
+    ]
+    places = [low + (high - low) * k / 3000 for k in range(3001)]
+    largest = max(
+        sum(_density(family, (x - m) / 2) for m, _ in means)
+        / sum(_density(family, (x - m) / 2) for _, m in means)
+        for x in places
+    )
+    growth = [ExponentialPolynomial.constant(F(largest) * (1 + F(c, 1000))) for c in (-1, 1)]
+    found = [COMPARISON.exceeds(parts[0], parts[1], each) for each in growth]
+    assert found == [True, False]
+
+
+def test_quotients_on_half_lines_are_those_at_infinity() -> None:
+    right = [LinearForm.of({0: F(-1)})]
+    for family, first, second, bounded in (
+        (LOGISTIC, 1, 0, True),
+        (LOGISTIC, 0, 1, True),
+        (GUMBEL, 1, 0, True),
+        (GAUSSIAN, 1, 0, False),
+    ):
+        own, other = (number([Distribution(family, F(m), F(1))], right) for m in (first, second))
+        assert exceeds(own, other, F(199, 200)) == (first == 1)
+        assert exceeds(own, other, F(20)) == (not bounded)
 
 
 @settings(max_examples=5)

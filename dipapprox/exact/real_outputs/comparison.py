@@ -7,8 +7,9 @@ mechanism at its own budget, have no coefficients left (`line_signs`).
 
 Several independent numbers. Π f_k <= growth · Π g_k almost everywhere exactly if the product of the
 least factors c_k with f_k <= c_k g_k is at most growth. A least factor is looked for among the
-quotients of pieces that are proportional, and is one if f_k <= c_k g_k is decided. Others are
-bracketed by rational numbers, until their product is told from growth.
+quotients of pieces that are proportional, and is one if f_k <= c_k g_k is decided. Others, and
+all that has no closed form (`quotients`), are bracketed by rational numbers, until their product is
+told from growth.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from dipapprox.exact.real_outputs.line_signs import (
     is_positive_somewhere,
     without_zeros,
 )
+from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, Masses, NoQuotient
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
@@ -66,13 +68,13 @@ class ExactComparison:
 
     Args:
         limits: Asked throughout.
+        masses: Of events, for quotients without closed forms.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, masses: Masses) -> None:
         self._limits = replace(limits, pieces=min(limits.pieces, _PIECES))
-        self._quotients: Cache[tuple[Line, Line], ExponentialRatio | _BracketedQuotient] = Cache(
-            _REMEMBERED
-        )
+        self._masses = masses
+        self._quotients: Cache[tuple[Line, Line], ExponentialRatio | _Bracket] = Cache(_REMEMBERED)
         self._forms = EventForms()
 
     def exceeds(
@@ -98,7 +100,7 @@ class ExactComparison:
             return True
         try:
             return self._exceeds(first, second, ExponentialRatio(growth.at(_ONE)))
-        except _Obstacle as obstacle:
+        except (_Obstacle, NoQuotient) as obstacle:
             return NotEnclosed(str(obstacle))
         except TooManyTerms:
             return NotEnclosed("integration-budget: a product of functions has too many terms")
@@ -109,35 +111,35 @@ class ExactComparison:
     def _exceeds(
         self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialRatio
     ) -> bool:
-        numbers = {len(part.marginals) for part in (*first, *second)}
-        if numbers == {0}:
-            chances = [self._total(side) for side in (first, second)]
-            return sign_at(chances[0] - chances[1] * growth, _ONE, self._limits) > 0
-        if numbers == {1}:
-            return self._exceeds_on_line(tuple(first), tuple(second), growth)
-        factors = factored(first, second)
-        if isinstance(factors, Mixed):
-            raise _Obstacle(factors.reason)
-        if len(factors.pairs) == 1:
-            ((_, one, two),) = factors.pairs
-            return self._exceeds_on_line(one, two, growth)
+        if len(first[0].marginals) < 2:
+            pairs = [(tuple(first), tuple(second))]
+        else:
+            factors = factored(first, second)
+            if isinstance(factors, Mixed):
+                raise _Obstacle(factors.reason)
+            pairs = [(one, two) for _, one, two in factors.pairs]
+        if len(pairs) == 1:
+            try:
+                return self._exceeds_alone(*pairs[0], growth)
+            except _Obstacle:
+                pass  # then its quotient is enclosed
         least = _UNIT
-        brackets: list[_BracketedQuotient] = []
-        for _, one, two in factors.pairs:
-            own = self._quotients.get((one, two)) or self._quotient(one, two)
+        brackets: list[_Bracket] = []
+        for pair in pairs:
+            own = self._quotients.get(pair) or self._quotient(*pair)
             if own is None:
                 return True
-            self._quotients.put((one, two), own)
-            if isinstance(own, _BracketedQuotient):
-                brackets.append(own)
-            else:
+            self._quotients.put(pair, own)
+            if isinstance(own, ExponentialRatio):
                 least = least * own
+            else:
+                brackets.append(own)
         for _ in range(_MOST_HALVINGS):
-            low = least * _number(each.low for each in brackets)
-            if sign_at(low - growth, _ONE, self._limits) > 0:
+            low = _number(each.low for each in brackets)
+            if low is not None and sign_at(least * low - growth, _ONE, self._limits) > 0:
                 return True
-            high = least * _number(each.high for each in brackets)
-            if sign_at(high - growth, _ONE, self._limits) <= 0:
+            high = _number(each.high for each in brackets)
+            if high is not None and sign_at(least * high - growth, _ONE, self._limits) <= 0:
                 return False
             max(brackets, key=lambda each: each.high / each.low).halve()
         raise _Obstacle("a product of quotients of densities is next to e^ε_prv")
@@ -149,12 +151,21 @@ class ExactComparison:
             total = total + _weight(part.events, self._forms, self._limits)
         return total
 
-    def _exceeds_on_line(self, first: Line, second: Line, growth: ExponentialRatio) -> bool:
+    def _exceeds_alone(self, first: Line, second: Line, growth: ExponentialRatio) -> bool:
+        """Decide it for one number, or none, in closed form."""
+        if not first[0].marginals:
+            chances = [self._total(side) for side in (first, second)]
+            return sign_at(chances[0] - chances[1] * growth, _ONE, self._limits) > 0
         return _Densities(first, second, self._forms, self._limits).exceeds(growth)
 
-    def _quotient(self, first: Line, second: Line) -> ExponentialRatio | _BracketedQuotient | None:
+    def _quotient(self, first: Line, second: Line) -> ExponentialRatio | _Bracket | None:
         """The least c with first <= c second; None if there is none."""
-        densities = _Densities(first, second, self._forms, self._limits)
+        try:
+            if not first[0].marginals:
+                raise _Obstacle("no densities")
+            densities = _Densities(first, second, self._forms, self._limits)
+        except _Obstacle:
+            return EnclosedQuotient(first, second, self._masses, self._limits)
         candidates = densities.quotients()
         if candidates is None:
             return None
@@ -165,8 +176,10 @@ class ExactComparison:
         return _BracketedQuotient(densities)
 
 
-def _number(factors: Iterable[Fraction]) -> ExponentialRatio:
-    return ExponentialRatio.constant(prod(factors, start=_ONE))
+def _number(factors: Iterable[Fraction | float]) -> ExponentialRatio | None:
+    """Multiply numbers; None if one is infinite."""
+    found = prod(factors, start=_ONE)
+    return ExponentialRatio.constant(found) if isinstance(found, Fraction) else None
 
 
 class _BracketedQuotient:
@@ -199,6 +212,9 @@ class _BracketedQuotient:
 
     def _exceeds(self, factor: Fraction) -> bool:
         return self._densities.exceeds(ExponentialRatio.constant(factor))
+
+
+_Bracket = _BracketedQuotient | EnclosedQuotient
 
 
 class _Obstacle(Exception):

@@ -7,7 +7,7 @@ from math import exp, log
 
 import pytest
 from scipy.integrate import quad
-from scipy.stats import laplace, norm
+from scipy.stats import laplace, logistic, norm
 
 import dipapprox
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
@@ -17,6 +17,7 @@ COUNTS = "input q[2] in 0..2\noutput y[2] in real\nadjacent linf 1\n"
 BITS = COUNTS.replace("0..2", "0..1")
 BIT = "input q in 0..1\noutput y in real\nadjacent all\n"
 COUNT = "input q in 0..2\noutput y in real\nadjacent linf 1\n"
+CLAMPED = "y[1] <- clamp(Gauss(q[1], 1), 0, 1)\ny[2] <- clamp(Logistic(q[2], 1), 0, 3)\n"
 MIXTURE = """
 b <- choose {0 : 1/2, 1 : 1/2}
 if b = 0 then
@@ -88,6 +89,10 @@ def _least_of_the_index() -> float:
         (COUNT + ABSOLUTE, 1.0),
         # Where the densities are greatest: 3/8 against what is left a unit away.
         (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),
+        # Noise without closed forms: at the ends of clamps, and far out, where cosh 1 is left.
+        (BIT + "y <- clamp(Gauss(q, 3), 1/2, 5/2)\n", log(norm.sf(0.5) / norm.sf(2.5 / 3))),
+        (BITS + CLAMPED, log(norm.cdf(0) / norm.cdf(-1)) + log(logistic.sf(2) / logistic.sf(3))),
+        (BIT + "y <- abs(Logistic(q, 1))\n", log((exp(1) + exp(-1)) / 2)),
     ],
 )
 def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
@@ -117,22 +122,16 @@ def test_sums_over_choices_of_independent_numbers_are_products() -> None:
 
 
 def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
-    """No closed form tells how much is enough, of neither pair: 1/2 costs less than 5/2."""
-    text = BIT + "y <- clamp(Gauss(q, 3), 1/2, 5/2)\n"
+    """Densities of two scales are not compared, of neither pair: 1/2 costs less than 5/2."""
+    text = BIT + MIXTURE.replace("Lap(q, 2/eps)", "clamp(Gauss(q, 3), 1/2, 5/2)").replace(
+        "Lap(q, 1/eps)", "clamp(Gauss(q, 2), 1/2, 5/2)"
+    )
     found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
     assert isinstance(found, LeastEpsPrv)
     bounds = found.eps_prv_enclosure
     assert bounds.upper is None and bounds.lower is not None
-    assert abs(float(bounds.lower) - log(norm.sf(0.5) / norm.sf(2.5 / 3))) < 1e-12
-
-
-def test_the_lower_end_is_that_of_all_pairs_where_only_a_coupling_bounds_them() -> None:
-    """|q + Z| for logistic noise: far out the density at 1 is cosh 1 times that at 0."""
-    found = dipapprox.profile(dipapprox.parse(BIT + "y <- abs(Logistic(q, 1))\n"), eps=1, delta=0)
-    assert isinstance(found, LeastEpsPrv)
-    bounds = found.eps_prv_enclosure
-    assert bounds.upper == 1 and bounds.lower is not None
-    assert abs(float(bounds.lower) - log((exp(1) + exp(-1)) / 2)) < 1e-3
+    above = [norm.sf((2.5 - q) / 3) + norm.sf((2.5 - q) / 2) for q in (1, 0)]
+    assert abs(float(bounds.lower) - log(above[0] / above[1])) < 1e-12
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,258 @@
+"""Two measures of a published number in, how often one density is the other at most: enclosed.
+
+For what has no closed forms. The number is one sample of noise on each part, on an interval of its
+own: clamped noise, mixtures, absolute values. So f = Σ v_i f_i and g = Σ w_j g_j, with densities
+f_i and g_j of one law, moved, between marks, and enclosed probabilities v and w. Outcomes without a
+number are the case of constants.
+
+**Pieces.** Let no mark lie inside of [s, t], and let r be the density of some g_j. Laws are
+log-concave (`kernel.laws`), so a density divided by itself, moved, rises all the way or falls:
+f_i / r and g_j / r lie between their values at s and t, and
+
+    f / g  <=  Σ v_i max(f_i / r)  /  Σ w_j min(g_j / r)    on [s, t].
+
+At an infinite end a quotient is at most e^|d|, d the move in scales, where noise allows that
+(`Family.shifts`), and its inverse is. From below the supremum is at least every value at an end: f
+and g are continuous between marks. Pieces that bound it worst are halved.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import count, pairwise
+from math import inf
+
+from flint import arb
+
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.data_classes import dataclass
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Connected, Part
+from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import BOTH_SIDES
+from dipapprox.limits import Limits
+from dipapprox.numerics.real_outputs.coordinates import simplified
+
+Masses = Callable[[Sequence[Part], int], Enclosure | NotEnclosed]
+"""Encloses the mass of parts, to so many bits."""
+
+_FEW_BITS = 64
+_MOST_BITS = 256
+_MOST_PIECES = 4_000
+_ROUNDING = 16
+"""Bits of a quotient that rounding may take."""
+
+_BEYOND = Fraction(2) ** 2**16
+"""Less than what is infinite."""
+
+_INFINITE = arb("inf")
+
+
+class NoQuotient(Exception):
+    """Why a quotient is not enclosed, or no better."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A multiple of a density on an interval, or of 1 everywhere.
+
+    Attributes:
+        events: Its factor is the probability of all of them.
+        law: Of the number; None if there is none.
+        interval: Where the number lies.
+    """
+
+    events: tuple[Connected, ...]
+    law: Distribution | None
+    interval: Interval
+
+
+_Piece = tuple[Fraction | float, int, Fraction | float, Interval]
+"""The negative of an upper bound, a number of its own, a lower bound, and where."""
+
+
+class EnclosedQuotient:
+    """The supremum of f / g.
+
+    Args:
+        first: Parts of f, with one marginal each, or none.
+        second: Those of g.
+        masses: Of events.
+        limits: Asked throughout.
+
+    Attributes:
+        low: At most the supremum, > 0.
+
+    Raises:
+        NoQuotient: If no rule encloses it.
+    """
+
+    def __init__(
+        self, first: Sequence[Part], second: Sequence[Part], masses: Masses, limits: Limits
+    ) -> None:
+        self._terms = [[term for part in side for term in _terms(part)] for side in (first, second)]
+        laws = [term.law for side in self._terms for term in side if term.law is not None]
+        if len({(law.family, law.scale) for law in laws}) > 1:
+            raise NoQuotient("outside-fragment: noise of several kinds in one number")
+        if any(law.family.is_discrete or law.family.sides != BOTH_SIDES for law in laws):
+            raise NoQuotient("outside-fragment: noise without a density on the whole line")
+        self._masses, self._limits = masses, limits
+        self._numbers = count()
+        self._bits = _FEW_BITS
+        self.low = Fraction(0)
+        self._open()
+        while not self.low:
+            self._cut()
+
+    @property
+    def high(self) -> Fraction | float:
+        """At least the supremum; maybe infinite."""
+        return -self._pieces[0][0] if self._pieces else self.low
+
+    def halve(self) -> None:
+        """Bring the bounds half as near to each other; if there is only a lower one, double it."""
+        low, wanted = self.low, (self.high - self.low) / 2
+        while self.low <= 2 * low if self.high == inf else self.high - self.low > wanted:
+            self._cut()
+
+    def _open(self) -> None:
+        """Begin with the pieces between marks, at the present bits."""
+        self._weights = [[self._weight(term) for term in side] for side in self._terms]
+        ends = {end for side in self._terms for term in side for end in term.interval}
+        marks = [None, *sorted(end for end in ends if end is not None), None]
+        self._pieces: list[_Piece] = []
+        for piece in pairwise(marks):
+            self._add(piece)
+
+    def _weight(self, term: _Term) -> Enclosure:
+        if not term.events:
+            return Enclosure.exact(1)
+        found = self._masses((Part(term.events, ()),), self._bits)
+        if isinstance(found, NotEnclosed):
+            raise NoQuotient(found.reason)
+        return found
+
+    def _cut(self) -> None:
+        """Halve the piece with the largest upper bound; begin again where bits are too few."""
+        self._limits.check()
+        if not self._pieces:
+            raise NoQuotient("a measure that exceeds another is not known to be positive")
+        upper, _, lower, (start, end) = heapq.heappop(self._pieces)
+        law = next((t.law for side in self._terms for t in side if t.law is not None), None)
+        if law is None or -upper <= lower * (1 + Fraction(2**_ROUNDING, 2**self._bits)):
+            if self._bits >= _MOST_BITS:
+                raise NoQuotient("a quotient of two densities is next to e^ε_prv")
+            self._bits *= 2
+            self._open()
+            return
+        if len(self._pieces) > _MOST_PIECES:
+            heapq.heappush(self._pieces, (upper, next(self._numbers), lower, (start, end)))
+            raise NoQuotient("a quotient of two densities takes too many pieces")
+        middle = law.mean
+        if start is not None and end is not None:
+            middle = (start + end) / 2
+        elif start is not None:
+            middle = max(start, law.mean) + max(start - law.mean, law.scale)
+        elif end is not None:
+            middle = min(end, law.mean) - max(law.mean - end, law.scale)
+        self._add((start, middle))
+        self._add((middle, end))
+
+    def _add(self, piece: Interval) -> None:
+        lower, upper = self._bounds(piece)
+        if upper:
+            self.low = max(self.low, _BEYOND if lower == inf else Fraction(lower))
+            heapq.heappush(self._pieces, (-upper, next(self._numbers), lower, piece))
+
+    def _bounds(self, piece: Interval) -> tuple[Fraction | float, Fraction | float]:
+        """Bound the supremum on a piece without marks."""
+        present = [
+            [
+                (term.law, weight)
+                for term, weight in zip(side, weights, strict=True)
+                if weight.upper and common(term.interval, piece) == piece
+            ]
+            for side, weights in zip(self._terms, self._weights, strict=True)
+        ]
+        if not present[0]:
+            return Fraction(0), Fraction(0)
+        if not present[1]:
+            return (inf if any(weight.lower for _, weight in present[0]) else Fraction(0)), inf
+        base = present[1][0][0]
+        with precision(self._bits + 2 * _ROUNDING):
+            first, second = (
+                [(weight, [_moved(law, base, piece, k) for k in (0, 1)]) for law, weight in side]
+                for side in present
+            )
+            most = _sum((weight.upper, max(v.upper() for v in values)) for weight, values in first)
+            least = _sum(
+                (weight.lower, min(v.lower() for v in values)) for weight, values in second
+            )
+            upper = _above(most / least) if least > 0 else inf
+            lower: Fraction | float = Fraction(0)
+            for k in (0, 1):
+                if base is None or piece[k] is not None:
+                    own = _sum((weight.lower, values[k].lower()) for weight, values in first)
+                    other = _sum((weight.upper, values[k].upper()) for weight, values in second)
+                    lower = max(lower, -_above(-own / other))
+        return lower, upper
+
+
+def _terms(part: Part) -> list[_Term]:
+    """Write a part as a term; none if its probability is 0.
+
+    Raises:
+        NoQuotient: If its number is more than one sample on an interval.
+    """
+    if not part.marginals:
+        return [_Term(tuple(part.events), None, EVERYWHERE)]
+    (marginal,) = part.marginals
+    separate = simplified(marginal)
+    if separate is None:
+        return []
+    others, own = separate
+    if len(own.event.samples) > 1:
+        raise NoQuotient("outside-fragment: a number that is more than one sample on an interval")
+    (sample,) = own.event.samples
+    factor, interval = own.form.coefficient(0), EVERYWHERE
+    for guard in own.event.guards:
+        c = guard.coefficient(0)
+        end = -guard.constant / c
+        interval = common(interval, (None, end) if c > 0 else (end, None))
+    interval = mapped(interval, factor, own.form.constant)
+    events = (*part.events, *map(canonical, others))
+    return [_Term(events, sample.affine(factor, own.form.constant), interval)]
+
+
+def _moved(law: Distribution | None, base: Distribution | None, piece: Interval, end: int) -> arb:
+    """Enclose the quotient of two densities at an end of a piece; at infinity a bound."""
+    if law is None or base is None or law == base:
+        return arb(1)
+    place, side = piece[end], (-1, 1)[end]
+    if place is not None:
+        family = law.real
+        near, far = ((place - each.mean) / each.scale for each in (law, base))
+        own, other = (family.pdf(to_ball(z), _branch(law, z)) for z in (near, far))
+        return own / other
+    scales = (law.mean - base.mean) / law.scale
+    bounded = side in law.family.shifts
+    if side * scales > 0:
+        return to_ball(abs(scales)).exp() if bounded else _INFINITE
+    return to_ball(-abs(scales)).exp() if bounded else arb(0)
+
+
+def _branch(law: Distribution, z: Fraction) -> int:
+    return (1 if z >= 0 else -1) if law.real.has_kink else 0
+
+
+def _sum(terms: Iterable[tuple[Fraction, arb]]) -> arb:
+    return sum((to_ball(weight) * value for weight, value in terms if weight), arb(0))
+
+
+def _above(ball: arb) -> Fraction | float:
+    found = to_enclosure(ball)
+    return inf if isinstance(found, NotEnclosed) else found.upper
