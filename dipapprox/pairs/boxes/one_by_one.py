@@ -35,7 +35,6 @@ from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.images import Image, image_of
-from dipapprox.pairs.boxes.lemmas import without_permutations
 from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, clipped, extent
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
 from dipapprox.semantics.state import FinalStates
@@ -95,16 +94,13 @@ class OneByOne:
         return _arranged(self.roots, self.unit, False) | _arranged(self.extremes, self.unit, True)
 
 
-def one_by_one(
-    states: FinalStates, eps: Fraction, roots: Sequence[PairSet], groups: Sequence[Sequence[int]]
-) -> OneByOne | None:
+def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> OneByOne | None:
     """Return the pairs of a program; None if samples are compared with each other.
 
     Args:
         states: The final states.
         eps: Where it runs.
         roots: Sets that hold all pairs.
-        groups: Of exchangeable real inputs (`lemmas`).
     """
     cells, unit = states.program.inputs, _unit_of(roots)
     fixed = dict.fromkeys(side for each in roots for side in (each.first, each.second))
@@ -127,8 +123,6 @@ def one_by_one(
     whole = len(alone) == len(places) and not any(each.is_bound for each in roots)
     extremes = [] if whole else _extremes(roots)
     few = _on_edges(roots, alone)
-    if groups:
-        few, extremes = without_permutations(few, groups), without_permutations(extremes, groups)
     samples: list[OneByOne | None] = []
     if len(found) == 1 and len(places) > 1:
         ((side, own),) = found.items()

@@ -16,8 +16,7 @@ noisy numbers, every S has all signs. Then u - u' is fixed, but at the ends of r
 the unknowns are gone. Where a sign is not known, nothing is done to that input.
 
 **Symmetric inputs** (`lemmas`). An exchange of inputs that permutes the outputs turns f_S into
-f_π(S): of sets that become each other one is enough, and for that exchanges that leave it as it is
-remain.
+f_π(S): of sets that become each other one is enough.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.bounds import SetChoice, Taken
 from dipapprox.pairs.boxes.cells import PairSet
-from dipapprox.pairs.boxes.lemmas import limits_differences, lowest, without_permutations
+from dipapprox.pairs.boxes.lemmas import limits_differences, lowest
 from dipapprox.pairs.boxes.movement import DerivativeSigns
 from dipapprox.pairs.boxes.polygons import Polygon, clipped, faces
 
@@ -55,7 +54,7 @@ def undivided(roots: Sequence[PairSet], outputs: int) -> list[PairRegion]:
 def divided(
     roots: Sequence[PairSet],
     signs: DerivativeSigns,
-    exchanges: Sequence[tuple[int, int, tuple[int, ...]]],
+    exchanges: Sequence[Sequence[int]],
     moves: bool,
 ) -> list[PairRegion] | None:
     """Return regions, one for each set of outputs that may be best.
@@ -64,8 +63,7 @@ def divided(
         roots: Sets that hold all pairs; with each set its permutations by `exchanges` are among
             them.
         signs: Of derivatives.
-        exchanges: Pairs of real inputs that can be exchanged, all of a group, and what becomes of
-            each output.
+        exchanges: What each output becomes where two real inputs are exchanged.
         moves: Whether delta stays when all inputs of u and u' are moved (`lemmas`).
 
     Returns:
@@ -79,15 +77,7 @@ def divided(
         return None
     found = []
     for taken in _sets_of_outputs(outputs, exchanges):
-        own = signs.of(taken)
-        kept = [
-            (a, b, partners)
-            for a, b, partners in exchanges
-            if own[a] == own[b] and all(taken[o] == taken[partners[o]] for o in range(outputs))
-        ]
-        sets = _shortened(roots, own, moves)
-        if kept:
-            sets = without_permutations(sets, _groups(kept, len(own)))
+        sets = _shortened(roots, signs.of(taken), moves)
         found.append(PairRegion(tuple(sets), SetChoice(taken, ~taken)))
     return found
 
@@ -127,9 +117,7 @@ def _on_faces(root: PairSet, signs: Sequence[int]) -> Iterator[PairSet]:
         yield PairSet(polygons, root.first, root.second, root.budget)
 
 
-def _sets_of_outputs(
-    outputs: int, exchanges: Sequence[tuple[int, int, tuple[int, ...]]]
-) -> Iterator[Taken]:
+def _sets_of_outputs(outputs: int, exchanges: Sequence[Sequence[int]]) -> Iterator[Taken]:
     """Yield sets of outputs, neither empty nor of all, of which every one is an image of one."""
     seen: set[int] = set()
     for number in range(1, 2**outputs - 1):
@@ -137,18 +125,9 @@ def _sets_of_outputs(
             continue
         waiting = [number]
         for each in waiting:  # which grows
-            for _, _, partners in exchanges:
+            for partners in exchanges:
                 image = sum(1 << partners[o] for o in range(outputs) if each >> o & 1)
                 if image not in seen:
                     seen.add(image)
                     waiting.append(image)
         yield np.array([bool(number >> o & 1) for o in range(outputs)])
-
-
-def _groups(exchanges: Sequence[tuple[int, int, tuple[int, ...]]], inputs: int) -> list[list[int]]:
-    """Return the groups of inputs that exchanges join."""
-    group = list(range(inputs))
-    for a, b, _ in exchanges:
-        old, new = group[b], group[a]
-        group = [new if each == old else each for each in group]
-    return [[k for k in range(inputs) if group[k] == name] for name in dict.fromkeys(group)]

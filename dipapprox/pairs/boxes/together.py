@@ -33,11 +33,9 @@ from dipapprox.pairs.boxes.lemmas import (
     OUTPUTS,
     SYMMETRY,
     TRANSLATIONS,
-    exchangeable,
     exchanges,
     limits_differences,
     lowest,
-    without_permutations,
 )
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
@@ -127,14 +125,11 @@ class RealPairs(Together):
         self._lemmas = lemmas
         self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
         self._regions = undivided(self._roots, 0)
-        self._groups: list[list[int]] = []
         self._corners: OneByOne | None = None
         if self._models is not None:
             self._shorten(states, self._models)
             if not self._free:
-                self._corners = one_by_one(states, eps, self._roots, self._groups)
-                if self._corners is not None and self._corners.images:
-                    self._groups = []
+                self._corners = one_by_one(states, eps, self._roots)
 
     def _shorten(self, states: FinalStates, models: OutputModels) -> None:
         """Leave out pairs that others stand for, and say why that may be done."""
@@ -143,25 +138,16 @@ class RealPairs(Together):
         moves = models.still and TRANSLATIONS in self._lemmas and limits_differences(self._roots)
         cells = self._program.inputs
         places = [k for k, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
-        symmetry = CellSymmetry(states)
-        groups = exchangeable(symmetry, places) if SYMMETRY in self._lemmas else []
-        self._groups = groups if 0 < len(groups) < len(places) else []
         if moves:
             self._used[TRANSLATIONS] = None
-        if 0 < len(groups) < len(places):
-            self._used[SYMMETRY] = None
         if OUTPUTS in self._lemmas:
-            found = divided(
-                self._roots, models.signs, exchanges(symmetry, places, groups), moves=moves
-            )
+            alike = exchanges(CellSymmetry(states), places) if SYMMETRY in self._lemmas else []
+            found = divided(self._roots, models.signs, alike, moves=moves)
             if found:  # else some pair is to be looked at
                 self._regions = found
-                self._used[OUTPUTS] = None
+                self._used.update(dict.fromkeys([SYMMETRY] * bool(alike) + [OUTPUTS]))
                 return
-        few = lowest(self._roots) if moves else self._roots
-        if 0 < len(groups) < len(places):
-            few = without_permutations(few, groups)
-        self._regions = undivided(few, models.outputs)
+        self._regions = undivided(lowest(self._roots) if moves else self._roots, models.outputs)
 
     @contextmanager
     def claiming(self, delta: Fraction) -> Iterator[None]:
@@ -176,7 +162,7 @@ class RealPairs(Together):
     def name(self) -> str:
         """The words in reports."""
         if CORNERS in self._used:
-            return " + ".join((self._source.name, CORNERS, *([SYMMETRY] if self._groups else [])))
+            return f"{self._source.name} + {CORNERS}"
         forms = () if self._models is None else (self._models.forms,)
         return " + ".join((self._source.name, *forms, *self._used))
 

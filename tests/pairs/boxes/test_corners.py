@@ -227,7 +227,7 @@ else
 end
 """
     states = execute(elaborate(read(text), {}, "x"), True, Limits())
-    pairs = one_by_one(states, F(1), pairs_of(states.program), [])
+    pairs = one_by_one(states, F(1), pairs_of(states.program))
     assert pairs is not None and len(pairs.samples) == 2
     factor = eps_prv_factor(F(1, 10), 64)
     search = CornerSearch(pairs, lambda pair: Enclosure.exact(0), factor, Limits())
