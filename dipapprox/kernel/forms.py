@@ -57,6 +57,9 @@ HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 
 def over(form: Form, forms: Sequence[Form] | Mapping[int, Form]) -> Form:
     """Put forms in the place of atoms."""
+    spend(4)
+    if len(form.terms) == 1 and form.terms[0][1] == 1 and not form.constant:
+        return forms[form.terms[0][0]]
     constant, found = form.constant, dict[int, Fraction]()
     for atom, coefficient in form.terms:
         own = forms[atom]

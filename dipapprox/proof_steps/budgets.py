@@ -296,20 +296,19 @@ def _along(machine: Rounds, known: KnownRun) -> Iterator[tuple[list[int], Growth
     """Yield the paths of a run; the same step takes the same path each time."""
     runs = Runs(machine)
     (name,) = machine.inputs
-    waiting: list[tuple[list[int], dict[int, int]]] = [([0], {})]
+    waiting: list[tuple[list[int], Path, dict[int, int]]] = [([0], runs.turns(None)[0], {})]
     while waiting:
-        numbers, chosen = waiting.pop()
+        numbers, last, chosen = waiting.pop()
         if len(numbers) > len(known.steps):
             for sign in (-1, 1):
                 yield numbers, {name: [Fraction(sign * change) for change in known.changes]}
             continue
         place, shown, state = known.steps[len(numbers) - 1]
-        turns = runs.turns(runs.along(list(numbers))[-1])
-        for number, turn in enumerate(turns):
+        for number, turn in enumerate(runs.turns(last)):
             said = [value if isinstance(value, str) else None for value in turn.said]
             fits = said == [shown] and turn.store.get(STATE) == state
             if fits and chosen.get(place, number) == number:
-                waiting.append(([*numbers, number], {**chosen, place: number}))
+                waiting.append(([*numbers, number], turn, {**chosen, place: number}))
 
 
 def _folded(

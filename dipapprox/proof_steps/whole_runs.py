@@ -14,7 +14,7 @@ from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.runs import Inputs, Pair, flat
 from dipapprox.kernel.walk import Guard
 
-MOST_SAMPLES = 400
+MOST_SAMPLES = 1000
 """Of a run."""
 
 INPUTS = 1_000_000
