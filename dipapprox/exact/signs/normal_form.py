@@ -19,7 +19,7 @@ G'(ε) = (DF)(ε, e^(-ρε)).
   P_j' = (κ + ρj) P_j for every j. A polynomial with P' = λP is 0, or a constant and λ = 0: F is a
   constant times one power of y.
 * Hence the squarefree part of F has simple zeros only, and two of its parts of different
-  multiplicity have no zero in common: squarefree decomposition (`squarefree`) is as good as
+  multiplicity have no zero in common: squarefree decomposition (`zeros`) is as good as
   factorisation.
 """
 

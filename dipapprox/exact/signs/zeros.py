@@ -6,14 +6,15 @@
                           squarefree parts (their zeros are simple and distinct), cover each
 
 A double zero, or nearly one, is what makes the first attempt fail. The second ends with an answer
-if the decomposition is complete and the boxes suffice. If it is not (`squarefree`: the degree is
-too high), a part may have double zeros, and is given up after few boxes; and parts may share zeros,
-which are recognised by their common divisor, or given up if the degree is too high for that, too.
+if the boxes suffice. Where the degree is too high for a decomposition there is one part, which may
+have double zeros, and is given up after few boxes.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+
+from flint import Ordering, fmpz_mpoly_ctx
 
 from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -21,18 +22,20 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.cover import BoxesUsedUp, Cover, cover
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.exact.signs.normal_form import NormalForm, Reduced, reduce_function
-from dipapprox.exact.signs.squarefree import squarefree_parts
+from dipapprox.exact.signs.normal_form import NormalForm, Reduced, normal_form, reduce_function
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zero import Zero, in_order
-from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.exponentials import Exponent, ExponentialPolynomial
 from dipapprox.limits import Limits
 
 _FIRST_BOXES = 100
 """Boxes before the function is split into squarefree parts."""
 
+_WORK_BUDGET = 500_000_000
+"""Largest degree² times number of terms that is decomposed: two seconds, without a way to stop."""
+
 _BOXES_IN_DOUBT = 1000
-"""Boxes for a factor that may still have double zeros, its degree being too high to see."""
+"""Boxes for a function that may have double zeros, its degree being too high to see."""
 
 _MOST_BOXES = 1_000_000
 
@@ -60,14 +63,12 @@ class Factors:
     Attributes:
         sign: 1 or -1.
         rational_zeros: (a, m), a != 0, ascending: also those outside the interval.
-        parts: The other factors; without rational zeros.
-        distinct: Whether it is known that no two parts share a zero > 0.
+        parts: The other factors; without rational zeros, and no two share a zero > 0.
     """
 
     sign: int
     rational_zeros: tuple[tuple[Fraction, int], ...]
     parts: tuple[FactorPart, ...]
-    distinct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,25 +116,56 @@ def factorise(
     reduced = reduce_function(function)
     try:
         whole = cover(reduced.form, interval, _FIRST_BOXES, limits)
-        return Factors(1, reduced.rational_zeros, (FactorPart(reduced.form, 1, whole),), True)
+        return Factors(1, reduced.rational_zeros, (FactorPart(reduced.form, 1, whole),))
     except BoxesUsedUp:
         return _by_parts(reduced, interval, limits, even)
 
 
 def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits, even: bool) -> Factors:
-    found = squarefree_parts(reduced.form)
-    most = _MOST_BOXES if found.complete else _BOXES_IN_DOUBT
-    parts: list[FactorPart] = []
-    for form, exponent in found.parts:
+    degree = reduced.form.groups[-1][0]
+    if degree**2 * reduced.form.size > _WORK_BUDGET:
         try:
-            proof = cover(form, interval, most, limits) if even or exponent % 2 else None
+            whole = cover(reduced.form, interval, _BOXES_IN_DOUBT, limits)
         except BoxesUsedUp as stuck:
-            if found.complete:
-                raise
-            degree = reduced.form.groups[-1][0]
             raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
-        parts.append(FactorPart(form, exponent, proof))
-    return Factors(found.sign, reduced.rational_zeros, tuple(parts), found.complete)
+        return Factors(1, reduced.rational_zeros, (FactorPart(reduced.form, 1, whole),))
+    sign, found = squarefree_parts(reduced.form)
+    parts = (
+        FactorPart(
+            form,
+            exponent,
+            cover(form, interval, _MOST_BOXES, limits) if even or exponent % 2 else None,
+        )
+        for form, exponent in found
+    )
+    return Factors(sign, reduced.rational_zeros, tuple(parts))
+
+
+def squarefree_parts(form: NormalForm) -> tuple[int, list[tuple[NormalForm, int]]]:
+    """Decompose G without rational zeros: G = positive function * sign * Π part^exponent.
+
+    Parts have simple zeros only, and no two have one in common (`normal_form`).
+
+    Returns:
+        1 or -1, and the parts, none constant, with their exponents >= 1.
+    """
+    context = fmpz_mpoly_ctx.get(("x", "y"), Ordering.lex)
+    constant, factors = context.from_dict(
+        {(n, j): c for j, row in form.groups for n, c in enumerate(row) if c}
+    ).factor_squarefree()
+    sign = 1 if constant > 0 else -1
+    parts: list[tuple[NormalForm, int]] = []
+    for factor, exponent in factors:
+        rows = factor.to_dict().items()
+        terms: dict[Exponent, Fraction] = {
+            (int(n), -int(j) * form.rate): Fraction(int(c)) for (n, j), c in rows
+        }
+        part = normal_form(ExponentialPolynomial.of(terms))
+        if part.size > 1:
+            parts.append((part, int(exponent)))
+        elif exponent % 2 and part.groups[0][1][-1] < 0:
+            sign = -sign
+    return sign, parts
 
 
 def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> SignChart:
@@ -167,7 +199,7 @@ def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignCh
         if part.exponent % 2:
             sign *= part.cover.first_sign
         found += [Zero(b.lower, b.upper, part.exponent, part.form) for b in part.cover.crossings]
-    ordered = _separate(found, limits, distinct=factors.distinct)
+    ordered = _separate(found, limits)
     signs = [sign]
     for zero in ordered:
         signs.append(-signs[-1] if zero.changes_sign else signs[-1])
@@ -182,16 +214,15 @@ def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignCh
     )
 
 
-def _separate(found: list[Zero], limits: Limits, *, distinct: bool) -> tuple[Zero, ...]:
-    """Order zeros of several factors; one that several factors share has their multiplicities."""
+def _separate(found: list[Zero], limits: Limits) -> tuple[Zero, ...]:
+    """Order zeros, of which no two are equal."""
     ordered: list[Zero] = []
-    for place in in_order(found, limits, distinct=distinct):
-        if not place.equal:
+    for place in in_order(found, limits, distinct=True):
+        if len(place.members) > 1:
             near, _ = short(Enclosure.exact(place.lower))
             raise LimitReached(
                 f"precision-budget: two zeros near eps = {near} cannot be told apart"
             )
-        multiplicity = sum(found[k].multiplicity for k in place.members)
-        form = found[place.members[0]].form
-        ordered.append(Zero(place.lower, place.upper, multiplicity, form))
+        zero = found[place.members[0]]
+        ordered.append(Zero(place.lower, place.upper, zero.multiplicity, zero.form))
     return tuple(ordered)
