@@ -28,6 +28,7 @@ from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.verdict import Verdict
+from dipapprox.replays.result import Outcome
 from tests.thorough import THOROUGH
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
@@ -133,17 +134,24 @@ def test_the_verdict_is_the_expected_one(promise: Promise) -> None:
 
 @pytest.mark.parametrize("promise", cases("decide"))
 def test_the_decision_is_the_expected_one(promise: Promise) -> None:
-    """Short ones are proved."""
+    """Short ones are proved, and the files that say so are confirmed."""
     if promise.answer == "refused":
         with pytest.raises(UserError, match="no probability distribution"):
             promise.decision()
         return
     short = promise.settings.get("N", "1") in ("1", "2")
     proved = promise.answer == "Not_DP" or (promise.answer == "DP" and short)
-    decision = promise.decision(Options(proved=proved))
+    options = Options(proved=proved)
+    decision = promise.decision(options)
     assert decision.answer.value == promise.answer, decision
     assert (decision.replayed is not None) is proved, decision.reason
     if decision.violation is not None:
         assert decision.violation.left.lower > decision.violation.right.upper
         assert decision.violation.checked_by is not None
         assert decision.violation.eps in decision.epsilons
+    if proved:
+        pairs = {k: v for k, v in promise.asked().items() if k == "pairs"}
+        text = promise.path.read_text(encoding="utf-8")
+        file = dipapprox.certify(promise.program(), text, decision, options=options, **pairs)
+        found = dipapprox.check(file.to_json())
+        assert (found.outcome, found.reason) == (Outcome.CONFIRMED, None)

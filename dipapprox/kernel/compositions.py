@@ -149,15 +149,11 @@ def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
         if above:
             _reversible(about.machine, None)
             values = [dict[Fraction, arb]() for _ in listed]
-            fitting = dict[Inputs, list[int]]()
-            for inputs in pairs_of(about):
-                spend(len(listed))
-                fitting[inputs] = [*range(len(listed))]
+            fitting = {inputs: [*range(len(listed))] for inputs in pairs_of(about)}
             for loss in grid.losses:
                 for inputs, value in zip(listed, values, strict=True):
                     value[loss] = rows.pair(inputs).most(loss) + to_ball(margin)
                 for inputs, before in fitting.items():
-                    spend(len(before))
                     own = rows.pair(inputs).most(loss)
                     fitting[inputs] = [k for k in before if own <= values[k][loss]]
             if not all(fitting.values()):

@@ -37,10 +37,9 @@ so for one reason. Means of integer noise are integers at integers between, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from math import prod
 from typing import Any
 
 from dipapprox.kernel.adjacency import Value
@@ -121,7 +120,6 @@ class Couplings:
             if way == "symbols":
                 self.asked.append((number, (None,) * len(domains), _ends(domains)))
             else:
-                spend(40 * prod(map(len, domains)))
                 self.asked += [(number, given, [()]) for given in product(*domains)]
             if way == "exact":
                 self._exact.add(number)
@@ -186,12 +184,11 @@ class Couplings:
         """Return the calls in which runs differ, from a store."""
         data = [way for way in self.asked if way[0] == 0]
         stay: Way = 0, None, [()]
-        ways: Iterable[tuple[Way, Way]] = product(data, data)
+        ways = [*product(data, data)]
         if self._service.inserts:
-            ways = (way for each in data for way in ((each, stay), (stay, each)))
+            ways = [way for each in data for way in ((each, stay), (stay, each))]
         found = list[Case]()
         for one, other in ways:
-            spend(40 + 20 * len(one[2]) * len(other[2]))
             places = [(self.budget, self._same, ends) for ends in product(one[2], other[2])]
             found.append(((store, one), (store, other), places))
         return found

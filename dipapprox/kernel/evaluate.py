@@ -109,6 +109,9 @@ def _spaces(
             for part in parts[number]:
                 if part in parent:
                     parent[top(part)] = number
+        elif graph.nodes[number].kind == "excess":
+            one, other, *_ = parts[number]
+            parent[top(one)] = top(other)
     leaves: dict[Node, Leaves] = {}
     samples: dict[Node, int] = {}
     for number in parent:
@@ -144,6 +147,10 @@ def _value(graph: Graph, number: Node, space: Space | None, known: list[Any], ep
             return law.on_reals.between(*balls).nonnegative_part() * to_ball(factor)
         case "product", _:
             return known[0] * known[1] if space is None else space.product(*known)
+        case "excess", _:
+            return named("excesses.excess")(space, *known, *data)
+        case "positive", _:
+            return (known[0] - known[1] * to_ball(*data)).nonnegative_part()
         case "rise", _:
             return rise(*known)
         case "mix", _:

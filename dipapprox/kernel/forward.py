@@ -186,7 +186,7 @@ class Run(Walk[State]):
         family, coefficient, power = noise
         function = self.graph.density(Law(family, Fraction(mean), coefficient, power))
         components = state.measure.components
-        spend(10 + len(components))
+        spend(len(components))
         atom = 1 + max([a for c in components for a, _ in c.functions], default=-1)
         state.measure = draw(state.measure, atom, function)
         return only(atom)
@@ -213,7 +213,6 @@ class Run(Walk[State]):
             ends: list[State | Ended] = [*fails, *self._ended]
             return going, [(end, end.measure.scalar) for end in ends]
 
-        spend(30)
         before, found, left = self._ended, list[State](), list[tuple[State | Ended, Node]]()
         for _, own in groupby(self._told(self._all, states), attrgetter("inputs")):
             left += named("loops.absorbed")(self.graph, map(self._head, own), turn)
@@ -237,7 +236,6 @@ class Run(Walk[State]):
     def _forget(self, state: State, names: Sequence[str]) -> None:
         super()._forget(state, names)
         if [name for name in names if state.forms.pop(name, None)]:
-            spend(10)
             state.measure = self._without(state.measure, frozenset(held(state)))
 
     def _joined(self, states: list[State]) -> list[State]:

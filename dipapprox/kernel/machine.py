@@ -192,7 +192,6 @@ def read_cell(json: object) -> tuple[str, Domain]:
         values: tuple[Value, ...] = tuple(range(low, min(high, low + LARGEST_DOMAIN) + 1))
     else:
         values = tuple(read_value(each) for each in as_list(domain, "a domain"))
-    spend(4 * len(values))
     if not values or len(set(values)) < len(values) or len(values) > LARGEST_DOMAIN:
         raise BadProof("a domain is empty, too large, or has a value twice")
     return as_name(name, "a cell"), values

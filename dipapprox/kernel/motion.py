@@ -182,7 +182,6 @@ class Motion(Walk[Moved]):
         self._inside = True
         for side in range(self._sides):
             self._waits = side + 1 < self._sides
-            spend(len(states) // 4)
             for state in states:
                 state.side = side
             self._ended = [state for state in states if state.is_over]

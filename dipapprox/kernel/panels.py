@@ -40,12 +40,12 @@ from dipapprox.kernel.grid import Accuracy, Leaves, ends_of_panels
 from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail, Way
 
-_PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
+PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
 
 
 def shortened(held: arb_poly, terms: int) -> arb_poly:
     """Return what holds the same functions with few terms (2)."""
-    return held.truncate(terms) + held.right_shift(terms)(_PLACES) * _PLACES
+    return held.truncate(terms) + held.right_shift(terms)(PLACES) * PLACES
 
 
 def times(one: arb_poly, other: arb_poly, terms: int) -> arb_poly:
@@ -65,7 +65,7 @@ def exponential(rate: arb, terms: int, step: int = 1) -> arb_poly:
     for count, place in enumerate(range(0, terms, step), 1):
         coefficients[place] = power
         power *= rate / count
-    coefficients[0] += power * abs(rate).exp() * _PLACES
+    coefficients[0] += power * abs(rate).exp() * PLACES
     return arb_poly(coefficients)
 
 
@@ -80,7 +80,7 @@ def jet(
         terms: n >= 1.
     """
     found = coefficients(centre, terms)
-    found[0] += coefficients(centre + half * _PLACES, terms + 1)[terms] * _PLACES
+    found[0] += coefficients(centre + half * PLACES, terms + 1)[terms] * PLACES
     return arb_poly(found)
 
 
@@ -136,6 +136,7 @@ class Panels(Space):
 
     Attributes:
         ends: Of neighbouring panels, ascending.
+        halves: Half of the width of each.
     """
 
     nothing = arb_poly()
@@ -145,7 +146,7 @@ class Panels(Space):
         self.ends = ends_of_panels(leaves, eps, accuracy)
         self._panels = [((a + b) / 2, (b - a) / 2) for a, b in pairwise(self.ends)]
         self.size = len(self._panels) * self._terms
-        self._halves = [to_ball(half) for _, half in self._panels]
+        self.halves = [to_ball(half) for _, half in self._panels]
         # What samples that are added do over gaps, and over the ways to both ends.
         self._held: dict[Law, dict[int, tuple[arb_poly, arb]]] = {}
         self._far: dict[Law, list[Way]] = {}
@@ -176,12 +177,12 @@ class Panels(Space):
 
     def partial(self, place: int, cell: arb_poly, from_left: bool) -> arb_poly:
         # From -1 to t, or from t to 1 (3).
-        found = (cell * self._halves[place]).integral()
+        found = (cell * self.halves[place]).integral()
         found = found - found(_LEFT) if from_left else found(_RIGHT) - found
         return shortened(found, self._terms)
 
     def whole(self, place: int, cell: arb_poly) -> arb:
-        return whole(cell) * self._halves[place]
+        return whole(cell) * self.halves[place]
 
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
         ends = self.ends

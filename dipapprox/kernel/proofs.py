@@ -48,7 +48,7 @@ def pairs_of(proof: Proof) -> Iterator[Inputs]:
     elif proof.pairs is None:
         pairs = adjacent_pairs(machine.adjacency, machine.domains)
     for pair in pairs:
-        spend(12)
+        spend(1)
         yield pair
 
 
@@ -109,7 +109,7 @@ def largest_of(
     factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
 
     def largest(first: Input, second: Input) -> int:
-        spend(10 + len(found.outputs) // 8)
+        spend(20 + len(found.outputs) // 8)
         if first not in bounds or second not in bounds:
             raise Refuted("an input of a pair has no distribution")
         if second not in scaled:

@@ -49,7 +49,7 @@ _PARTS = ("parts", "eps", *_CLAIM)
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "distributions": ("rules.distributions", ("eps", "inputs", "bits", "cuts")),
-    "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits", "cuts")),
+    "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits")),
     "every pair": ("rules.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
     "smaller eps": ("sets.smaller_eps", ("eps", *_CLAIM, "point")),

@@ -144,7 +144,6 @@ def all_sets(machine: Machine, is_shift: bool) -> Iterator[Sets]:
         alone = norm == "l1" and is_shift and all(b - a >= left for a, b in ranges.values())
         count = int(left) if norm == "l0" else 1 if alone else len(real)
         for moving in combinations(real, min(count, len(real))):
-            spend(150 * len(domains))
             zones: dict[int, Zone] = {k: (pair,) for k, pair in zip(listed, values, strict=True)}
             for k, (low, high) in ranges.items():
                 least, most = adjacency.change(high - low, left) if k in moving else (0, 0)
@@ -169,7 +168,7 @@ def undivided(motion: Motion, is_shift: bool) -> Iterator[Sets]:
     """Yield sets of pairs in which one has at least the delta of any other: all ends of sets."""
     waiting = list(all_sets(motion.machine, is_shift))
     while waiting:
-        spend(20 + 40 * len(motion.machine.inputs))
+        spend(20 + 10 * len(motion.machine.inputs))
         pairs = waiting.pop()
         for place, zone in enumerate(pairs.zones):
             halves = pairs.ends(place) if len(zone) > 1 and motion.is_ordered(place) else (pairs,)

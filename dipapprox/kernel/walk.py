@@ -166,7 +166,6 @@ class Walk(ABC, Generic[S]):
             case "while", condition, body:
                 return self._loop(condition, body, states)
             case "forget", names:
-                spend(len(names) * len(states) // 8)
                 for state in states:
                     self._forget(state, names)
             case _:
@@ -181,7 +180,6 @@ class Walk(ABC, Generic[S]):
 
     def _divided(self, condition: Tree, states: list[S]) -> tuple[list[S], list[S]]:
         """Divide states: those where a condition holds, and those where it does not."""
-        spend(1 + 2 * len(states))
         if condition[0] not in ("and", "or"):
             relation, left, right = condition
             told = self._told(condition, states)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.machine import read_machine
@@ -12,16 +11,8 @@ from dipapprox.kernel.sets import representatives
 from dipapprox.proof_steps.machines import Json, value_json
 
 
-@dataclass(frozen=True, slots=True)
-class SinglePairs:
-    """Pairs with the largest deltas of all, as claims list them, and their inputs, each once."""
-
-    listed: list[Json]
-    inputs: list[Json]
-
-
-def single_pairs(machine: Json) -> SinglePairs | None:
-    """Return pairs of which delta is largest; None if finitely many are not enough.
+def single_inputs(machine: Json) -> Json:
+    """Return the inputs of pairs of which delta is largest; None if finitely many are not enough.
 
     Args:
         machine: As the kernel reads it.
@@ -31,7 +22,7 @@ def single_pairs(machine: Json) -> SinglePairs | None:
     except Refuted:
         return None
     inputs = dict.fromkeys(u for pair in pairs for u in pair)
-    return SinglePairs([[*map(values_json, pair)] for pair in pairs], [*map(values_json, inputs)])
+    return [*map(values_json, inputs)]
 
 
 def values_json(input: Input) -> Json:

@@ -92,7 +92,7 @@ def written_throughout(
     if goal.broken is None:
         many = (count_selected(program, selection) or 0) > MANY_PAIRS
         ways: list[Callable[[], Sequence[Json] | None]] = [
-            lambda: kept(program, machine, claim, inputs, None, IN_CLOSED_FORM)
+            lambda: kept(program, machine, claim, inputs, IN_CLOSED_FORM)
         ]
         served = 0 if many or program.real_outputs else 1
         ways.insert(served, lambda: _served(machine, claim, goal.epsilons))

@@ -24,9 +24,9 @@ from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
-from dipapprox.proof_steps.published import cuts_for, intervals
+from dipapprox.proof_steps.published import intervals
 from dipapprox.proof_steps.serving import served_step
-from dipapprox.proof_steps.sets import single_pairs
+from dipapprox.proof_steps.sets import single_inputs
 
 LEAST_BITS = 24
 """Distributions are enclosed to 2 ** -LEAST_BITS where nobody knows what is enough."""
@@ -187,7 +187,7 @@ def written(
         if (count_selected(program, selection) or 0) > _MOST_PAIRS:
             raise Refused(f"more than {_MOST_PAIRS} pairs")
         enough = {**said, "eps_prv": number_json(least_of(goal, bits))}
-        steps = kept(program, machine, enough, inputs, goal.gap, bits)
+        steps = kept(program, machine, enough, inputs, bits)
     else:
         steps = _broken(program, witness, said, bits)
     return WrittenProof(machine, said, tuple(steps))
@@ -207,28 +207,23 @@ def kept(
     machine: Json,
     said: dict[str, Json],
     inputs: Json,
-    gap: Fraction | None,
     bits: int,
 ) -> Sequence[Json]:
     """Return steps to a claim that is kept, for all adjacent pairs or those that it lists."""
     stated = {name: said[name] for name in ("eps_prv", "delta")}
-    meant = said
     if said["pairs"] is None and has_real_inputs(program):
-        single = single_pairs(machine)
-        if single is None and not program.real_outputs and bits:
+        inputs = single_inputs(machine)
+        if inputs is None and not program.real_outputs and bits:
             return [
                 {"rule": "every real pair", "from": [], "eps": said["eps"], **stated, "bits": bits}
             ]
-        if single is None:
+        if inputs is None:
             raise Refused("a set of pairs of real inputs is bounded by none of them")
-        inputs = single.inputs
-        meant = {**said, "pairs": single.listed}
     if program.real_outputs:
         if isinstance(said["eps"], dict | list):
             raise Refused("densities of published numbers are bounded at one eps, on no interval")
-        cuts = cuts_for(machine, meant, gap, bits)
         every: dict[str, Json] = {"rule": "every published pair", "from": [], "eps": said["eps"]}
-        return [{**every, "bits": bits, **stated, "cuts": cuts}]
+        return [{**every, "bits": bits, **stated}]
     return [run_step(said, inputs, bits), {"rule": "every pair", "from": [-1], **stated}]
 
 

@@ -70,6 +70,9 @@ def simpson(graph: Graph, eps: float) -> dict[Node, Any]:
                 known[number] = float(value)
             case "total", (f,), _:
                 known[number] = running(known[f], True)[-1, -1]
+            case "excess", (f, g, p, q), (growth,):
+                above = known[p] * known[f] - float(growth) * known[q] * known[g]
+                known[number] = running(np.maximum(above, 0), True)[-1, -1]
             case _:
                 raise AssertionError(node)
     return known

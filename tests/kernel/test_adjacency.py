@@ -98,9 +98,9 @@ def test_pairs_are_counted() -> None:
     machine = {"inputs": [["q", [0, 1, 2]]], "outputs": [["o", [0]]], "reals": []}
     about = Proof(read_machine({**machine, "adjacency": {"norm": "all"}, "body": []}), None)
     listed = Proof(about.machine, tuple(pairs_of(about)))
-    with budget(72):
+    with budget(6):
         assert len(list(pairs_of(listed))) == 6
-    with pytest.raises(Refused, match="more work"), budget(71):
+    with pytest.raises(Refused, match="more work"), budget(5):
         list(pairs_of(listed))
 
 

@@ -14,10 +14,9 @@ from dipapprox.kernel.adjacency import Adjacency, Range
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.machine import Machine, read_machine
-from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, largest_of
 from dipapprox.kernel.rules import distributions
-from dipapprox.kernel.sets import all_sets, errors_of, every_real_pair, representatives
+from dipapprox.kernel.sets import every_real_pair, representatives
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
@@ -50,17 +49,6 @@ def machine(bands: list[Band], high: int, adjacency: Json, named: bool) -> Machi
             "body": [["draw", x, "Gauss", ["cell", "q"], [1, 0]], *tree],
         }
     )
-
-
-def test_errors_grow_as_squares_of_widths() -> None:
-    """What is between two points is at most c l^2 / 8 above its mean at their ends."""
-    found = []
-    for width in (1, 3):
-        of = machine([(0.0, 1.0)], width, {"norm": "all"}, False)
-        (pairs,) = all_sets(of, is_shift=False)
-        found.append(errors_of(Motion(of), pairs, HALF, Fraction(2)))
-    assert found[1] == {side: 9 * error for side, error in found[0].items()}
-    assert found[0][0, "second"] == 2 * found[0][0, "first"] > 0
 
 
 def private(of: Machine, delta: Fraction, eps_prv: Fraction = EPS_PRV) -> str:

@@ -21,7 +21,7 @@ from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.sets import Sets, Zone, all_sets, clipped, extent, representatives
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
-from dipapprox.proof_steps.sets import single_pairs
+from dipapprox.proof_steps.sets import single_inputs
 from kernel.small import program_of
 from tests.thorough import part
 
@@ -558,7 +558,7 @@ def test_changes_that_no_range_ends() -> None:
         with pytest.raises(Refused):
             changes(SHIFTED.format("", adjacency))
     # Ends of ranges count where they are nearer than a change.
-    assert single_pairs(json_of(SHIFTED.format("0..1", "l1 3/2"))) is None
+    assert single_inputs(json_of(SHIFTED.format("0..1", "l1 3/2"))) is None
 
 
 # --- zones and sets ------------------------------------------------------------------------------

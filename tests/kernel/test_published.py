@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from math import exp, floor, sqrt
+from math import exp
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dipapprox import Answer, Options, Program, parse, verify
@@ -154,10 +156,10 @@ def program_of(text: str) -> Program:
     return program
 
 
-def proof_of(text: str, eps_prv: Json, delta: Json, cuts: Json = ()) -> tuple[Json, Json, Json]:
+def proof_of(text: str, eps_prv: Json, delta: Json) -> tuple[Json, Json, Json]:
     """The machine, the claim that it is private at eps = 1, and the step of a proof."""
     claim = {"verdict": "DP", "eps": 1, "eps_prv": eps_prv, "delta": delta, "pairs": None}
-    numbers = {"eps": 1, "eps_prv": eps_prv, "delta": delta, "bits": 40, "cuts": list(cuts)}
+    numbers = {"eps": 1, "eps_prv": eps_prv, "delta": delta, "bits": 40}
     step = {"rule": "every published pair", "from": [], **numbers}
     return machine_json(program_of(text)), claim, [step]
 
@@ -186,68 +188,41 @@ def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: fl
     part([c[1:] for c in CLOSED], 2),
     ids=part([c[0] for c in CLOSED], 2),
 )
-def test_no_cuts_prove_what_is_false(text: str, eps_prv: Fraction, delta: float) -> None:
-    cuts = [number(Fraction(k, 6)) for k in range(-24, 25)]
-    machine, claim, steps = proof_of(text, number(eps_prv), written(Fraction(delta - 1e-6)), cuts)
-    few = [[cut for k, cut in enumerate(cuts) if hash((k, seed)) % 8 == 0] for seed in range(6)]
-    for less in (cuts, [-1000, *cuts], [*cuts, 1000], [-1000, 1000], [], *few):
-        for bits in (1, 40):
-            step = {**steps[0], "cuts": less, "bits": bits}
-            with pytest.raises(Refuted):
-                replay(machine, claim, [step])
-    # And what is true is nearly proved by them.
-    assert isinstance(
-        replay(*proof_of(text, number(eps_prv), written(Fraction(delta + 1 / 15)), cuts)), Private
-    )
+def test_few_bits_prove_nothing_false(text: str, eps_prv: Fraction, delta: float) -> None:
+    below, above = (written(Fraction(delta + shift)) for shift in (-1e-6, 1e-6))
+    machine, claim, (step,) = proof_of(text, number(eps_prv), below)
+    for bits in (1, 12, 40):
+        with pytest.raises(Refuted):
+            replay(machine, claim, [{**step, "bits": bits}])
+    assert isinstance(replay(*proof_of(text, number(eps_prv), above)), Private)
 
 
-def test_four_cuts_where_densities_cross_are_enough() -> None:
-    """No cell before one with an excess has the crossing: both densities are there at 0."""
-    cuts = [number(k * Fraction(1, 2**30)) for k in (-2, -1, 1, 2)]
-    for shift in (1e-8, -1e-8):
-        proof = proof_of(GAUSS, "1/2", written(Fraction(gauss(0.5) + shift)), cuts)
-        if shift > 0:
-            assert isinstance(replay(*proof), Private)
-        else:
-            with pytest.raises(Refuted):
-                replay(*proof)
-    program = program_of(GAUSS)
-    delta = Fraction(gauss(0.5)) + Fraction(1, 10**9)
-    found = verify(program, eps=1, eps_prv="1/2", delta=delta, options=Options(proved=True))
-    assert found.replayed is not None
-    (step,) = found.replayed.proof.steps
-    assert len(step["cuts"]) < 20
+def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
+    """Of the largest of noisy values that all change by 1, or some by 1 and some by -1."""
+    values = np.linspace(-60, 60, 1_200_001)
 
+    def largest(means: Sequence[int]) -> np.ndarray:
+        below = [
+            np.where(z < 0, np.exp(z / 2) / 2, 1 - np.exp(-z / 2) / 2)
+            for z in (values - m for m in means)
+        ]
+        whole = np.prod(below, axis=0)
+        return sum(
+            np.exp(-abs(values - m) / 2) / 4 * whole / own
+            for m, own in zip(means, below, strict=True)
+        )
 
-TWO = """
-input q[2] in 0..1
-output y[2] in real
-adjacent increasing 1
-y[1] <- Gauss(q[1], 1 / eps)
-y[2] <- Gauss(q[2], 1 / eps)
-"""
-
-
-def test_two_numbers_that_move_are_not_bounded_by_one() -> None:
-    """They tell as much as one that moves by sqrt 2."""
-    one, shift = gauss(0.5), sqrt(2)
-    true = phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
-    assert true > one + 0.1
-    cuts = [number(Fraction(k, 6)) for k in range(-24, 25)]
-    with pytest.raises(Refuted):
-        replay(*proof_of(TWO, "1/2", written(Fraction(one + 0.1)), cuts))
-
-
-def test_growth_is_rounded_down() -> None:
-    """Probabilities that are known exactly, in few places."""
-    text = "output y in real\ninput q in 0..1\nadjacent linf 1\nif q = 0 then\n"
-    text += "    y <- choose {0 : 1/4, 1 : 3/4}\nelse\n    y <- choose {0 : 3/4, 1 : 1/4}\nend\n"
-    for k in range(40):
-        delta = Fraction(floor((3 - exp(k / 97)) * 2**15), 2**17)
-        machine, claim, (step,) = proof_of(text, number(Fraction(k, 97)), number(delta))
-        if k:
-            with pytest.raises(Refuted):
-                replay(machine, claim, [{**step, "bits": 1}])
+    pairs = [((0, 1), (1, 0)), ((0, 0), (1, 1)), ((1, 1), (0, 0))]
+    deltas = []
+    for first, second in pairs:
+        over = np.maximum(largest(first) - exp(1 / 3) * largest(second), 0)
+        deltas.append(over.sum() * (values[1] - values[0]))
+    for shift, answer in ((1e-6, Answer.DP), (-1e-6, Answer.NOT_DP)):
+        claimed = Fraction(max(deltas) + shift)
+        program = program_of(LARGEST)
+        found = verify(program, eps=1, eps_prv="1/3", delta=claimed, options=Options(proved=True))
+        assert found.answer is answer
+        assert found.replayed is not None
 
 
 @pytest.mark.parametrize(

@@ -44,46 +44,6 @@ def parted(turns: int) -> tuple[Json, Json, list[Json]]:
     return machine, {"verdict": "DP", "pairs": None, **numbers}, [step]
 
 
-def run_of(body: list[Json]) -> tuple[Json, Json, list[Json]]:
-    """Statements, run for a real input; nothing comes out."""
-    machine = {
-        "inputs": [["q", {"low": 0, "high": 1}]],
-        "outputs": [["o", [0]]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": [["set", ["cell", "o"], 0], *body],
-    }
-    numbers = {"eps_prv": 1, "delta": 0}
-    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": [[0]], "bits": 4, "cuts": []}
-    steps = [run, {"rule": "every pair", "from": [0], **numbers}]
-    return machine, {"verdict": "DP", "eps": 1, "pairs": None, **numbers}, steps
-
-
-def called(how: str, change: str, *domains: Json) -> tuple[Json, Json, list[Json]]:
-    """Calls of a service, with all arguments in both runs."""
-    arguments = [[f"a{k}", domain] for k, domain in enumerate(domains)]
-    call = {"name": "c", "arguments": arguments, "seen": False, "body": []}
-    service = {"cells": [["x", 0]], "replies": [], "calls": [call], "change": change}
-    step = {"rule": "couplings", "from": [], "budget": 1, "held": [], "followed": [how]}
-    step |= {"changes": [[[0], []]], "pairs": []}
-    return service, {"verdict": "DP", "budget": 1, "at least": None}, [step]
-
-
-def chosen(values: int, pairs: int) -> tuple[Json, Json, list[Json]]:
-    """All pairs of inputs, below one of many that are listed."""
-    machine, *_ = run_of([])
-    machine |= {"inputs": [["q", {"from": 1, "to": values}]], "adjacency": {"norm": "all"}}
-    run = {"what": {"machine": machine, "eps": 1}, "subsample": None, "times": 1}
-    of = {"of": {"run": 0}}
-    known = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 4, "cuts": []}
-    step = {"rule": "adaptive", "from": [0], **of, "step": 1, "offset": 0, "places": 9}
-    step |= {"knots": [[0, 0, 1]], "sample": None, "above": True, "pairs": [[[1], [2]]] * pairs}
-    step |= {"margin": 0, "times": 1, "reach": 1}
-    claim = {"verdict": "DP", "eps_prv": 1, "delta": 0}
-    return {"adjacency": "substitution", "runs": [run]}, claim, [{**known, **of}, step]
-
-
-WORD = ["=", ["cell", "w"], {"name": "a"}]
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
@@ -98,16 +58,6 @@ COSTLY = {
         [*SPARSE[2], {"rule": "composed", "from": [0, 0], "cut": [0, 0]}],
     ),
     "a statement for every turn": parted(100),
-    "conditions on words": run_of(
-        [
-            ["set", ["cell", "w"], {"name": "a"}],
-            ["repeat", 400, [["if", ["and"] + [WORD] * 300, [], []]]],
-        ]
-    ),
-    "cells that are forgotten": run_of([["repeat", 6000, [["forget", ["w"] * 1000]]]]),
-    "two calls with any arguments": called("given", "replace", {"from": 1, "to": 100}),
-    "two calls with ends of arguments": called("symbols", "replace", *[[0, 1]] * 7),
-    "pairs that may be below many": chosen(40, 300),
 }
 """Work that takes seconds, or hundreds of megabytes, with a few digits more."""
 

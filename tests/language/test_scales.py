@@ -194,7 +194,7 @@ out <- Lap(q, s / eps) + Lap(0, 2 / eps) > 1/3
 
 
 @given(moved=st.fractions(-1, 1, max_denominator=50))
-@examples(2)
+@examples(5)
 def test_answers_hold_for_every_program_that_near(moved: Fraction) -> None:
     # The program with the scale 1 + moved/20 is nearer than 1/19 to that with the scale 1.
     scale = 1 + moved / 20

@@ -161,9 +161,7 @@ def test_work_is_known_before() -> None:
     assert isinstance(nested, NotEnclosed) and "evaluations" in nested.reason
 
 
-@pytest.mark.parametrize(
-    ("scale", "bits"), part([(Q(1, 10**100), 40), (Q(10) ** 20, 40), (Q(1), 9999)], 2)
-)
+@pytest.mark.parametrize(("scale", "bits"), [(Q(1, 10**100), 40), (Q(10) ** 20, 40), (Q(1), 9999)])
 def test_what_is_out_of_range_is_refused(scale: Fraction, bits: int) -> None:
     event = ring([GAUSSIAN] * 3)
     samples = (law(GAUSSIAN, 0, scale), *event.samples[1:])

@@ -66,6 +66,7 @@ def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
         ("2", "eps/4", "1-exp(-3*eps/8)", Answer.DP),
         ("1", "0", "1-exp(-1/2)-10^-9", Answer.NOT_DP),
         ("1", "0", "1-exp(-1/2)+10^-60", Answer.DP),
+        ("1/2..1", "0", "1-exp(-eps/2)", Answer.DP),
         ("1/2..1", "0", "1-exp(-eps/2)+10^-3", Answer.DP),
         ("1/2..1", "eps/3", "1-exp(-eps/3)", Answer.DP),
         ("1/2..1", "eps/3", "1-exp(-eps/3)-10^-6", Answer.NOT_DP),

@@ -29,7 +29,6 @@ from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
-from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 
@@ -117,7 +116,6 @@ def test_gaussian_programs_have_no_closed_forms() -> None:
     assert "no closed form" in verdict.reason or "Gauss" in verdict.reason
 
 
-@examples(5)
 @given(
     st.fractions(Fraction(1, 8), 3, max_denominator=8),
     st.fractions(0, 2, max_denominator=8),

@@ -105,7 +105,7 @@ def test_a_threshold_within_the_ranges_is_as_good_as_0() -> None:
     moved = parse(_text("-1/2..2").replace("(0, 2 / eps)", "(1, 2 / eps)"))
     own = parse(_text("-3/2..1"))
     answers = set[Answer]()
-    for delta in ("1/10", "1e-5"):
+    for delta in ("1/10", "1/100", "1e-5"):
         found, same = (
             verify(p, eps=("1/4", "1/2"), eps_prv="eps / 4", delta=delta) for p in (moved, own)
         )

@@ -50,7 +50,7 @@ def test_an_optimiser_finds_the_same_largest_delta() -> None:
 
     bounds = [(-0.5, 0.5)] * 4
     best = 0.0
-    for _ in range(4):
+    for _ in range(8):
         start = random.uniform([low for low, _ in bounds], [high for _, high in bounds])
         end = minimize(gain, start, method="L-BFGS-B", bounds=bounds)
         best = max(best, -float(end.fun))

@@ -195,10 +195,7 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
 @pytest.mark.parametrize(
     ("parts", "eps", "eps_prv", "truth"),
     [
-        pytest.param(
-            *([("Lap", (1, 1), 3, F(5, 2)), ("Lap", (1, 0), 1, F(1))], 3, 0, 1 - exp(-9 / 4)),
-            marks=pytest.mark.thorough,
-        ),
+        ([("Lap", (1, 1), 3, F(5, 2)), ("Lap", (1, 0), 1, F(1))], 3, 0, 1 - exp(-9 / 4)),
         ([("Lap", (1, 2), 5, F(3)), ("Lap", (0, 1), 2, F(3))], 1, "1/2", 1 - exp(-9 / 4)),
     ],
 )
