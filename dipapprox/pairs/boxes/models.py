@@ -38,7 +38,7 @@ from dipapprox.numerics.interpolation.polynomial import (
 )
 from dipapprox.numerics.interpolation.smooth import near, points
 from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, movements
-from dipapprox.pairs.boxes.patches import MOST_NODES, Box, levels
+from dipapprox.pairs.boxes.patches import MOST_NODES, Box, patches_of
 from dipapprox.semantics.state import FinalStates
 
 _NODE_BITS = 40
@@ -132,12 +132,11 @@ class OutputModels:
         self._steep = [
             np.array([above(each) for each in output.smooth.steep]) for output in self._outputs
         ]
-        self._levels = levels(tuple(self._whole), self._outputs)
-        for level in self._levels:
-            self._with_polynomials -= level.too_wide
-        self._polynomials: dict[tuple[int, int, Box, Fixed], Polynomial] = {}
+        self._patches = patches_of(tuple(self._whole), self._outputs)
+        self._with_polynomials -= self._patches.too_wide
+        self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
         self._values: dict[_Point, Interval] = {}
-        self._models: Cache[tuple[int, int, Box, Fixed], _Near] = Cache(_REMEMBERED)
+        self._models: Cache[tuple[int, Box, Fixed], _Near] = Cache(_REMEMBERED)
 
     def _require_doubles(self) -> None:
         """Refuse numbers whose squares and quotients doubles might not hold."""
@@ -165,14 +164,9 @@ class OutputModels:
         found = ["polynomials"] * bool(self._with_polynomials) + ["chords"] * (not all_entire)
         return " + ".join(found)
 
-    @property
-    def finest(self) -> int:
-        """The last of the levels (`patches`)."""
-        return len(self._levels) - 1
-
-    def walls(self, axis: int, level: int) -> tuple[Fraction, ...]:
+    def walls(self, axis: int) -> tuple[Fraction, ...]:
         """Return where patches meet, inside the range of a real input."""
-        return self._levels[level].walls(axis)
+        return self._patches.walls(axis)
 
     def sensitivity(self, axis: int) -> float:
         """Say about how much noise a step of a real input is: what matters in cutting boxes."""
@@ -183,7 +177,7 @@ class OutputModels:
         )
         return max(slopes, default=0.0) or 2.0**-20
 
-    def on(self, box: Box, fixed: Fixed, level: int) -> Models:
+    def on(self, box: Box, fixed: Fixed) -> Models:
         """Return near forms of all outputs on a box inside one patch.
 
         Raises:
@@ -193,7 +187,7 @@ class OutputModels:
         self._limits.check()
         models = [
             (each.model(), self._steep[k]) if isinstance(each, RestrictedPolynomial) else each
-            for k, each in enumerate(self._require(box, fixed, level))
+            for k, each in enumerate(self._require(box, fixed))
         ]
         values, spreads = np.zeros(self.outputs), np.zeros(self.outputs)
         rests, noises = spreads.copy(), spreads.copy()
@@ -218,29 +212,22 @@ class OutputModels:
             highest[k, axes] = np.minimum(most, model.gradient + off)
         return Models(values, gradients, spreads, lowest, highest, bends, rests, noises)
 
-    def _require(self, box: Box, fixed: Fixed, level: int) -> list[_Near]:
+    def _require(self, box: Box, fixed: Fixed) -> list[_Near]:
         """Return the near forms on a box; those that are not known are found in one go."""
-        level = min(level, self.finest)
-        patches = self._levels[level]
+        patches = self._patches
         patch = tuple(patches.patch(axis, interval) for axis, interval in enumerate(box))
-        models = [
-            self._models.get((level, k, self._own(k, box), fixed)) for k in range(self.outputs)
-        ]
+        models = [self._models.get((k, self._own(k, box), fixed)) for k in range(self.outputs)]
         missing = [k for k, model in enumerate(models) if model is None]
         planned: dict[int, tuple[int, ...]] = {}
         wanted: dict[_Point, None] = {}
         for k in missing:
             output, own = self._outputs[k], self._own(k, patch)
-            if k in self._with_polynomials and (level, k, own, fixed) not in self._polynomials:
+            if k in self._with_polynomials and (k, own, fixed) not in self._polynomials:
                 sizes = patches.sizes(k, own)
                 known = len(self._values) + len(wanted)
                 if prod(sizes) <= MOST_NODES and known + prod(sizes) < _MOST_PROBABILITIES:
                     planned[k] = sizes
                     wanted.update(dict.fromkeys((k, p, fixed) for p in _grid(own, sizes)))
-                elif level:
-                    # Coarser polynomials remain, and a box in a patch of theirs.
-                    del self._levels[level:]
-                    return self._require(box, fixed, level - 1)
                 else:
                     self._with_polynomials.discard(k)
             if k not in self._with_polynomials:
@@ -248,18 +235,18 @@ class OutputModels:
                 wanted.update(dict.fromkeys((k, p, fixed) for p in near_box))
         self._evaluate([each for each in wanted if each not in self._values], patch)
         for k, sizes in planned.items():
-            self._polynomials[level, k, self._own(k, patch), fixed] = self._fitted(
+            self._polynomials[k, self._own(k, patch), fixed] = self._fitted(
                 k, self._own(k, patch), sizes, fixed
             )
         for k in missing:
             output, own = self._outputs[k], self._own(k, box)
             if k in self._with_polynomials:
-                polynomial = self._polynomials[level, k, self._own(k, patch), fixed]
-                models[k] = self._models.put((level, k, own, fixed), polynomial.restricted(own))
+                polynomial = self._polynomials[k, self._own(k, patch), fixed]
+                models[k] = self._models.put((k, own, fixed), polynomial.restricted(own))
             else:
                 places = points(output.smooth, output.growth, own)
                 found = near(output.smooth, output.growth, own, *self._bounds(k, places, fixed))
-                models[k] = self._models.put((level, k, own, fixed), found)
+                models[k] = self._models.put((k, own, fixed), found)
         return [each for each in models if each is not None]
 
     def _own(self, output: int, box: Box) -> Box:

@@ -2,9 +2,8 @@
 
     how outputs move with inputs, a wanted error -> patches with few terms in each input -> terms
 
-Nothing is claimed here: what a polynomial leaves out is bounded where it is fitted. Levels differ
-in that error: most pairs of a wide box are settled by few, coarse polynomials, and fine ones are
-made where the largest delta may be.
+Nothing is claimed here: what a polynomial leaves out is bounded where it is fitted. Where many
+terms would be needed a larger error is wanted.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _COARSER = (2.0**-40, 2.0**-30, 2.0**-22)
 """About what those of more inputs leave out: tables grow fast."""
 
 _COARSE = 2.0**-22
-"""At the first of two levels."""
+"""About what they leave out where finer ones would have too many nodes."""
 
 _FEW = 3
 
@@ -43,14 +42,14 @@ MOST_NODES = 45_000
 """Of one output in one patch."""
 
 _NO_MATTER = 80_000
-"""So many nodes in all are taken without a coarser level."""
+"""So many nodes in all are taken for fine polynomials."""
 
 Box = tuple[Interval, ...]
 """An interval for each real input."""
 
 
 class Patches:
-    """The patches of one level.
+    """The patches.
 
     Args:
         whole: The ranges of the real inputs.
@@ -132,12 +131,11 @@ class Patches:
         return found
 
 
-def levels(whole: Box, outputs: Sequence[Movement]) -> list[Patches]:
-    """Return the levels, the finest last."""
+def patches_of(whole: Box, outputs: Sequence[Movement]) -> Patches:
+    """Choose how closely polynomials follow, and cut the ranges of real inputs for that."""
     inputs = max((len(o.axes) for o in outputs if o.entire is not None), default=0)
     tolerances = (_FINE,) if inputs <= _FEW else _COARSER
     fine = Patches(whole, outputs, tolerances, _MOST_TERMS.get(inputs, _OTHER_TERMS))
     if fine.nodes <= _NO_MATTER:
-        return [fine]
-    coarse = Patches(whole, outputs, (_COARSE,), _MOST_TERMS.get(inputs, _OTHER_TERMS))
-    return [coarse, fine]
+        return fine
+    return Patches(whole, outputs, (_COARSE,), _MOST_TERMS.get(inputs, _OTHER_TERMS))

@@ -52,7 +52,6 @@ class _Open:
         number: Of the set.
         pairs: The set.
         choice: Which outputs are taken.
-        level: Of the polynomials that are used (`patches`).
         bound: What is known of it; None before it was looked at.
     """
 
@@ -60,7 +59,6 @@ class _Open:
     number: int
     pairs: PairSet
     choice: SetChoice
-    level: int
     bound: Bound | None
 
     def __lt__(self, other: _Open) -> bool:
@@ -209,7 +207,7 @@ class BoxSearch(SetSearch):
         self._current: _Open | None = None
         for region in regions:
             for root in region.sets:
-                self._put(root, region.choice, 0, 1.0)
+                self._put(root, region.choice, 1.0)
 
     def _begin(self) -> None:
         """Try some pairs: every set may turn out to be of no use, or too large to be bounded."""
@@ -228,8 +226,7 @@ class BoxSearch(SetSearch):
             self._waiting = []
             return False
         first = self._waiting[0]
-        finest = first.level >= self._models.finest
-        if finest and first.bound is not None and first.bound.sharp:
+        if first.bound is not None and first.bound.sharp:
             return False  # its bound is the largest, and will not get better
         self._current = heappop(self._waiting)
         self._replace_by_others(self._current)
@@ -245,8 +242,6 @@ class BoxSearch(SetSearch):
             self._most = max(self._most, delta.upper)
         elif part.bound is None:
             self._look(part)
-        elif part.bound.sharp:
-            self._put(pairs, part.choice, part.level + 1, part.upper)
         else:
             self._divide(part, part.bound)
 
@@ -268,23 +263,22 @@ class BoxSearch(SetSearch):
         self,
         pairs: PairSet,
         choice: SetChoice,
-        level: int,
         upper: float,
         found: Bound | None = None,
     ) -> None:
         """Open a set, unless it is hopeless."""
         number = next(self._order)
         if upper > self._least() and not pairs.is_empty:
-            heappush(self._waiting, _Open(upper, number, pairs, choice, level, found))
+            heappush(self._waiting, _Open(upper, number, pairs, choice, found))
 
     def _look(self, part: _Open) -> None:
         """Bound a set, and replace it by where its maximum lies."""
         pairs = part.pairs
-        wall = self._wall(pairs, part.level)
+        wall = self._wall(pairs)
         if wall is not None:
             self._replace(part, wall, part.upper)
             return
-        found = self._bound(pairs, part.choice, part.level)
+        found = self._bound(pairs, part.choice)
         upper = min(part.upper, found.upper)
         if upper <= self._least():
             return
@@ -292,7 +286,7 @@ class BoxSearch(SetSearch):
             self._try(pairs.pair(found.best))
         parts = found.parts
         if parts == tuple((polygon,) for polygon in pairs.polygons):
-            self._put(pairs, part.choice, part.level, upper, found)
+            self._put(pairs, part.choice, upper, found)
             return
         if prod(map(len, parts)) > _MOST_PARTS:
             parts = tuple(
@@ -302,22 +296,22 @@ class BoxSearch(SetSearch):
         for polygons in product(*parts):
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
             same = polygons == pairs.polygons
-            self._put(own, part.choice, part.level, upper, found if same else None)
+            self._put(own, part.choice, upper, found if same else None)
 
-    def _bound(self, pairs: PairSet, choice: SetChoice, level: int) -> Bound:
+    def _bound(self, pairs: PairSet, choice: SetChoice) -> Bound:
         """Bound a set by near forms."""
         first, second = (
-            self._models.on(box, fixed, level)
+            self._models.on(box, fixed)
             for box, fixed in zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
         )
         return bound(pairs, first, second, self._factor, choice)
 
-    def _wall(self, pairs: PairSet, level: int) -> tuple[int, int, Fraction] | None:
+    def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
         """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
         for axis, polygon in enumerate(pairs.polygons):
             for coordinate in (0, 1):
                 low, high = extent(polygon, coordinate)
-                for place in self._models.walls(axis, level):
+                for place in self._models.walls(axis):
                     if low < place < high:
                         return axis, coordinate, place
         return None
@@ -342,7 +336,7 @@ class BoxSearch(SetSearch):
         for polygon in cut(pairs.polygons[axis], coordinate, place):
             polygons = (*pairs.polygons[:axis], polygon, *pairs.polygons[axis + 1 :])
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
-            self._put(own, part.choice, part.level, upper)
+            self._put(own, part.choice, upper)
 
 
 class TriedPairs(SetSearch):

@@ -116,7 +116,7 @@ def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
 
     def on(each: PairSet) -> float:
         first, second = (
-            models.on(box, fixed, 0)
+            models.on(box, fixed)
             for box, fixed in zip(boxes(each), (each.first, each.second), strict=True)
         )
         found = bound(each, first, second, bounds, _undecided(models.outputs))
@@ -167,13 +167,13 @@ def test_slopes_are_bounded_where_a_box_has_no_width() -> None:
     """At q = (0, 1/2): against differences of probabilities on either side."""
     models, _ = _opened(_SVT)
     step = Fraction(1, 1000)
-    own = models.on(((F0, F0), (_HALF, _HALF)), (None, None), 0)
+    own = models.on(((F0, F0), (_HALF, _HALF)), (None, None))
     for axis in range(2):
         ahead, back = [F0, _HALF], [F0, _HALF]
         ahead[axis] += step
         back[axis] -= step
         near = [
-            models.on(tuple((q, q) for q in each), (None, None), 0).values for each in (ahead, back)
+            models.on(tuple((q, q) for q in each), (None, None)).values for each in (ahead, back)
         ]
         slopes = (near[0] - near[1]) / float(2 * step)
         assert np.abs(slopes).max() > 0.01
