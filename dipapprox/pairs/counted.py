@@ -5,17 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.extended import EXACTLY
-from dipapprox.data_classes import replace
 from dipapprox.language.core import Cell
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.largest import Settle, largest_delta
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
-from dipapprox.pairs.search import ExactPairs, Search
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.largest import largest_delta
+from dipapprox.pairs.maximum import Maximum, Together
+from dipapprox.pairs.search import Search
 from dipapprox.pairs.tables import Tables
 
 
@@ -47,26 +44,12 @@ class CountedPairs(Together):
         self._limits = limits
         self._progress = progress
 
-    def at(self, factor: Factor, bits: int, settle: Settle | None = None) -> Maximum | None:
-        """See `Together`; terms that may be 0 are settled by `settle`."""
+    def at(self, factor: Factor, bits: int) -> Maximum | None:
+        """See `Together`."""
         ask = partial(self._tables.cells, factor=factor, bits=bits)
-        found = largest_delta(
-            self._plan, self._cells, ask, bits, self._limits, self._progress, settle
-        )
+        found = largest_delta(self._plan, self._cells, ask, bits, self._limits, self._progress)
         self.obstacle = self._tables.obstacle
         return found
-
-    def exactly(self, search: Search, found: Maximum) -> Maximum:
-        """Show that delta is 0, if that is claimed: term by term."""
-        exact = search.exact
-        if exact is None or search.delta or found.delta.lower:
-            return found
-        factor = search.factor(max(found.bits, FACTOR_BITS))
-        settled = self.at(factor, found.bits, partial(_is_settled, exact))
-        if settled is None or settled.delta.upper:
-            return found
-        search.exactly += self._total or 0
-        return replace(settled, by=(settled.by[0], EXACTLY))
 
     def give_up(self, search: Search, found: Maximum) -> bool:
         """Leave the pair undecided that may attain the upper bound."""
@@ -81,7 +64,3 @@ class CountedPairs(Together):
             Attempt(own.pair, found.bits, delta, own.factor, own.first, own.second, obstacle)
         )
         return True
-
-
-def _is_settled(exact: ExactPairs, output: int, pair: Pair) -> bool:
-    return exact.exceeds(output, pair) is False

@@ -8,9 +8,6 @@
 
 Both sums are maximised on their own: the terms that are still to come depend on the counters
 only. The steps that led to a maximum are remembered, so the maximising pairs can be named.
-
-A term whose bounds do not tell whether it is 0 or positive is *doubtful*. Where exact forms show
-that it is 0, its upper bound becomes 0.
 """
 
 from __future__ import annotations
@@ -26,7 +23,6 @@ from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.counters import Codes, CounterPlan, CounterStage, Origins, Trace, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.maximum import Maximum, all_about, first_largest
-from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Integers
 
 Ask = Callable[[Sequence[int], Sequence[Input]], HockeyStickBounds]
@@ -38,26 +34,19 @@ MOST_EXPANSIONS = 1_200_000
 _MOST_REMEMBERED = 5_000_000
 """Most states of all stages together, ten bytes each."""
 
-Settle = Callable[[int, Pair], bool]
-"""Whether Pr[output | u] <= e^eps_prv Pr[output | u'], for certain."""
-
-_MOST_SETTLED = 5_000
-"""Most doubtful terms of one output that are settled."""
-
 _Sums = dict[bytes, tuple[frozenset[int], Integers]]
 """By a table: cells, and for every state the sum of what the table says of their codes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """The probabilities of an output at all its arguments; codes ascend, and inputs have them.
+    """The probabilities of an output at all its arguments; codes ascend.
 
     Attributes:
         table: By code its place among `codes`, if codes are dense.
     """
 
     codes: Integers
-    inputs: Sequence[Input]
     bounds: HockeyStickBounds
     table: Integers | None
 
@@ -95,7 +84,6 @@ def largest_delta(
     bits: int,
     limits: Limits,
     progress: Progress = silent,
-    settle: Settle | None = None,
 ) -> Maximum | None:
     """Bound the largest delta over all pairs of a plan.
 
@@ -106,7 +94,6 @@ def largest_delta(
         bits: Asked for by it.
         limits: Asked between outputs.
         progress: Told about expansions; their total is an upper bound.
-        settle: Settles doubtful terms.
 
     Returns:
         The bounds; None if more counters turned up than can be kept.
@@ -123,7 +110,7 @@ def largest_delta(
         limits.check()
         if len(layer.spent) * len(stage.steps) > MOST_EXPANSIONS:
             return None
-        lower, upper = _terms(layer, stage, order[:k], values, limits, settle)
+        lower, upper = _terms(layer, stage, order[:k], values, limits)
         additions += len(stage.completed)
         done += lower.size
         progress(done, plan.expansions)
@@ -167,12 +154,7 @@ def _evaluated(
         if ascending[-1] < _SPARSE * len(ascending):
             table = np.zeros(int(ascending[-1]) + 1, dtype=np.int64)
             table[ascending] = np.arange(len(ascending))
-        found[each.output] = _Values(
-            ascending,
-            [inputs[start + k] for k in order.tolist()],
-            bounds.take(start + order),
-            table,
-        )
+        found[each.output] = _Values(ascending, bounds.take(start + order), table)
         start += each.arguments
     return found, bounds.scale
 
@@ -183,7 +165,6 @@ def _terms(
     before: Sequence[int],
     values: Mapping[int, _Values],
     limits: Limits,
-    settle: Settle | None,
 ) -> tuple[Numbers, Numbers]:
     """Sums (states x steps): those so far plus the terms of the outputs of this stage."""
     steps, trace = stage.steps, layer.trace
@@ -196,20 +177,13 @@ def _terms(
         first = _sums(trace.first, trace.count, before, each.weights, layer.first_sums) + own
         second = _sums(trace.second, trace.count, before, each.weights, layer.second_sums) + own
         u, v = of.places(first)[steps.first], of.places(second)[steps.second]
-        least, most = _bounds(each.output, of, u, v, settle, limits)
+        least, most = _bounds(of, u, v)
         lower += least
         upper += most
     return lower.T, upper.T
 
 
-def _bounds(
-    output: int,
-    values: _Values,
-    first: Integers,
-    second: Integers,
-    settle: Settle | None,
-    limits: Limits,
-) -> tuple[Numbers, Numbers]:
+def _bounds(values: _Values, first: Integers, second: Integers) -> tuple[Numbers, Numbers]:
     """Bound the terms of one output, given places of u's arguments, and of those of u'."""
     count = len(values.codes)
     pairs = None
@@ -217,45 +191,7 @@ def _bounds(
         pairs = first * count + second
         first, second = np.divmod(np.arange(count**2), count)
     least, most = values.bounds.least(first, second), values.bounds.most(first, second)
-    if settle is not None:
-        doubtful = (least == 0) & (most > 0)
-        if pairs is not None:
-            occurs = np.zeros(count**2, dtype=np.bool_)
-            occurs[pairs] = True
-            doubtful &= occurs
-        most[_vanishing(output, values, first, second, doubtful, settle, limits)] = 0
     return (least, most) if pairs is None else (least.take(pairs), most.take(pairs))
-
-
-def _vanishing(
-    output: int,
-    values: _Values,
-    first: Integers,
-    second: Integers,
-    doubtful: NDArray[np.bool_],
-    settle: Settle,
-    limits: Limits,
-) -> NDArray[np.bool_]:
-    """Which of the doubtful terms are 0 for certain.
-
-    Args:
-        first: Places of u's arguments, one for every term.
-        second: Places of those of u'.
-        doubtful: Terms to look at.
-    """
-    count = len(values.codes)
-    pairs = first * count + second  # below 10^12: places are below `_MOST_ARGUMENTS`
-    wanted = np.unique(pairs[doubtful])
-    if len(wanted) > _MOST_SETTLED:
-        return np.zeros_like(doubtful)
-    zero = []
-    for pair in wanted.tolist():
-        limits.check()
-        own, other = divmod(pair, count)
-        if settle(output, (values.inputs[own], values.inputs[other])):
-            zero.append(pair)
-    vanishing: NDArray[np.bool_] = doubtful & np.isin(pairs, zero)
-    return vanishing
 
 
 def _merged(

@@ -58,18 +58,6 @@ class ExactPairs(ABC):
             BrokenInvariant: If exact forms contradict each other.
         """
 
-    @abstractmethod
-    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
-        """Whether Pr[output | u] > e^eps_prv Pr[output | u']; or why that is not known.
-
-        Args:
-            output: Its place among the outputs.
-            pair: The inputs u, u'.
-
-        Raises:
-            LimitReached: If a limit is reached.
-        """
-
 
 _OF_ONE_PAIR = BY_ENCLOSURES[0], "the δ of one pair"
 _NOTHING = Extended(Fraction(0), Fraction(0))

@@ -65,17 +65,6 @@ class ExactDeltas(ExactPairs):
             self._limits.check()
             return NotEnclosed(limit.reason)
 
-    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
-        """Compare the probabilities of one output; see `ExactPairs`."""
-        try:
-            first, second = (self._functions.for_input(input)[output] for input in pair)
-            return self._is_positive((first, second))
-        except Obstacle as obstacle:
-            return NotEnclosed(obstacle.reason)
-        except LimitReached as limit:
-            self._limits.check()
-            return NotEnclosed(limit.reason)
-
     def _decide(self, pair: Pair, bits: int) -> Attempt:
         first, second = map(self._functions.for_input, pair)
         terms = tuple(zip(first, second, strict=True))

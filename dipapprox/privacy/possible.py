@@ -51,18 +51,6 @@ class PossibleOutputs:
         self._limits.check()
         return tuple(sorted(self._of(pair[0])[0] - self._of(pair[1])[1]))
 
-    def compare(self, output: int, pair: Pair) -> bool | None:
-        """Whether Pr[output | u] > c Pr[output | u'] for every c; None if that depends on c.
-
-        Raises:
-            LimitReached: If the limits run out.
-        """
-        self._limits.check()
-        first, second = self._of(pair[0]), self._of(pair[1])
-        if output not in first[1]:
-            return False
-        return True if output in first[0] and output not in second[1] else None
-
     def _of(self, input: Input) -> _Outputs:
         """The outputs that certainly are possible, and those that may be."""
         return self._known.find(input, lambda: self._found(input))
@@ -120,11 +108,6 @@ class PureViolations(ExactPairs):
         proof = ExactSide(Side.ABOVE, outputs, _ARGUMENT)
         return Attempt(pair, bits, UNIT, self._growth.bounds(bits), proof=proof)
 
-    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
-        """See `ExactPairs`; no probability is enclosed."""
-        known = self._possible.compare(output, pair)
-        return NotEnclosed("the output is possible for both inputs") if known is None else known
-
 
 class FirstThat(ExactPairs):
     """Asks several deciders of pairs, one after the other."""
@@ -139,14 +122,5 @@ class FirstThat(ExactPairs):
         for each in self._deciders:
             found = each.decide(pair, bits)
             if isinstance(found, Attempt):
-                break
-        return found
-
-    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
-        """Return the first answer, or why the last one gave none."""
-        found: bool | NotEnclosed = NotEnclosed("nothing decides pairs exactly")
-        for each in self._deciders:
-            found = each.exceeds(output, pair)
-            if not isinstance(found, NotEnclosed):
                 break
         return found

@@ -177,10 +177,6 @@ class ExactProductPairs(ExactPairs):
         proof = None if found.proof is None else replace(found.proof, outputs=())
         return replace(found, pair=pair, first=(), second=(), proof=proof)
 
-    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
-        """Say why single outputs are not compared: they are counted together."""
-        return NotEnclosed("the outputs of independent parts are counted together")
-
 
 def _merged(terms: Sequence[Term]) -> list[Term]:
     """Add up the terms whose two probabilities are numbers with the same ratio."""
