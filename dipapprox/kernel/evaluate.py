@@ -47,7 +47,7 @@ def evaluate(
         raise Refuted("a function is no number")
     if eps <= 0:
         raise Refuted(f"eps must be > 0, got {eps}")
-    parts = graph.needed(wanted, alone=True)
+    parts = graph.needed(wanted)
     # How many nodes are still to be made of each; one more where it is wanted.
     uses = Counter([*wanted, *(part for own in parts.values() for part in own)])
     values: dict[Node, Any] = {}
@@ -138,13 +138,6 @@ def _value(graph: Graph, number: Node, space: Space | None, known: list[Any], ep
     match kind, space:
         case "density" | "restrict" | "running" | "convolved" | "total", Space():
             return getattr(space, kind)(*known, *data)
-        case "total", _:
-            law, factor, ends = graph.between[number]
-            low, high = (None if end is None else (end - law.mean) / law.scale(eps) for end in ends)
-            if low is not None and high is not None and low >= high:
-                return to_ball(0)
-            balls = [None if z is None else to_ball(z) for z in (low, high)]
-            return law.on_reals.between(*balls).nonnegative_part() * to_ball(factor)
         case "product", _:
             return known[0] * known[1] if space is None else space.product(*known)
         case "excess", _:

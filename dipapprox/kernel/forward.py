@@ -241,10 +241,17 @@ class Run(Walk[State]):
     def _joined(self, states: list[State]) -> list[State]:
         if len(states) < 2:
             return states
+        near: dict[object, list[State]] = {}
+        for state in states:
+            if state.measure.scalar != self.graph.zero:
+                values = [item for item in state.store.items() if item[0] not in state.forms]
+                near.setdefault((state.inputs, frozenset(values)), []).append(state)
+        found = [own if len(own) < 2 else self._merged(own) for own in near.values()]
+        return [state for own in found for state in own]
+
+    def _merged(self, states: list[State]) -> list[State]:
         found: dict[object, list[State]] = {}
         for state in states:
-            if state.measure.scalar == self.graph.zero:
-                continue
             key, renamed = canonical(state)
             alike = found.setdefault(key, [])
             for number, other in enumerate(alike):

@@ -87,13 +87,6 @@ class RealFamily(Family, ABC):
         """Enclose Pr[Z <= z] = Pr[-Z >= -z] likewise."""
         return _REAL[self.mirror].above(-z)
 
-    def between(self, low: arb | None, high: arb | None) -> arb:
-        """Enclose Pr[low <= Z <= high], low <= high; None is no bound."""
-        if low is not None and low > 0:
-            return self.above(low) - (arb(0) if high is None else self.above(high))
-        upper = arb(1) if high is None else self.below(high)
-        return upper if low is None else upper - self.below(low)
-
 
 class Normal(RealFamily):
     """Gauss."""

@@ -63,14 +63,12 @@ class Graph:
         via: Of a product or a sum: two nodes of which it is the product or the sum. An evaluator
             that computes them first needs one operation.
         discrete: Of a function, whether it is one on the integers; None for scalars.
-        between: Of an integral of a law on the reals between bounds: law, factor, bounds.
     """
 
     def __init__(self) -> None:
         self.nodes: list[Made] = []
         self.via: dict[Node, tuple[Node, Node]] = {}
         self.discrete: list[bool | None] = []
-        self.between: dict[Node, tuple[Law, Fraction, Bounds]] = {}
         self._parts = 0
         self._numbers: dict[Made, Node] = {}
         self._moved: dict[tuple[Node, Fraction, Fraction], Node] = {}
@@ -107,17 +105,14 @@ class Graph:
         """Return what a node is evaluated from; all have smaller numbers."""
         return self.via.get(number) or self.nodes[number].parts
 
-    def needed(self, numbers: Iterable[Node], alone: bool = False) -> dict[Node, tuple[Node, ...]]:
-        """Return all nodes that some are evaluated from, each with its parts.
-
-        If `alone`, the integral of a law between two bounds is evaluated from no others.
-        """
+    def needed(self, numbers: Iterable[Node]) -> dict[Node, tuple[Node, ...]]:
+        """Return all nodes that some are evaluated from, each with its parts."""
         found: dict[Node, tuple[Node, ...]] = {}
         waiting = list(numbers)
         while waiting:
             number = waiting.pop()
             if number not in found:
-                found[number] = () if alone and number in self.between else self.parts_of(number)
+                found[number] = self.parts_of(number)
                 waiting += found[number]
         return found
 
@@ -235,10 +230,7 @@ class Graph:
         """Return the integral of f over everything; that of a whole law is 1."""
         if self.is_law(function):
             return self.rational(self.nodes[function].data[1])
-        number, (kind, parts, ends) = self.add("total", [function]), self.nodes[function]
-        if kind == "restrict" and self.is_law(parts[0]) and not self.discrete[function]:
-            self.between[number] = (*self.nodes[parts[0]].data, ends)
-        return number
+        return self.add("total", [function])
 
     def times(self, left: Node, right: Node) -> Node:
         """Return the product of two functions, or of two scalars."""

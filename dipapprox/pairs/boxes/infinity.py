@@ -83,7 +83,7 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
         (name,) = names
         slope = form.coefficient(name)
         low, high = form.at({name: Fraction(0)}).extent(lambda cell: ranges[str(cell)])
-        enough = sum((abs(size) * _far(family) for family, size in samples), Fraction(0))
+        enough = sum((size * _far(family) for family, size in samples), Fraction(0))
         if slope < 0:
             slope, low, high = -slope, -high, -low
         own = (-enough - high) / slope, (enough - low) / slope
@@ -168,26 +168,23 @@ def _guards(
 ) -> list[tuple[LinearForm, tuple[tuple[Family, Fraction], ...]]]:
     """Return the distinct guards: their means as forms over inputs, and their noise.
 
-    Noise is the family, and coefficient times scale. Guards about other samples are other guards,
-    whatever their laws: each has noise that may be far out. A guard and the one that holds where it
-    does not are one: the same noise is far out.
+    Noise is the family, and |coefficient| times scale. Guards about other samples are other guards,
+    whatever their laws: each has noise that may be far out.
     """
     instantiator = Instantiator(states, eps)
     found: dict[tuple[tuple[int, ...], LinearForm, tuple[tuple[Family, Fraction], ...]], None] = {}
     for outline in instantiator.outlines:
         for guard in outline.guards:
-            factors = {outline.samples[own]: guard.coefficient(own) for own in guard.samples()}
-            numbers = tuple(sorted(factors))
-            sign = -1 if numbers and factors[numbers[0]] < 0 else 1
             inputs = tuple(term for term in guard.terms if isinstance(term[0], str))
             mean = LinearForm(inputs, guard.constant)
-            for number, factor in factors.items():
+            noise = []
+            for local in guard.samples():
+                number, factor = outline.samples[local], guard.coefficient(local)
                 mean = mean + states.samples[number].mean.scaled(factor)
-            noise = tuple(
-                (states.samples[k].family, sign * factors[k] * instantiator.scales[k])
-                for k in numbers
-            )
-            found[numbers, mean.scaled(Fraction(sign)), noise] = None
+                size = abs(factor) * instantiator.scales[number]
+                noise.append((states.samples[number].family, size))
+            numbers = tuple(outline.samples[local] for local in guard.samples())
+            found[numbers, mean, tuple(noise)] = None
     return [(mean, noise) for _, mean, noise in found]
 
 
