@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from itertools import islice
 
 import numpy as np
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.adjacency import VERY_MANY, count_selected
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor
@@ -175,13 +174,12 @@ class Maxima:
                 self._progress(done + 1, len(factors))
         return best
 
-    def sharpened(self, factor_at: FactorAt, enough: Enough, *, sign: bool = False) -> Maximum:
+    def sharpened(self, factor_at: FactorAt, enough: Enough) -> Maximum:
         """Bound the largest delta at one eps_prv until the enclosure is good enough.
 
         Args:
             factor_at: e^eps_prv.
             enough: Whether an enclosure is.
-            sign: Whether what matters is only if the largest delta is 0.
 
         Returns:
             The best that the ladder of bits gives; its enclosure may be wider than wanted. Where a
@@ -190,8 +188,6 @@ class Maxima:
         Raises:
             LimitReached: If a limit is reached before anything is known.
         """
-        if sign and (told := self._of_the_first(factor_at(FACTOR_BITS))) and enough(told.delta):
-            return told
         found = self.largest([factor_at(FACTOR_BITS)])[0]
         if enough(found.delta):
             return found
@@ -213,16 +209,6 @@ class Maxima:
         if found.pair is None or candidates is None:
             return found
         return self._among(candidates, found, factor_at, enough)
-
-    def _of_the_first(self, factor: Factor) -> Maximum | None:
-        """Bound the largest delta by the likely pairs, from below; None if all are better."""
-        arrays = self._arrays
-        few = self.pairs is not None and self.pairs <= VERY_MANY
-        if self._together is not None or arrays is None or few:
-            return None
-        (best,) = self._best(islice(arrays, 1), [factor])
-        found = best.maximum(arrays.outputs, arrays.bits)
-        return replace(found, delta=Enclosure(found.delta.lower, UNIT.upper))
 
     def _among(
         self, candidates: Sequence[Pair], found: Maximum, factor_at: FactorAt, enough: Enough

@@ -110,7 +110,7 @@ def least_eps_prv(
                 easily = maxima.sharpened(_exactly(easy), decided)
                 if easily.delta.upper <= delta:
                     generous, enough_by = easy, easily.by[1]
-            found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
+            found = maxima.sharpened(_exactly(trial), decided)
             used = max(used, found.bits)
             enough = found.delta.upper <= delta
             if enough:
