@@ -12,7 +12,7 @@ from dipapprox.kernel.adjacency import Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.forms import Form, Store, Stored, size_of
+from dipapprox.kernel.forms import UNTOLD, Form, Store, Stored, size_of
 from dipapprox.kernel.machine import Tree
 from dipapprox.kernel.signs import Signs
 
@@ -48,9 +48,9 @@ def value_of(tree: Tree, store: Store, turn: int) -> Stored:
     word = tree[0]
     if word not in ("+", "*"):
         name = name_of(tree, store, turn)
-        if name not in store:
+        if (found := store.get(name, UNTOLD)) is UNTOLD:
             raise NotProved(f"'{name}' is read, but holds nothing")
-        return store[name]
+        return found
     one, other = value_of(tree[1], store, turn), value_of(tree[2], store, turn)
     spend(3 * (size_of(one) + size_of(other)))
     if isinstance(one, str) or isinstance(other, str):

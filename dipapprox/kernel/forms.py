@@ -50,6 +50,9 @@ def only(atom: Atom) -> Form:
 Stored = Value | Form
 """A number, a named value, or a linear form that has samples."""
 
+UNTOLD: Stored = Form(Fraction(0), ((-1, Fraction(0)),))
+"""Of a cell of which it is not known yet what it holds: no statement makes, and reads, such."""
+
 Store = Mapping[str, Stored]
 
 HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}

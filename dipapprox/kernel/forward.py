@@ -23,7 +23,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import cells_of, name_of
-from dipapprox.kernel.forms import Atom, Form, Stored, copied, only
+from dipapprox.kernel.forms import UNTOLD, Atom, Form, Stored, copied, only
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loading import named
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 TOGETHER = 16
 """Most inputs that are run together."""
-
-UNTOLD: Stored = Form(Fraction(0), ((-1, Fraction(0)),))
-"""What a cell of an input holds before it is read; no statement makes a form like it."""
 
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, total
+from dipapprox.kernel.expressions import value_of
+from dipapprox.kernel.forms import UNTOLD
 from dipapprox.kernel.forward import TOGETHER, Run
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
@@ -94,3 +97,8 @@ def test_programs(name: str, size: int) -> None:
     alone = outcomes(of, [[input] for input in inputs])
     assert outcomes(of, [inputs]) == alone
     assert outcomes(of, [inputs[:2], inputs[2:]]) == alone
+
+
+def test_what_is_not_told_is_not_read() -> None:
+    with pytest.raises(NotProved, match="holds nothing"):
+        value_of(("+", ("cell", "u"), 1), {"u": UNTOLD}, 0)
