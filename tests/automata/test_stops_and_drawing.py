@@ -8,7 +8,7 @@ import pytest
 
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.drawing import to_dot
-from dipapprox.automata.stops import stopping_states, with_visible_stops
+from dipapprox.automata.stops import with_visible_stops
 from dipapprox.automata.validity import check, gaps
 from dipapprox.limits import Limits
 from tests.automata import examples
@@ -35,25 +35,6 @@ def test_with_stops_exactly_one_guard_holds(seed: int) -> None:
                 and not total.transitions[index].below & over
             ]
             assert len(holding) == 1
-
-
-def test_states_that_stop_are_those_of_feasible_runs() -> None:
-    """k-MIN-MAX leaves out samples below its minimum and above its maximum: there are none."""
-    least_most = automaton(examples.k_min_max(3))
-    assert len(gaps(least_most)) == 3
-    assert stopping_states(least_most, Limits()) == ()
-    ranges = automaton(examples.m_range(2))
-    stopping = stopping_states(ranges, Limits())
-    assert stopping == gaps(ranges)
-    assert [ranges.states[state].name for state in stopping] == ["qc1", "qc2"]
-    one = automaton(
-        "(q1, 1, 0): x := insample; output oa; goto q2\n"
-        "(q2, 1, 0): if (insample >= x) then y := insample; output oa; goto q3\n"
-        "(q3, 1, 0): if (insample >= x) then output oa; goto q4 "
-        "elseif (insample < x && insample < y) then output ob; goto q4"
-    )
-    assert len(gaps(one)) == 2
-    assert [one.states[state].name for state in stopping_states(one, Limits())] == ["q2"]
 
 
 def test_an_automaton_without_gaps_stays_as_it_is() -> None:

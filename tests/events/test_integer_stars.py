@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from math import prod
 from random import Random
@@ -12,9 +11,7 @@ import pytest
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.canonical import as_star, canonical, normal_star
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.event import Event, Independent, Star, spelled_out
-from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.reduce import reduce
+from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.exact.methods import Exact
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
@@ -94,43 +91,6 @@ def _moved(guard: LinearForm, sign: int, shift: Fraction) -> LinearForm:
     terms = {symbol: c * sign for symbol, c in guard.terms}
     constant = guard.constant - sum((c * sign * shift for _, c in guard.terms), Fraction(0))
     return LinearForm.of(terms, constant)
-
-
-SVT = """
-param N = 6
-input  q[N] in 0..2
-output out in 0..N
-adjacent linf 1
-out <- 0
-zT <- DLap(1, 2 / eps)
-for i in 1..N do
-    z <- DLap(q[i], 4 / eps)
-    if z + q[1] > zT + 2 then
-        out <- i
-        exit
-    end
-end
-"""
-
-
-def test_paths_of_integers_are_read_as_the_stars_that_their_events_are() -> None:
-    """Thresholds with constants and inputs: leaves are shifted by whole numbers and a half."""
-    states = execute(elaborate(parse(SVT, "svt"), {}, "svt"), True, Limits())
-    instantiator, catalogue = Instantiator(states, Fraction(1)), Catalogue(states, Fraction(1))
-    random = Random(0)
-    for _ in range(20):
-        values = tuple(Fraction(random.randint(0, 2)) for _ in range(6))
-        expected: Counter[object] = Counter()
-        for output, event, _ in instantiator.events(values):
-            reduced = reduce(event)
-            assert isinstance(reduced, Independent)
-            expected[output, frozenset(map(canonical, reduced.factors))] += 1
-        found = [
-            (output, frozenset(catalogue.events[k] for k in numbers))
-            for output, numbers in catalogue.states([values])[0]
-        ]
-        assert Counter(found) == expected
-    assert sum(isinstance(event, Star) for event in catalogue.events) > 10
 
 
 def test_equalities_of_integers_are_no_stars() -> None:

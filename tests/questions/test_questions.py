@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -60,26 +59,6 @@ def as_words(given: Mapping[str, object]) -> list[str]:
 
 def _text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-@pytest.mark.parametrize("question", EACH)
-def test_python_has_the_arguments_and_defaults_that_are_declared(question: type[Question]) -> None:
-    keywords = dict(inspect.signature(getattr(dipapprox, question.name)).parameters)
-    assert [keywords.pop(name).kind for name in ("program", "options")] == [
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.KEYWORD_ONLY,
-    ]
-    declared = arguments_of(question)
-    assert set(keywords) == {each.name for each in declared}
-    given = {
-        name: each.default
-        for name, each in keywords.items()
-        if each.default is not inspect.Parameter.empty
-    }
-    assert {each.name for each in declared if each.required} == set(keywords) - set(given)
-    plain = read(question, LEAST[question.name], spelled_as_keyword)
-    spelled_out = read(question, {**given, **LEAST[question.name]}, spelled_as_keyword)
-    assert without_names(spelled_out) == without_names(plain)
 
 
 def without_names(question: Question) -> list[object]:

@@ -46,23 +46,6 @@ def test_index_out_of_range() -> None:
     assert {d.message for d in found} == {"index of 'q' is 3", "index of 'q' is 4"}
 
 
-def test_a_fault_ends_only_the_piece_it_occurs_on() -> None:
-    """z is read in conditions only where r > 9, s > 9 and r + s <= 0: nowhere."""
-    total = core.Sum(core.Variable("r"), core.Variable("s"))
-    both = core.All((compare("r", ">", 9), compare("s", ">", 9)))
-    rare = core.Any((compare("r", "<", 9), compare(total, ">", 0), compare("z", ">", 0)))
-    answer = assign("out[1]", core.Sum(core.Variable("q[1]"), core.Constant(Fraction(1))))
-    body = [
-        draw("r", 0, 0),
-        draw("s", 0, 1),
-        assign("out[1]", 0),
-        choose(both, [choose(rare, [answer])]),
-    ]
-    example = program(cells("q", 1, (0, 1)), cells("out", 1, (0, 1, 2)), body)
-    for merge in (False, True):
-        assert len(execute(example, merge, Limits()).outputs) == 3
-
-
 @pytest.mark.parametrize("merge", [False, True])
 def test_faults_that_rows_or_linear_guards_exclude(merge: bool) -> None:
     size = 13  # more inputs than `Knowledge` enumerates

@@ -16,7 +16,7 @@ from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.semantics.chains import law_of_end
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.state import FinalStates, guards_of
+from dipapprox.semantics.state import FinalStates
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.interpreter import set_probability
 from tests.semantics.test_choices import BIT, coin, number, pick
@@ -71,41 +71,6 @@ def test_rejection_sampling_is_a_conditional_law() -> None:
     body = [assign("x", 3), loop(compare("x", "=", 3), *draws, assign("x", total))]
     found = probabilities(run([*body, assign("out[1]", "x")]))
     assert found == {Fraction(k): Fraction(1, 3) for k in range(3)}
-
-
-def test_programs_may_end_in_loops_and_loops_nest() -> None:
-    """Each round: exit with 1/4; else an inner loop counts heads, at most two."""
-    leave = choose(compare("stop", "=", 1), [assign("out[1]", 9), core.Exit()])
-    inner = loop(
-        core.All((compare("h", "<", 2), compare("go", "=", 1))),
-        coin("go", 1),
-        choose(compare("go", "=", 1), [add("h", 1)]),
-    )
-    outer = loop(
-        compare("h", "<", 2), coin("stop", 0, "1/4"), leave, assign("h", 0), assign("go", 1), inner
-    )
-    found = probabilities(run([assign("h", 0), outer, assign("out[1]", "h")]))
-    # p = 1/4 + 3/4 (1/4 · 0 + 3/4 p): two heads in a row have probability 1/4
-    p = Fraction(1, 4) / (1 - Fraction(9, 16))
-    assert found == {Fraction(9): p, Fraction(2): 1 - p}
-
-
-@pytest.mark.parametrize("merge", [True, False])
-def test_comparisons_of_samples_in_loops_are_settled_first(merge: bool) -> None:
-    """2 is thrown again if r > 0: for r > 0 the loop ends at 1, else at 1 or 2 evenly."""
-    again = choose(core.All((compare("x", "=", 2), compare("r", ">", 0))), [assign("x", 0)])
-    quarter = number("1/4")
-    step = pick("x", [(0, number("1/2")), (1, quarter), (2, quarter)], 1)
-    body = [draw("r", 0, 0), assign("x", 0), loop(compare("x", "=", 0), step, again)]
-    states = run([*body, assign("out[1]", "x")], merge)
-    found = set()
-    for state in states.states:
-        (guard,) = guards_of(state.path)
-        positive = guard.form.coefficient(0) < 0
-        probability = set_probability(states, state.chosen)
-        found.add((positive, state.outputs[0], probability))
-    half = Fraction(1, 2)
-    assert found == {(True, 1, Fraction(1)), (False, 1, half), (False, 2, half)}
 
 
 HALF = number("1/2")

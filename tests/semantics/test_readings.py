@@ -142,36 +142,6 @@ def test_programs_have_the_probabilities_of_their_runs(program: core.Program, se
 
 
 _LOOP = "for i in 1..3 do if q[i] = 1 then n <- n + 1 end end"
-_READ_AGAIN = {
-    "statements": f"{_LOOP}\nn <- min(n, 3)\n{_LOOP}\nn <- min(n, 3)",
-    "the first element": f"{_LOOP}\nif q[1] = 1 and n = 2 then n <- 0 end",
-    "an element": f"{_LOOP}\nif q[2] >= 1 and n <= 1 then n <- 3 end",
-    "in its turn": """for i in 1..3 do
-        if q[i] = 1 then n <- min(n + 1, 3) end
-        if n = 2 then if q[i] >= 1 then n <- 0 end end
-    end""",
-    "turn by turn": f"{_LOOP}\nfor i in 1..3 do if q[i] = n then n <- 3 - n end end",
-    "an index": f"{_LOOP}\nk <- min(n + 1, 3)\nif q[k] = 2 then n <- 0 end",
-}
-
-
-@pytest.mark.parametrize("body", _READ_AGAIN.values(), ids=_READ_AGAIN)
-def test_inputs_that_are_read_again_are_known_until_then(body: str) -> None:
-    """Without choices, too."""
-    text = f"""input q[3] in 0..2
-    output out in 0..3
-    adjacent l0 1
-    z <- Lap(0, 1)
-    n <- 0
-    {body}
-    if z < 0 then out <- n else out <- 3 - n end"""
-    program = elaborate(parse(text.replace("n + 1 end end", "min(n + 1, 3) end end")), {}, "again")
-    states, noise = execute(program, True, Limits(), compared=True), Noise(random.Random(1))
-    for input in _inputs(program):
-        expected = distribution(program, input, noise)
-        assert distribution_of_states(states, input, noise)[0] == expected
-
-
 _COUNTED = {
     "values": """
     b <- choose { q[i] : 3/4, 1 - q[i] : 1/4 }

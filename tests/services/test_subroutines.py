@@ -11,11 +11,8 @@ from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.services.implementation import prove_implementation
-from dipapprox.services.model import Step
 from dipapprox.services.prove_service import find_loss
-from dipapprox.services.publishing import spelled_out
 from dipapprox.services.reachable import Examiner
-from dipapprox.services.system import BY_VALUE, System, merged
 from tests.cli.running import run, run_json
 from tests.services.examples import proof_of, service_of
 
@@ -55,28 +52,6 @@ def with_sampler(sampler: str = SAMPLER) -> str:
 def with_clamp() -> str:
     """The service that answers by a clamped sample."""
     return SERVICE.replace("SAMPLE", "reply <- clamp(DLap(n, 1 / eps), 0, 2*m)")
-
-
-def explicit(step: Step) -> Step:
-    return merged([each for outcome in step for each in spelled_out(outcome)])
-
-
-@pytest.mark.parametrize("m", [1, 2])
-def test_the_sampler_implements_the_mechanism(m: int) -> None:
-    systems = [
-        System(service_of(text, {"m": m}), BY_VALUE, False, Limits())
-        for text in (with_sampler(), with_clamp())
-    ]
-    (call,) = [call for call in systems[0].calls if not call.is_data]
-    for n in range(2 * m + 1):
-        state = Fraction(n), Fraction(2)
-        laws = [
-            {o.reply: o.probability for o in explicit(system.step(state, call))}
-            for system in systems
-        ]
-        assert laws[0].keys() == laws[1].keys()
-        for reply, probability in laws[0].items():
-            assert not (probability - laws[1][reply]).numerator
 
 
 def test_the_command_shows_that_one_implements_the_other(tmp_path: Path) -> None:

@@ -78,38 +78,6 @@ def made(
     return read_mechanism(Path("f.py"), text, "f")
 
 
-def test_a_function_is_the_program_that_a_person_writes() -> None:
-    assert example("svt").text(N=3) == dedent(
-        """\
-        # svt(N=3, T=0), a Python function as a program
-
-        input q[3] in {0, 1}
-        output out[3] in {0, 1}
-        adjacent linf 1
-
-        out[1] <- 0
-        out[2] <- 0
-        out[3] <- 0
-        threshold <- Gauss(0, 2 / eps)
-        noisy <- Gauss(q[1], 4 / eps)
-        if noisy >= threshold then
-            out[1] <- 1
-            exit
-        end
-        noisy_2 <- Gauss(q[2], 4 / eps)
-        if noisy_2 >= threshold then
-            out[2] <- 1
-            exit
-        end
-        noisy_3 <- Gauss(q[3], 4 / eps)
-        if noisy_3 >= threshold then
-            out[3] <- 1
-            exit
-        end
-        """
-    )
-
-
 @pytest.mark.parametrize("name", ["svt", "count_above", "above", "sign"])
 def test_the_text_says_what_was_executed(name: str) -> None:
     mechanism = example(name)
