@@ -230,7 +230,7 @@ def positive_part(held: arb_poly) -> arb:
         if values >= 0:
             found += whole(part) / (1 << depth)
         elif not values <= 0:
-            spend(len(part))
+            spend(1 + len(part) ** 2 // 8)
             if depth == MOST_DEPTH or values.rad() <= 4 * sum(
                 (c.rad() for c in part.coeffs()), ZERO
             ):

@@ -210,12 +210,12 @@ class Panels(Space):
         scale, n = law.scale(self._eps), self._terms
         if law.has_kink:
             raise Refused(f"sums with samples of {law.family} have only closed forms")
-        # Something is kept of each two panels.
-        spend(4 * n * len(self._panels) ** 2)
         unit, width = to_ball(1 / scale), 2 * max(half for _, half in self._panels)
         factorials = [arb(factorial(m)) for m in range(n)]
         # Whole numbers are subtracted, and known, faster than fractions.
         whole_unit = lcm(*(centre.denominator for centre, _ in self._panels))
+        # Something is kept of each two panels.
+        spend((4 * n + whole_unit.bit_length() // 64) * len(self._panels) ** 2)
         held = self._held.setdefault(law, {})
         sources = []
         for (centre, half), cell in zip(self._panels, f.cells, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import exp
+from math import exp, floor, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -195,6 +195,35 @@ def test_few_bits_prove_nothing_false(text: str, eps_prv: Fraction, delta: float
         with pytest.raises(Refuted):
             replay(machine, claim, [{**step, "bits": bits}])
     assert isinstance(replay(*proof_of(text, number(eps_prv), above)), Private)
+
+
+TWO = """
+input q[2] in 0..1
+output y[2] in real
+adjacent increasing 1
+y[1] <- Gauss(q[1], 1 / eps)
+y[2] <- Gauss(q[2], 1 / eps)
+"""
+
+
+def test_two_numbers_that_move_are_not_bounded_by_one() -> None:
+    """They tell as much as one that moves by sqrt 2."""
+    one, shift = gauss(0.5), sqrt(2)
+    true = phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
+    assert true > one + 0.1
+    with pytest.raises(Refuted):
+        replay(*proof_of(TWO, "1/2", written(Fraction(one + 0.1))))
+
+
+def test_growth_is_rounded_down() -> None:
+    """Probabilities that are known exactly, in few places."""
+    text = "output y in real\ninput q in 0..1\nadjacent linf 1\nif q = 0 then\n"
+    text += "    y <- choose {0 : 1/4, 1 : 3/4}\nelse\n    y <- choose {0 : 3/4, 1 : 1/4}\nend\n"
+    for k in range(1, 40):
+        delta = Fraction(floor((3 - exp(k / 97)) * 2**15), 2**17)
+        machine, claim, (step,) = proof_of(text, number(Fraction(k, 97)), number(delta))
+        with pytest.raises(Refuted):
+            replay(machine, claim, [{**step, "bits": 1}])
 
 
 def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
