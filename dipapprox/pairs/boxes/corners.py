@@ -22,8 +22,7 @@ counts with its own enclosure. Instead of delta one h_o = P_o(u) - E P_o(u') may
 all are negative, delta is 0. Where signs tell that S is one of few, only samples count in κ that
 some of their P_S depend on.
 
-Sets where only such S may be best as the lemma of extremes is about (`one_by_one`) are left out:
-sets of extremes are looked at instead. Where all S that may be best show one sample alone, delta is
+Where all S that may be best show one sample alone, delta is
 at most what that sample tells of any pair, which is one number's (`images`): where other inputs may
 be anything, as many sets would be as good.
 
@@ -110,7 +109,6 @@ class CornerSearch(SetSearch):
         self._unit, self._thresholds = pairs.unit, pairs.thresholds
         self._e = self._factor.taken
         self._claimed = -1.0 if claimed is None else below(claimed)
-        self._extremes = bool(pairs.extremes)
         self._samples = [
             CornerSearch(each, exact, factor, limits, alone=True) for each in pairs.samples
         ]
@@ -205,7 +203,7 @@ class CornerSearch(SetSearch):
 
     def _look(self, kind: Kind, corners: tuple[Array, ...], before: Array) -> None:
         """Bound sets, and keep them where their maximum is not settled."""
-        first, second, budget, extreme, sizes = kind
+        first, second, budget, sizes = kind
         self._sets += len(before)
         chosen = np.indices(sizes).reshape(len(sizes), prod(sizes))
         places = np.zeros((2, len(sizes), len(before), chosen.shape[1]))
@@ -231,7 +229,7 @@ class CornerSearch(SetSearch):
         central = _squares(bends, places - middle[..., None])
         alone = np.minimum((h + central).max(axis=-1) + off, ceiling[:, open_])
         least = np.maximum((h - central).min(axis=-1) - off, floor[:, open_])
-        dominated, still = self._told(first, second, least, alone)
+        still = self._told(first, second, least, alone)
         bound = np.ones(len(delta))
         if still is not None:
             if self._samples:
@@ -252,8 +250,7 @@ class CornerSearch(SetSearch):
         most = aside.max(axis=1)
         upper = np.minimum((paid + central).max(axis=1), np.maximum(most, peak)) + slack
         upper = np.minimum(upper, np.maximum(alone, 0.0).sum(axis=0) * (1 + 2.0**-40))
-        hopeless = dominated & (self._extremes and not extreme)
-        upper = np.minimum(np.where(hopeless, -1.0, upper), np.minimum(before, bound))
+        upper = np.minimum(upper, np.minimum(before, bound))
 
         # Where the best corner has no squares and pays nothing, and others less than it, for sure.
         is_free = (price == 0) | (over[rows, best] == 0)
@@ -280,8 +277,8 @@ class CornerSearch(SetSearch):
 
     def _told(
         self, first: Fixed, second: Fixed, least: Array, most: Array
-    ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.bool_], NDArray[np.bool_]] | None]:
-        """Say what is true of all S that may be best in a set.
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Say by sample and set which samples no P_S depends on, S being all that may be best.
 
         Args:
             first: The finite inputs of u.
@@ -290,23 +287,20 @@ class CornerSearch(SetSearch):
             most: Upper bounds.
 
         Returns:
-            Whether they are as in the lemma of extremes; by sample and set, which samples P_S does
-            not depend on, at u and at u'; None where nothing is told of sets.
+            At u and at u'; None where nothing is told of sets.
         """
         key = first, second
         if key not in self._tables:
             u, v = self._thresholds[first], self._thresholds[second]
-            # P_S at u', or 1 - P_S at u: it is that of all other outputs, whose number is mirrored.
-            rows = [v.concave | u.concave[::-1], *u.still, *v.still]
-            self._tables[key] = np.array([all_between(each) for each in rows])
+            self._tables[key] = np.array([all_between(each) for each in (*u.still, *v.still)])
         tables = self._tables[key]
         if not tables.size:
-            return np.zeros(least.shape[1], dtype=np.bool_), None
+            return None
         powers = 2 ** np.arange(len(least))
         taken = powers @ (least > 0)
         found = tables[:, taken, powers @ (most > 0) - taken]
         half = len(self._thresholds[first].still)
-        return found[0], (found[1 : half + 1], found[half + 1 :])
+        return found[:half], found[half:]
 
     def _pair(self, kind: Kind, place: Array) -> Pair:
         """Return the pair of a corner."""

@@ -8,15 +8,6 @@ function of (F(t), F(t')), so largest at an extreme point of the image's hull: t
 image, on its boundary, and not inside a segment.
 
 Outputs that depend on one number made of all real inputs: that is the input then (`images`).
-
-**Lemma (extremes).** Let P_S be log-concave, and delta = f_S at a pair. Then delta is as large at a
-pair with the same u, and u' at an extreme point of what it may be: all u'_i but one are u_i, or at
-an end of what the polygon leaves them; without a budget all are at an end. If 1 - P_S is
-log-concave, the same holds with u and u' exchanged.
-Proof. A log-concave function is least on a polytope at an extreme point. Between u'_i = u_i and its
-ends what u' may be is a box with Σ |u_i - u'_i| <= r: at an extreme point as many constraints are
-tight as there are inputs, and at most one of them is the sum. f_S = 1 - E + E (1 - P_S(u')) - (1 -
-P_S(u)) is largest where 1 - P_S(u) is least.
 """
 
 from __future__ import annotations
@@ -35,7 +26,7 @@ from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.images import Image, image_of
-from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, clipped, extent
+from dipapprox.pairs.boxes.polygons import Point, Polygon, clipped
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
 from dipapprox.semantics.state import FinalStates
 
@@ -53,9 +44,8 @@ _LARGEST = 2**14
 Fixed = tuple[Value | None, ...]
 """The values of the finite inputs; None for real ones."""
 
-Kind = tuple[Fixed, Fixed, float | None, bool, tuple[int, ...]]
-"""Finite inputs in u and u', the budget in units, whether these are sets of extremes, and how many
-corners there are for each input."""
+Kind = tuple[Fixed, Fixed, float | None, tuple[int, ...]]
+"""Finite inputs in u and u', the budget in units, and how many corners there are for each input."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +54,6 @@ class OneByOne:
 
     Attributes:
         roots: Sets where delta may be largest.
-        extremes: Those of the lemma of extremes; none if all roots are to be looked at.
         unit: All corners are small integers in it.
         thresholds: At all values of finite inputs, for this unit.
         images: Where one number stands for real inputs, those of all sets of pairs.
@@ -73,7 +62,6 @@ class OneByOne:
     """
 
     roots: list[PairSet]
-    extremes: list[PairSet]
     unit: Fraction
     thresholds: dict[Fixed, Thresholds]
     images: tuple[Image, ...] = ()
@@ -91,7 +79,7 @@ class OneByOne:
         Returns:
             For each real input an array of sets, corners, and x and y, in units.
         """
-        return _arranged(self.roots, self.unit, False) | _arranged(self.extremes, self.unit, True)
+        return _arranged(self.roots, self.unit)
 
 
 def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> OneByOne | None:
@@ -120,8 +108,6 @@ def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> 
             return known
     axes = range(len(places))
     alone = [axis for axis in axes if all(each.is_alone(axis) for each in found.values())]
-    whole = len(alone) == len(places) and not any(each.is_bound for each in roots)
-    extremes = [] if whole else _extremes(roots)
     few = _on_edges(roots, alone)
     samples: list[OneByOne | None] = []
     if len(found) == 1 and len(places) > 1:
@@ -129,7 +115,7 @@ def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> 
         samples = [_of_numbers(roots, {side: each}, unit) for each in own.of_samples()]
     told = tuple(each for each in samples if each is not None)
     samples_of = told if len(told) == len(samples) else ()
-    return OneByOne(few, extremes, unit, found, samples=samples_of)
+    return OneByOne(few, unit, found, samples=samples_of)
 
 
 def _of_numbers(
@@ -156,19 +142,17 @@ def _of_numbers(
         return None
     found = {fixed: each.of_number(old, unit) for fixed, each in thresholds.items()}
     alone = [0] if all(each.is_alone(0) for each in found.values()) else []
-    return OneByOne(_on_edges(sets, alone), [], unit, found, tuple(images))
+    return OneByOne(_on_edges(sets, alone), unit, found, tuple(images))
 
 
-def _arranged(
-    roots: Sequence[PairSet], unit: Fraction, extreme: bool
-) -> dict[Kind, tuple[Array, ...]]:
+def _arranged(roots: Sequence[PairSet], unit: Fraction) -> dict[Kind, tuple[Array, ...]]:
     """Cut sets into products of triangles, segments and points, by kind."""
     found: dict[Kind, list[tuple[Polygon, ...]]] = {}
     for root in roots:
         bound = root.is_bound
         budget = None if not bound or root.budget is None else float(root.budget / unit)
         for parts in product(*(_triangles(each, bound) for each in root.polygons)):
-            kind = (root.first, root.second, budget, extreme, tuple(map(len, parts)))
+            kind = (root.first, root.second, budget, tuple(map(len, parts)))
             found.setdefault(kind, []).append(parts)
     return {
         kind: tuple(
@@ -219,41 +203,6 @@ def _on_edges(roots: Sequence[PairSet], axes: Sequence[int]) -> list[PairSet]:
         ]
         found += [PairSet(own, root.first, root.second, root.budget) for own in product(*options)]
     return found
-
-
-def _extremes(roots: Sequence[PairSet]) -> list[PairSet]:
-    """Return the sets of the lemma of extremes."""
-    found: dict[PairSet, None] = {}
-    for root, coordinate in product(roots, (X, Y)):
-        for free in range(len(root.polygons)) if root.is_bound else (None,):
-            options = [
-                (each,) if axis == free else _at_ends(each, coordinate, root.is_bound)
-                for axis, each in enumerate(root.polygons)
-            ]
-            for own in product(*options):
-                found[PairSet(own, root.first, root.second, root.budget)] = None
-    return list(found)
-
-
-def _at_ends(polygon: Polygon, coordinate: int, bound: bool) -> tuple[Polygon, ...]:
-    """Return where a coordinate is at an end for a fixed other one, or equal to it if bound."""
-    ends = at_ends(polygon, coordinate)
-    if not bound:
-        return ends
-    equal = clipped(clipped(polygon, 1, -1, FREE), -1, 1, FREE)
-    return (*((equal,) if equal else ()), *ends)
-
-
-def at_ends(polygon: Polygon, coordinate: int) -> tuple[Polygon, ...]:
-    """Return the edges and corners where a coordinate is at an end, for the other one fixed."""
-    other = Y if coordinate == X else X
-    low, high = extent(polygon, other)
-    if low == high:
-        return tuple((corner,) for corner in polygon)
-    if len(polygon) == 2:
-        return (polygon,)
-    edges = zip(polygon, (*polygon[1:], polygon[0]), strict=True)
-    return tuple(edge for edge in edges if edge[0][other] != edge[1][other])
 
 
 def _slanted(polygon: Polygon) -> list[Polygon]:

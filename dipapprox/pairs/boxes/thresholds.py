@@ -46,7 +46,7 @@ _MOST_CELLS = 256
 """Tuples of cells."""
 
 _MOST_OUTPUTS = 8
-"""Of whose sets it is said which are log-concave."""
+"""Of whose sets it is said which samples matter."""
 
 _LARGEST = 2.0**40
 """Of cuts, anywhere: those are so far out that doubles tell little of them."""
@@ -163,18 +163,11 @@ class Thresholds:
         ]
 
     @cached_property
-    def concave(self) -> NDArray[np.bool_]:
-        """Which sets S of outputs, as binary numbers, have a log-concave P_S.
-
-        P_S is so if S is a product of intervals of cells: then each factor is the integral over z
-        of 1_G(z, u) f(z). G is convex, as cuts are linear in u, and f, the density, is log-concave,
-        as all those here are (Prékopa 1973, theorem 6). Of many outputs nothing is said.
-        """
-        return np.array([_is_box(inside) for inside in self._sets()], dtype=np.bool_)
-
-    @cached_property
     def still(self) -> NDArray[np.bool_]:
-        """Which samples P_S does not depend on: by sample, and S as above."""
+        """Which samples P_S does not depend on: by sample, and S as a binary number.
+
+        Of many outputs nothing is said.
+        """
         found = [
             [bool((inside == inside.take([0], axis)).all()) for inside in self._sets()]
             for axis in range(len(self._cuts))
@@ -273,16 +266,6 @@ def all_between(true: NDArray[np.bool_]) -> NDArray[np.bool_]:
         one = more & -more
         found[:, more] = found[:, more ^ one] & found[np.arange(size) | one, more ^ one]
     return found
-
-
-def _is_box(inside: NDArray[np.bool_]) -> bool:
-    """Whether some cells are a product of intervals."""
-    for axis in range(inside.ndim):
-        others = tuple(k for k in range(inside.ndim) if k != axis)
-        places = np.flatnonzero(inside.any(axis=others))
-        if len(places):
-            inside = inside.take(range(places[0], places[-1] + 1), axis)
-    return bool(inside.all()) or not inside.any()
 
 
 def _along(inputs: Array, slope: Array) -> Array:

@@ -305,34 +305,6 @@ def test_what_is_cut_has_exact_halves() -> None:
     assert 40 < cuts < 120
 
 
-TURNED = """
-input b in {0, 1}
-input x in real -1..1
-output o in {0, 1}
-adjacent linf 2
-z <- Gauss(0, 1)
-w <- Gauss(0, 1)
-o <- b
-if z >= x - 2 then
-    if w < x + 2 then
-        o <- 1 - b
-    end
-end
-"""
-
-
-def test_sets_that_are_boxes_of_one_side_alone_are_looked_at() -> None:
-    """The best set is a box at u, and its complement one at u': no lemma of extremes is about it.
-
-    Between (0, x) and (1, x) it is o = 1: A - sqrt(e) (1 - A) for A = Phi(2 - x) Phi(2 + x), which
-    is largest at x = 0.
-    """
-    found = profile(parse(TURNED), eps=1, eps_prv="1/2").delta_enclosure
-    inside = ndtr(2.0) ** 2
-    assert float(found.lower) <= inside - exp(0.5) * (1 - inside) + 1e-9
-    assert float(found.upper) >= inside - exp(0.5) * (1 - inside) - 1e-9
-
-
 @pytest.mark.parametrize("looks", [1, 3])
 def test_a_limit_while_sets_are_cut_leaves_both_bounds(
     looks: int, monkeypatch: pytest.MonkeyPatch
