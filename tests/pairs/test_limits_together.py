@@ -79,8 +79,8 @@ def ended_after_some_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("ended_after_some_pairs")
 def test_what_some_pairs_told_is_kept() -> None:
-    program = dipapprox.parse(CLAMPED)
-    found = dipapprox.profile(program, eps=1, eps_prv=1)
+    options = dipapprox.Options(max_precision=40)
+    found = dipapprox.profile(dipapprox.parse(CLAMPED), eps=1, eps_prv=1, options=options)
     assert isinstance(found, LeastDelta)
     assert "time limit: 1 s" in str(found.reason)
     assert Fraction(1, 10) < found.delta_enclosure.lower < found.delta_enclosure.upper == 1
