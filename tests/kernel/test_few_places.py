@@ -185,7 +185,10 @@ def test_h_from_below_is_below_by_few_units(places: int) -> None:
     for _ in range(12):
         given = Adaptive.of(grid(places), source.randint(1, 5), False)
         for _ in range(2):
-            each = losses(source, False, places)
+            each, unlikely = losses(source, False, places), source.randint(0, unit)
+            if source.random() < 0.5:
+                # Nothing is rounded down.
+                each = replace(each, masses=(unit,), others=(unlikely,), infinite=0)
             before, given, reach = given, given.before([each]), len(given.values) // 2
             lines = [(*h(before, j), j) for j in range(-reach - 8, reach + 9)]
 
@@ -203,6 +206,11 @@ def test_h_from_below_is_below_by_few_units(places: int) -> None:
                 for i in range(-reach - 3, reach + 4):
                     assert a - b * exp((i - j) * STEP) <= most(exp(i * STEP)) + TINY
                 assert a - b >= own_lines(each, before, j) - 2 - TINY
+
+
+def test_beyond_all_places_h_is_at_least_nothing() -> None:
+    some = Losses(STEP, Fraction(0), -9, (8,) * 5, 0, 5, (8,) * 5)
+    assert Adaptive.of(grid(5), 1, False).before([some]).values == (0, 0, 0)
 
 
 @pytest.mark.parametrize("above", [True, False], ids=["above", "below"])
