@@ -1,4 +1,4 @@
-"""Sums of k^m Y^{ek} in closed form, against adding up; and quotients in lowest terms."""
+"""Sums of k^m Y^{ek} in closed form, against adding up."""
 
 from __future__ import annotations
 
