@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,6 +48,9 @@ from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Block
 from dipapprox.semantics.state import FinalStates
+
+if TYPE_CHECKING:
+    from dipapprox.pairs.products.measures import PairAtoms
 
 MOST_PAIRS = 1_000_000_000
 """More pairs than this are not gone through one by one, not even in blocks."""
@@ -125,6 +129,10 @@ class Maxima:
         """Why some probability could not be enclosed; None if all could."""
         together = None if self._together is None else self._together.obstacle
         return together or (None if self._arrays is None else self._arrays.obstacle)
+
+    def standing(self, bits: int) -> list[tuple[Pair, list[PairAtoms]]] | None:
+        """See `Together`."""
+        return None if self._together is None else self._together.standing(bits)
 
     @property
     def out_of_time(self) -> bool:

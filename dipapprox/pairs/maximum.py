@@ -25,6 +25,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,9 @@ from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import Numbers
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
+
+if TYPE_CHECKING:
+    from dipapprox.pairs.products.measures import PairAtoms
 
 FactorAt = Callable[[int], Factor]
 """Bounds of e^eps_prv at a number of bits."""
@@ -86,6 +90,13 @@ class Together(ABC):
     def __init__(self, total: int | None) -> None:
         self._total = total
         self.obstacle: str | None = None
+
+    def standing(self, bits: int) -> list[tuple[Pair, list[PairAtoms]]] | None:
+        """Return pairs, with atoms of independent parts; of all pairs each is below some of these.
+
+        None if none are known.
+        """
+        return None
 
     @property
     def blocked(self) -> bool:

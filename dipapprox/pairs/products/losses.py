@@ -131,6 +131,10 @@ class Losses:
             self._known[bits] = found
         return self._known[bits]
 
+    def above(self, candidate: ProductCandidate, bits: int) -> list[PairAtoms]:
+        """Return atoms of parts whose product is above all pairs of a candidate of these bits."""
+        return self._kinds_at(bits).factors(candidate, 0)
+
     def of(self, pair: Pair, bits: int) -> CandidateLoss | NotEnclosed:
         """Return the loss of one pair; else as `at`."""
         kinds = self._kinds_at(bits)
@@ -217,8 +221,11 @@ class _Kinds:
         scale = self._bits + _GUARD_BITS
         unit = 1 << scale
         one = PairAtoms(((unit, unit, 1),), side == 0, scale)
-        powers = (self._power(kind, number, side) for kind, number in candidate.kinds)
-        return ProductAtoms([one, *powers])
+        return ProductAtoms([one, *self.factors(candidate, side)])
+
+    def factors(self, candidate: ProductCandidate, side: int) -> list[PairAtoms]:
+        """Return the powers of kinds that are multiplied for that."""
+        return [self._power(kind, number, side) for kind, number in candidate.kinds]
 
     def _power(self, kind: Kind, number: int, side: int) -> PairAtoms:
         key = kind, number, side

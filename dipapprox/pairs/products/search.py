@@ -17,7 +17,9 @@ from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.losses import CandidateLoss, Losses
+from dipapprox.pairs.products.measures import PairAtoms
 from dipapprox.pairs.search import Search
+from dipapprox.pairs.selections import Pair
 
 _ONE = Fraction(1)
 
@@ -56,6 +58,14 @@ class ProductPairs(Together):
         self._exact = exact
         self._known: list[CandidateLoss] | None = None
         self._missing: NotEnclosed | None = None
+
+    def standing(self, bits: int) -> list[tuple[Pair, list[PairAtoms]]] | None:
+        """See `Together`: for each candidate the atoms that are above all its pairs."""
+        found = self._losses.at(bits)
+        if isinstance(found, NotEnclosed) or self._losses.loose is not None:
+            return None
+        above = self._losses.above
+        return [(each.candidate.pair, above(each.candidate, bits)) for each in found]
 
     @property
     def blocked(self) -> bool:

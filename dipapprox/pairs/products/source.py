@@ -70,7 +70,7 @@ class ProductSource:
             (found,) = self.of_part(number, (own,), bits)
             if isinstance(found, NotEnclosed):
                 return found
-            whole = [_joint(one, other, bits) for one in whole for other in found]
+            whole = [joint(one, other, bits) for one in whole for other in found]
         return tuple(whole)
 
     def likeliest(
@@ -97,8 +97,8 @@ class ProductSource:
             output = self.program.output(tuple(number for number, _, _ in chosen))
             first_joint = second_joint = _CERTAIN
             for _, own_p, own_q in chosen:
-                first_joint = _joint(first_joint, own_p, bits)
-                second_joint = _joint(second_joint, own_q, bits)
+                first_joint = joint(first_joint, own_p, bits)
+                second_joint = joint(second_joint, own_q, bits)
             yield output, first_joint, second_joint
             for k in range(last, len(columns)):
                 if places[k] + 1 < len(columns[k]):
@@ -107,7 +107,7 @@ class ProductSource:
                     heappush(waiting, (-size, following, k))
 
 
-def _joint(one: Enclosure, other: Enclosure, bits: int) -> Enclosure:
+def joint(one: Enclosure, other: Enclosure, bits: int) -> Enclosure:
     """Enclose the probability that two independent events happen, in short numbers."""
     scale = 2 * bits + _GUARD_BITS
     lower = (one.lower.numerator * other.lower.numerator << scale) // (

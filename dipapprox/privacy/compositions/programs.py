@@ -26,8 +26,12 @@ Many runs. Which pair comes next may be chosen by what came before, and so much 
 allowed if every run had the hull: of all pairs, if there are not too many, those are kept whose
 profiles are below no other one's (`composition.adaptive`). For a great many runs the hull serves.
 
-From below. The pair of those found whose losses, in many runs, add up to most: outputs of nearly
-one ratio are merged, as that is post-processing.
+From below. The pair of those found whose losses, in many runs, add up to most.
+
+Independent parts. What they publish is multiplied for one pair at a time, part by part, without
+those that both inputs give the same; outputs of nearly one ratio are merged on the way
+(`merged`), so that k outputs of n parts alike are C(n+k-1, k-1). Above all pairs are the
+atoms of the candidates of a product: see `pairs.products`.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import islice, pairwise
-from math import inf, log
+from math import inf, log, nan
 
 import numpy as np
 
@@ -49,6 +53,8 @@ from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import Maximum
+from dipapprox.pairs.products.measures import PairAtoms
+from dipapprox.pairs.products.source import ProductSource, joint
 from dipapprox.pairs.selections import AllPairs, Pair, is_symmetric
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import Profiler
@@ -66,6 +72,11 @@ _PLACE_BITS = 48
 _VALUE_BITS = 200
 _ROW_BITS = 100
 """Asked of the probabilities of single pairs."""
+
+_MOST_OUTPUTS = 2**17
+"""Of independent parts together."""
+
+_CERTAIN = Enclosure.exact(1)
 
 _UNIT = 2**110
 """Of whole numbers that stand for profiles, in units of 2^-(110 + 48)."""
@@ -126,7 +137,7 @@ def bounds_of_program(
         LimitReached: If a limit of `options` is reached.
     """
     require_symmetric(program)
-    executed = executed_for(program, AllPairs(), options, parts=False)
+    executed = executed_for(program, AllPairs(), options)
     maxima = Profiler(executed, eps, AllPairs(), options).maxima
     if maxima.pairs == 0:
         raise UserError(f"'{program.name}': no two different inputs are adjacent")
@@ -136,11 +147,15 @@ def bounds_of_program(
     row = max(search.rows.values(), key=lambda each: cost(each, times))
     symmetric = adjacency is Adjacency.SUBSTITUTION
     below = Atoms(merged(row), adjacency=adjacency, symmetric=symmetric)
-    pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
+    standing = maxima.standing(_ROW_BITS)
+    if standing is None:
+        pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
+    else:
+        pairs = [pair for pair, _ in standing]
     if len(pairs) > _MOST_PAIRS:
         return Between(above, below)
     rows = [search.row(pair) for pair in pairs]
-    kept = undominated(rows)
+    kept = undominated(rows if standing is None else [_above(atoms) for _, atoms in standing])
     if len(kept) == 1:  # it is above all others, its own reverse among them
         return Between(above, replace(below, masses=merged(rows[kept[0][1]])), exact=True)
     each = sorted((rows[k] for _, k in kept), key=lambda row: cost(row, times), reverse=True)
@@ -179,7 +194,15 @@ class _Search:
                 self.rows[each.pair] = self.row(each.pair)
 
     def row(self, pair: Pair) -> Row:
-        first, second = self._maxima.source.distributions(pair, _ROW_BITS)
+        source = self._maxima.source
+        if not isinstance(source, ProductSource):
+            return self._enclosed(source.distributions(pair, _ROW_BITS))
+        parts = enumerate(source.program.pairs(pair))
+        both = [source.of_part(part, own, _ROW_BITS) for part, own in parts]
+        return _beside(self._enclosed(each) for each in both if each[0] is not each[1])
+
+    def _enclosed(self, both: Sequence[Sequence[Enclosure] | NotEnclosed]) -> Row:
+        first, second = both
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
             reason = first.reason if isinstance(first, NotEnclosed) else self._maxima.obstacle
             raise LimitReached(f"no enclosure: {reason}")
@@ -289,18 +312,63 @@ def undominated(rows: Sequence[Row], margin: Fraction = _MARGIN) -> list[tuple[M
     return found
 
 
+def _beside(rows: Iterable[Row]) -> Row:
+    """The outputs of independent parts together, those of nearly one ratio merged.
+
+    Raises:
+        LimitReached: If they are too many.
+    """
+    found: Row = [(_CERTAIN, _CERTAIN)]
+    for row in rows:
+        own = merged(row)
+        if len(found) * len(own) > _MOST_OUTPUTS:
+            raise LimitReached(f"loss limit: more than {_MOST_OUTPUTS} different privacy losses")
+        several = [
+            (joint(p, r, _ROW_BITS), joint(q, s, _ROW_BITS)) for p, q in found for r, s in own
+        ]
+        found = merged(several)
+    return found
+
+
+def _above(parts: Sequence[PairAtoms]) -> Row:
+    """The product of atoms above pairs of independent parts."""
+    exact = Enclosure.exact
+    return _beside(
+        [
+            (exact(Fraction(p, 1 << each.scale)), exact(Fraction(q, 1 << each.scale)))
+            for p, q, _ in each.atoms
+        ]
+        for each in parts
+    )
+
+
 def merged(row: Row) -> Masses:
-    """Merge outputs of nearly one ratio, which loses next to nothing and is post-processing."""
-    kept: list[tuple[float, Enclosure, Enclosure]] = []
+    """Merge outputs of nearly one ratio, which loses next to nothing.
+
+    Merged masses are enclosed: merging is post-processing. And Σ (P - x q)₊ of upper P and lower q
+    becomes no less at any x: of merged outputs q is lowered to where P / q is the greatest of their
+    ratios, so that P - x q is at least the sum of those terms that are > 0.
+    """
+    groups: list[list[tuple[Enclosure, Enclosure]]] = []
+    last = nan
     for p, q in sorted(row, key=lambda each: loss(*each)):
         if not p.upper and not q.upper:
             continue
         own = loss(p, q)
-        if kept and (kept[-1][0] == own or abs(kept[-1][0] - own) <= _SAME_RATIO):
-            _, first, second = kept.pop()
-            p, q = first + p, second + q
-        kept.append((own, p, q))
-    return tuple((p, q) for _, p, q in kept)
+        if own == last or abs(own - last) <= _SAME_RATIO:
+            groups[-1].append((p, q))
+        else:
+            groups.append([(p, q)])
+        last = own
+    return tuple(group[0] if len(group) == 1 else _merged(group) for group in groups)
+
+
+def _merged(group: Row) -> tuple[Enclosure, Enclosure]:
+    first = sum((p for p, _ in group), Enclosure.exact(0))
+    second = sum((q for _, q in group), Enclosure.exact(0))
+    rates = (q.lower / p.upper for p, q in group if p.upper)
+    least = first.upper * min(rates, default=_ZERO)
+    return first, Enclosure(min(least, second.lower), second.upper)
 
 
 def _slope(one: tuple[Fraction, Fraction], two: tuple[Fraction, Fraction]) -> Fraction:

@@ -176,7 +176,7 @@ def _at_least(chain: Sequence[_Corner], line: tuple[Fraction, Fraction]) -> list
 
 def _opened(program: Program, eps: Fraction, selection: PairSelection, options: Options) -> _At:
     """Return what bounds the largest deltas of some pairs at places."""
-    executed = executed_for(program, selection, options, parts=False)
+    executed = executed_for(program, selection, options)
     maxima = Profiler(executed, eps, selection, options).maxima
     return lambda places: maxima.largest([Factor(x, x) for x in places])
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.errors import UserError
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS
@@ -134,3 +135,55 @@ def test_programs_that_tell_all() -> None:
     alone = dipapprox.parse(COIN.replace("{0, 1}\noutput", "{0}\noutput"))
     with pytest.raises(UserError, match="no two different inputs are adjacent"):
         dipapprox.compose([{"program": alone, "eps": 1}]).epsilon("0.01")
+
+
+HISTOGRAM = """
+param N = 1
+input q[N] in 0..2
+output out[N] in -1..3
+adjacent METRIC 1
+for i in 1..N do
+    r <- Lap(q[i], 1 / eps)
+    out[i] <- disc(r; -1 < 0 < 1 < 2 < 3)
+end
+"""
+
+
+@pytest.mark.parametrize(("metric", "cells", "runs", "alone"), [("l1", 7, 3, 3), ("linf", 4, 2, 8)])
+def test_independent_parts_cost_what_single_runs_of_those_that_change_do(
+    metric: str, cells: int, runs: int, alone: int
+) -> None:
+    def least(size: int, times: int) -> Extended:
+        program = dipapprox.parse(HISTOGRAM.replace("METRIC", metric), {"N": size})
+        run = {"program": program, "eps": "1/5", "times": times}
+        found = dipapprox.compose([run]).epsilon("1e-6").eps_prv_enclosure
+        assert found is not None
+        return found
+
+    parts, single = least(cells, runs), least(1, alone)
+    assert parts.enclosure().meets(single.enclosure())
+    assert parts.is_within(F(1, 10**6)) and single.is_within(F(1, 10**3))
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=3),
+        min_size=1,
+        max_size=4,
+    ),
+    st.fractions(0, 20, max_denominator=9),
+)
+def test_merged_outputs_are_above_what_they_are_merged_of(
+    groups: list[list[tuple[int, int]]], x: Fraction
+) -> None:
+    small = F(1, 10**14)
+    row = [
+        (Enclosure(F(p), p + small), Enclosure(F(q), q + small)) for each in groups for p, q in each
+    ]
+    found = merged(row + row)
+    assert len(found) <= len(row)
+    most = sum(2 * max(p.upper - x * q.lower, F(0)) for p, q in row)
+    assert sum(max(p.upper - x * q.lower, F(0)) for p, q in found) >= most
+    for k in range(2):
+        assert sum(each[k].upper for each in found) == 2 * sum(each[k].upper for each in row)
+        assert sum(each[k].lower for each in found) <= 2 * sum(each[k].lower for each in row)
