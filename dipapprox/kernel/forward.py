@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
@@ -30,7 +30,7 @@ from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Block, Machine, Tree, read_input
 from dipapprox.kernel.measures import Component, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.reading import as_list, ascending
+from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
 
@@ -289,8 +289,12 @@ def read_inputs(machine: Machine, json: object) -> Iterable[Input]:
 
 
 def read_cuts(json: object) -> Cuts:
-    """Read cuts of each real output."""
-    return tuple(ascending(each) for each in as_list(json, "cuts"))
+    """Read cuts of each real output; they ascend."""
+    rows = [as_list(each, "cuts") for each in as_list(json, "cuts")]
+    found = tuple(tuple(as_number(each, "a cut") for each in own) for own in rows)
+    if any(a >= b for own in found for a, b in pairwise(own)):
+        raise BadProof("cuts do not ascend")
+    return found
 
 
 def outcomes(

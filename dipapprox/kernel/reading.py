@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 from dipapprox.kernel.errors import BadProof
@@ -78,11 +77,3 @@ def word_of(json: object) -> str:
     """Return what stands at the beginning, for messages."""
     first = json[0] if isinstance(json, list) and json else json
     return first[:80] if isinstance(first, str) else type(first).__name__
-
-
-def ascending(json: object) -> tuple[Fraction, ...]:
-    """Read numbers that ascend."""
-    cuts = tuple(as_number(each, "a cut") for each in as_list(json, "cuts"))
-    if any(a >= b for a, b in pairwise(cuts)):
-        raise BadProof("cuts do not ascend")
-    return cuts
