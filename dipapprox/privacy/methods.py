@@ -17,7 +17,7 @@ class OpenQuestion(Protocol):
 
 
 KEEPS, REFUTES, DECIDES = "DP", "Not_DP", "DP or Not_DP"
-UPPER, BOTH = "the upper end", "both ends"
+LOWER, UPPER, BOTH = "the lower end", "the upper end", "both ends"
 """What methods give."""
 
 Asking = TypeVar("Asking", bound=OpenQuestion)

@@ -347,6 +347,8 @@ class Verdict(RunResult):
         if self.scope.everywhere and not self.scope.listed:
             if self.answer is Answer.UNKNOWN and self.delta_enclosure is None:
                 return f"no pair of infinitely many; {what}" if self.final_states else "nothing"
+            if self.pairs is not None:
+                return f"{count(self.pairs, 'ordered pair')} of infinitely many; {what}"
             return f"all pairs, infinitely many; {what}"
         if self.pairs == 0 and self.answer is Answer.DP:
             return "no two different inputs are adjacent: nothing to tell apart"

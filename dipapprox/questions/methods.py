@@ -11,19 +11,23 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import BrokenInvariant
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import are_very_many
-from dipapprox.pairs.selections import PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.methods import (
     BOTH,
     DECIDES,
     KEEPS,
+    LOWER,
+    REFUTES,
     UPPER,
     Consultation,
     always,
@@ -34,6 +38,8 @@ from dipapprox.privacy.verdict import Answer, Verdict
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as deltas
+    from dipapprox.pairs.boxes import vertices
+    from dipapprox.privacy import scope as scopes
     from dipapprox.privacy import subjects, verifier
     from dipapprox.privacy.decisions import decider
     from dipapprox.privacy.decisions.decision import Decision
@@ -63,10 +69,13 @@ else:
     profile_results = Deferred("dipapprox.privacy.profiles.profile_result")
     profile_questions = Deferred("dipapprox.privacy.profiles.question")
     rounded = Deferred("dipapprox.privacy.profiles.rounded")
+    scopes = Deferred("dipapprox.privacy.scope")
     subjects = Deferred("dipapprox.privacy.subjects")
     verifier = Deferred("dipapprox.privacy.verifier")
+    vertices = Deferred("dipapprox.pairs.boxes.vertices")
 
-LEAST_BUDGET = "least budget"
+LEAST_BUDGET, CORNERS = "least budget", "pairs whose inputs differ most"
+_MOST_CORNERS = 64
 
 
 @dataclass(slots=True)
@@ -95,6 +104,18 @@ class Asked:
             known = budget_verdict.serving_budget(self.program, self.selection, limits)
             self._budgets.append(known)
         return self._budgets[0]
+
+    def corners(self) -> OrderedPairs | None:
+        """Return some pairs of real inputs whose numbers are published, that differ most."""
+        program = self.program
+        told = program.real_outputs and has_real_inputs(program) and program.rounding is None
+        if not told or self.selection != AllPairs():
+            return None
+        try:
+            pairs = tuple(vertices.difference_pairs(program)[:_MOST_CORNERS])
+        except LimitReached:
+            return None  # inputs without bounds may differ at all
+        return OrderedPairs(pairs) if pairs else None
 
     @property
     def prefers_budgets(self) -> bool:
@@ -196,12 +217,23 @@ def _verify_interval(asked: AskedClaim) -> None:
     )
 
 
+def _verify_corners(asked: AskedClaim) -> None:
+    """Refute a claim by some pairs, where no method bounds all of them."""
+    claim, corners, unknown = asked.question.claim, asked.corners(), asked.found
+    if claim is None or corners is None or not isinstance(unknown, Verdict):
+        return
+    found = verifier.verify(asked.program, claim, corners, asked.options, asked.progress)
+    if found.answer is Answer.NOT_DP:
+        asked.found = replace(found, run=replace(found.run, scope=unknown.run.scope))
+
+
 VERIFY: tuple[Consultation[AskedClaim], ...] = (
     Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_soon_kept, _verify_by_budget),
     Consultation("pairs at one ε", DECIDES, lambda asked: asked.is_plain, _verify_pairs),
     Consultation("rational bounds", DECIDES, lambda asked: asked.at_one_eps, _verify_formulas),
     Consultation("every ε", DECIDES, lambda asked: asked.over_interval, _verify_interval),
     Consultation(LEAST_BUDGET, KEEPS, always, _verify_by_budget),
+    Consultation(CORNERS, REFUTES, lambda asked: asked.is_plain, _verify_corners),
 )
 
 
@@ -215,6 +247,7 @@ class AskedProfile(Asked):
     eps: Fraction
     question: Question
     found: ProfileAnswer | None = None
+    obstacle: LimitReached | None = None
 
     @property
     def is_open(self) -> bool:
@@ -246,7 +279,7 @@ class AskedProfile(Asked):
         asked = replace(self, eps=eps, question=question, found=None)
         consult(PROFILE, asked)
         if asked.found is None:
-            raise BrokenInvariant("no method answered")
+            raise asked.obstacle or BrokenInvariant("no method answered")
         return asked.found
 
     @property
@@ -260,7 +293,42 @@ def _profile_pairs(asked: AskedProfile) -> None:
     budget = asked.budget if asked.is_pure and asked.prefers_budgets else None
     question, executed = asked.question, asked.executed()
     known = budget, executed
-    asked.found = profiles.profile(asked.program, asked.eps, question, *told, *known)
+    try:
+        asked.found = profiles.profile(asked.program, asked.eps, question, *told, *known)
+    except LimitReached as reached:
+        asked.options.limits.check()
+        asked.obstacle = reached
+
+
+def _profile_corners(asked: AskedProfile) -> None:
+    """Bound a guarantee from below, by some pairs; for δ = 0 a budget may bound all from above."""
+    question, obstacle, corners = asked.question, asked.obstacle, asked.corners()
+    at_one = isinstance(question, profile_questions.AtDelta | profile_questions.AtEpsPrv)
+    if corners is None or obstacle is None or not at_one or asked.found is not None:
+        return
+    found = profiles.profile(asked.program, asked.eps, question, corners, asked.options)
+    scope = scopes.scope_of(asked.program, asked.selection)
+    run = replace(found.run, scope=scope, reason=obstacle.reason)
+    if isinstance(found, profile_results.LeastEpsPrv):
+        asked.found = _least_of_all(asked, replace(found, run=run))
+    elif isinstance(found, profile_results.LeastDelta):
+        known = Enclosure(found.delta_enclosure.lower, Fraction(1))
+        asked.found = replace(found, run=run, delta_enclosure=known)
+
+
+def _least_of_all(asked: AskedProfile, found: LeastEpsPrv) -> LeastEpsPrv:
+    """Return what all pairs need, from what some do."""
+    least, question = found.eps_prv_enclosure, asked.question
+    if least.infinite:
+        return replace(found, run=replace(found.run, reason=None))
+    found = replace(found, eps_prv_enclosure=Extended(least.lower, None, least.least_by))
+    budget = asked.budget if asked.is_pure else None
+    if budget is None or not isinstance(question, profile_questions.AtDelta):
+        return found
+    whole = budget_verdict.within_budget(found, budget)
+    assert isinstance(whole, profile_results.LeastEpsPrv)
+    reached = (whole.eps_prv_enclosure.width or 0) <= question.tolerance
+    return replace(whole, run=replace(whole.run, reason=None)) if reached else whole
 
 
 def _profile_rounded(asked: AskedProfile) -> None:
@@ -277,6 +345,7 @@ def _profile_by_budget(asked: AskedProfile) -> None:
 PROFILE: tuple[Consultation[AskedProfile], ...] = (
     Consultation("rational scales", BOTH, lambda asked: asked.is_rounded, _profile_rounded),
     Consultation("pairs", BOTH, lambda asked: asked.found is None, _profile_pairs),
+    Consultation(CORNERS, LOWER, lambda asked: not asked.options.proved, _profile_corners),
     Consultation(
         LEAST_BUDGET, UPPER, lambda asked: asked.is_pure or asked.is_nothing, _profile_by_budget
     ),

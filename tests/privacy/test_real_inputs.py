@@ -452,8 +452,9 @@ def test_what_is_not_covered_names_prove_where_it_answers(noise: str, named: boo
         f"a <- {noise}\nb <- {noise}\ny[1] <- a\ny[2] <- a + b\n"
     )
     program = parse(text)
-    found = verify(program, eps=1, eps_prv="9/10", delta=0)
+    found = verify(program, eps=1, eps_prv="9/10", delta="1/2")
     assert found.answer is Answer.UNKNOWN
+    assert verify(program, eps=1, eps_prv="9/10", delta=0).answer is Answer.NOT_DP
     assert ("for δ = 0 there is 'prove'" in str(found.reason)) is named
     assert "no pair of infinitely many; 1 output, 1 final state" in str(found.describe())
     whole = verify(program, eps=1, delta=0)  # the budget is 1
@@ -491,3 +492,46 @@ def test_functions_of_an_input_without_noise_are_named(call: str) -> None:
     word = call.partition("(")[0]
     with pytest.raises(SourceError, match=f"'{word}' of an input, which has no noise yet"):
         verify(program, eps=1, delta=0)
+
+
+TWO_NUMBERS = """input q[2] in real 0..2
+output y[2] in real
+adjacent linf 1
+y[1] <- Lap(q[1], 1/eps)
+y[2] <- Lap(q[2], 2/eps)
+"""
+CLAMPED_NUMBER = """input q in real 0..2
+output y in real
+adjacent linf 1
+y <- clamp(Lap(q, 1/eps), 0, 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"), [(TWO_NUMBERS, Fraction(3, 2)), (CLAMPED_NUMBER, Fraction(1))]
+)
+def test_numbers_that_no_vertex_stands_for_have_a_budget_and_pairs_that_demand_it(
+    text: str, budget: Fraction
+) -> None:
+    program = parse(text)
+    found = profile(program, eps=1, delta=0)
+    assert found.reason is None
+    known = found.eps_prv_enclosure
+    assert known is not None and known.upper == budget
+    assert known.lower is not None and budget - known.lower < Fraction(1, 10**9)
+
+
+def test_some_pairs_refute_where_no_method_bounds_all() -> None:
+    """Both numbers move by 1: Laplace noise of the scales 1 and 2."""
+    program = parse(TWO_NUMBERS)
+    pair = profile(program, eps=1, eps_prv="1/2", pairs="0,0~1,1").delta_enclosure
+    assert pair is not None
+    for claimed, answer in (
+        (pair.lower - Fraction(1, 10**9), Answer.NOT_DP),
+        (pair.upper + Fraction(1, 10**9), Answer.UNKNOWN),
+    ):
+        verdict = verify(program, eps=1, eps_prv="1/2", delta=claimed)
+        assert verdict.answer is answer and verdict.scope.everywhere
+    least = profile(program, eps=1, eps_prv="1/2")
+    assert least.delta_enclosure is not None and least.delta_enclosure.upper == 1
+    assert abs(least.delta_enclosure.lower - pair.lower) < Fraction(1, 10**9) and least.reason

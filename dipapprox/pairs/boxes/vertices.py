@@ -51,8 +51,21 @@ def vertex_pairs(states: FinalStates) -> list[Pair]:
         LimitReached: If the theorems do not cover the program, or there are too many vertices.
     """
     _require_numbers(states)
+    return difference_pairs(states.program)
+
+
+def difference_pairs(program: Program) -> list[Pair]:
+    """Return pairs whose differences are the vertices of all; of each difference one pair.
+
+    Args:
+        program: With real inputs.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs.
+        LimitReached: If there are too many vertices.
+    """
     found: dict[Pair, None] = {}
-    for root in pairs_of(_bounded(states.program)):
+    for root in pairs_of(_bounded(program)):
         for corners in _vertices(root):
             pair = root.pair(corners)
             if pair[0] != pair[1]:
