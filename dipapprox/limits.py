@@ -195,28 +195,6 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def no_collections() -> Iterator[None]:
-    """Let Python look for no cycles of garbage: nothing that others left ends inside the block.
-
-    The setting is that of the process; it comes back when the last block ends.
-    """
-    with _turn:
-        _enabled.append(gc.isenabled())
-        gc.disable()
-    try:
-        yield
-    finally:
-        with _turn:
-            # The first of several blocks knows how it was.
-            enabled = _enabled.pop()
-            if enabled and not _enabled:
-                gc.enable()
-
-
-_enabled: list[bool] = []
-
-
-@contextmanager
 def rare_collections() -> Iterator[None]:
     """Let Python look for cycles of garbage more rarely than usual; also a decorator.
 

@@ -109,11 +109,6 @@ class CostOfChanges:
         found = self._solve(tuple((each, each) for each in change))
         return DearChange(change, found.flow, found.value if isinstance(found, Optimum) else None)
 
-    def shift_for(self, box: Box) -> BoxShift | None:
-        """Return the cheapest shift for all changes in a box; None if there is none."""
-        found = self._solve(box)
-        return self._shift(box, found) if isinstance(found, Optimum) else None
-
     def worst(self, boxes: Sequence[Box]) -> WorstChange:
         """Return the worst of all changes in some boxes, or bounds of its cost."""
         search = _Search(len(self._cone.rows), len(boxes[0]) if boxes else 0)

@@ -75,10 +75,8 @@ def test_the_cost_of_a_change_agrees_with_highs(cone: Cone, data: st.DataObject)
         change = tuple(data.draw(st.integers(-3, 3)) for _ in range(3))
         flow = costs.at(change)
         assert as_float(flow.cost) == pytest.approx(cost_by_highs(cone, change))
-        shift = costs.shift_for(tuple((d, d) for d in change))
-        assert (shift is None) == (flow.cost is None)
-        if shift is not None:
-            assert shift.cost == flow.cost
+        worst = costs.worst([tuple((d, d) for d in change)])
+        assert worst.dearest.cost == worst.upper == flow.cost
 
 
 @given(cones())
