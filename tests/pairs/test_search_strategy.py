@@ -85,7 +85,6 @@ def truth(name: str, budget: Fraction) -> Enclosure:
     return Enclosure(max(d.lower for d in deltas), max(d.upper for d in deltas))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 7))
 def test_counters_on_arbitrary_numbers(name: str) -> None:
     program = SCRAMBLED[name]()
