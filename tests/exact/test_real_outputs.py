@@ -91,6 +91,18 @@ def test_events_weigh() -> None:
     assert not exceeds(parts[0], parts[1], F(1))
 
 
+def test_scales_of_many_digits_are_compared_as_others_are() -> None:
+    """At the budget d / b nothing is left, for a scale of seven digits."""
+    scale = F(10**7, 6274509)
+    parts = [
+        [Part((), tuple(Marginal(Event((law(m, b),), ()), Y) for b in (scale, 2 * scale)))]
+        for m in (0, 1)
+    ]
+    budget = 3 / (2 * scale)
+    assert not exceeds(parts[0], parts[1], budget)
+    assert exceeds(parts[0], parts[1], budget * (1 - F(1, 10**9)))
+
+
 def test_one_sided_noise_and_empty_measures() -> None:
     first, second = (number([Distribution(EXPONENTIAL, F(mean), F(1))]) for mean in (0, 1))
     assert exceeds(first, second, F(50)) and not exceeds(second, first, F(1))

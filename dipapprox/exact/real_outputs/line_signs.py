@@ -143,7 +143,9 @@ def _far(function: Coefficients, leading: tuple[int, int], limits: Limits) -> Fr
 
 def _is_positive_within(function: Coefficients, length: Fraction, limits: Limits) -> bool:
     """Decide whether h > 0 anywhere on (0, length)."""
-    derivatives = [function]
+    # e^(-fastest u) > 0 moves no sign; no term grows then, so boxes where others fade are few.
+    fastest = max(b for b, _ in function)
+    derivatives: list[Coefficients] = [{(b - fastest, m): c for (b, m), c in function.items()}]
     orders = []
     for end in (Fraction(0), length):
         order = 0
