@@ -8,9 +8,8 @@ import pytest
 
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
-from dipapprox.exact.signs.positive import Positive, positive_on
+from dipapprox.exact.signs.positive import positive_on
 from dipapprox.exact.signs.values import sign_at
-from dipapprox.exact.signs.zeros import Factors
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from exact.sign_functions import EPS, OMEGA, ONE, constant, exp
@@ -98,14 +97,14 @@ def test_more_effort_never_changes_an_answer(
 
 def test_denominators() -> None:
     below = ONE - exp(F(-1, 2))
-    assert positive_on(below, ALL_EPSILONS, LIMITS) == Positive()
+    assert positive_on(below, ALL_EPSILONS, LIMITS)
     answer = is_nonnegative(ExponentialRatio.of(OMEGA**2, {below: 3}), ALL_EPSILONS, LIMITS)
     assert isinstance(answer, Nonnegative)
     # 1 - eps changes its sign: the ratio (1 + eps) / (1 - eps) is < 0 beyond 1.
     ratio = ExponentialRatio.of(ONE + EPS, {ONE - EPS: 1})
-    assert positive_on(ONE - EPS, ALL_EPSILONS, LIMITS) is None
-    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1)), LIMITS) is not None
-    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1), False, True), LIMITS) is None
+    assert not positive_on(ONE - EPS, ALL_EPSILONS, LIMITS)
+    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1)), LIMITS)
+    assert not positive_on(ONE - EPS, EpsilonInterval(F(0), F(1), False, True), LIMITS)
     assert is_nonnegative(ratio, ALL_EPSILONS, LIMITS) == Negative(F(2))
     unit = EpsilonInterval(F(0), F(1))
     assert isinstance(is_nonnegative(ratio, unit, LIMITS), Nonnegative)
@@ -113,18 +112,3 @@ def test_denominators() -> None:
     # Even powers have no say.
     squared = ExponentialRatio.of(ONE, {ONE - EPS: 2})
     assert isinstance(is_nonnegative(squared, ALL_EPSILONS, LIMITS), Nonnegative)
-
-
-def test_factors_are_named() -> None:
-    double = (EPS - constant(F(1, 3))) ** 2 * OMEGA**2
-    answer = is_nonnegative(double, ALL_EPSILONS, LIMITS)
-    assert isinstance(answer, Nonnegative) and isinstance(answer.factors, Factors)
-    # Even exponents need no cover: the sign does not depend on where the zeros are.
-    assert answer.factors.rational_zeros == ((F(1, 3), 2),)
-    (factor,) = answer.factors.parts
-    assert factor.exponent == 2 and factor.cover is None
-    inside = EpsilonInterval(F(2), F(3))
-    bounded = is_nonnegative(exp(1) - ONE - EPS - EPS * EPS, inside, LIMITS)
-    assert isinstance(bounded, Nonnegative) and isinstance(bounded.factors, Factors)
-    (factor,) = bounded.factors.parts
-    assert factor.cover is not None

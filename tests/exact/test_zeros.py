@@ -34,7 +34,10 @@ F = Fraction
 
 def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
     """Compare every sign with exact signs at points of its gap."""
-    for (lower, upper, sign), place in zip(chart.gaps, range(100), strict=False):
+    starts = (chart.interval.lower, *(zero.upper for zero in chart.zeros))
+    ends = (*(zero.lower for zero in chart.zeros), chart.interval.upper)
+    gaps = zip(starts, ends, chart.signs, strict=True)
+    for (lower, upper, sign), place in zip(gaps, range(100), strict=False):
         zero_left = chart.zeros[place - 1] if place else None
         if upper is not None and lower >= upper:
             # Touching boxes: their common end is no zero.

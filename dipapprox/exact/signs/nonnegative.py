@@ -1,4 +1,4 @@
-"""Is an exponential polynomial >= 0 for every ε of an interval? With evidence either way.
+"""Is an exponential polynomial >= 0 for every ε of an interval?
 
 Cheap arguments first: the zero function, no negative coefficient, the chain of derivatives at 0,
 a sign at one point, the signs just above 0 and far away. Only then the zeros are looked for
@@ -17,22 +17,14 @@ from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.positive import polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, sign_at
 from dipapprox.exact.signs.zero import Zero, refine
-from dipapprox.exact.signs.zeros import Factors, chart, factorise
+from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
 class Nonnegative:
-    """The function is >= 0 on the whole interval.
-
-    Attributes:
-        factors: Their product has the sign of the function, and going through the interval from
-            the left the signs of the covers and rational zeros never multiply to -1. None where a
-            simpler argument tells the sign.
-    """
-
-    factors: Factors | None = None
+    """The function is >= 0 on the whole interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +72,9 @@ def _decide(
         return Negative(_descend(function, eps, Fraction(1, 2), limits))
     if _far_sign(form) < 0 and interval.upper is None:
         return Negative(_descend(function, eps, Fraction(2), limits))
-    factors = factorise(function, interval, limits, even=False)
-    found = chart(factors, interval, limits)
+    found = zeros(function, interval, limits)
     if min(found.signs) >= 0:
-        return Nonnegative(factors)
+        return Nonnegative()
     return Negative(_witness(function, found.zeros, found.signs, interval, limits))
 
 
@@ -104,7 +95,7 @@ def _descend(
 
 def _witness(
     function: ExponentialPolynomial,
-    zeros: tuple[Zero, ...],
+    places: tuple[Zero, ...],
     signs: tuple[int, ...],
     interval: EpsilonInterval,
     limits: Limits,
@@ -112,8 +103,8 @@ def _witness(
     """Return a simple ε in the first gap where the function is negative."""
     gap = next(place for place, sign in enumerate(signs) if sign < 0)
     # Boxes next to the gap must leave some of it free, most of it if possible.
-    left = zeros[gap - 1] if gap else None
-    right = zeros[gap] if gap < len(zeros) else None
+    left = places[gap - 1] if gap else None
+    right = places[gap] if gap < len(places) else None
     while True:
         lower = left.upper if left else interval.lower
         upper = right.lower if right else interval.upper

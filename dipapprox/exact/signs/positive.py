@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.chain import chain_sign
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.normal_form import normal_form
-from dipapprox.exact.signs.values import Function, sign_at
-from dipapprox.exact.signs.zeros import Factors, zeros
+from dipapprox.exact.signs.values import Function
+from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class Positive:
-    """A function is > 0 on the whole interval.
-
-    Attributes:
-        factors: Whose signs tell it; None where a simpler argument does.
-    """
-
-    factors: Factors | None = None
-
-
-def positive_on(
-    function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
-) -> Positive | None:
-    """Return why `function` > 0 at every ε of `interval`; None if it is not.
+def positive_on(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> bool:
+    """Whether `function` > 0 at every ε of `interval`.
 
     Raises:
         LimitReached: If the boxes, bits, degree or time are used up.
     """
     if not function:
-        return None
-    if all(c > 0 for _, c in function.terms):
-        return Positive()
-    if chain_sign(normal_form(function), limits)[0]:
-        return Positive()
-    if interval.is_point:
-        return Positive() if sign_at(function, interval.lower, limits) > 0 else None
+        return False
+    if all(c > 0 for _, c in function.terms) or chain_sign(normal_form(function), limits)[0]:
+        return True
     found = zeros(function, interval, limits)
-    if found.zeros or found.signs != (1,) or found.zero_at_lower or found.zero_at_upper:
-        return None
-    return Positive(found.factors)
+    return found.signs == (1,) and not (found.zero_at_lower or found.zero_at_upper)
 
 
 def polynomial_of_same_sign(
@@ -57,6 +37,6 @@ def polynomial_of_same_sign(
         return function
     numerator = function.numerator
     for factor, exponent in function.denominator:
-        if exponent % 2 and positive_on(factor, interval, limits) is None:
+        if exponent % 2 and not positive_on(factor, interval, limits):
             numerator = numerator * factor
     return numerator

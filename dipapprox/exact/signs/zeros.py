@@ -46,14 +46,13 @@ class FactorPart:
 
     Attributes:
         exponent: >= 1.
-        cover: What proves its signs; its zeros in the interval are simple. None if the exponent
-            is even and nobody asked where the zeros are.
+        cover: What proves its signs; its zeros in the interval are simple.
         form: The factor.
     """
 
     form: NormalForm
     exponent: int
-    cover: Cover | None
+    cover: Cover
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,6 @@ class SignChart:
         signs: The sign between them: one more than zeros; all 0 for the zero function.
         zero_at_lower: Whether the lower end belongs to the interval and is a zero.
         zero_at_upper: Likewise.
-        factors: What proves it; None for the zero function and for a point.
     """
 
     interval: EpsilonInterval
@@ -89,18 +87,10 @@ class SignChart:
     signs: tuple[int, ...]
     zero_at_lower: bool
     zero_at_upper: bool
-    factors: Factors | None
-
-    @property
-    def gaps(self) -> tuple[tuple[Fraction, Fraction | None, int], ...]:
-        """(from, to, sign) between the boxes of neighbouring zeros; `from` <= `to`."""
-        starts = (self.interval.lower, *(zero.upper for zero in self.zeros))
-        ends = (*(zero.lower for zero in self.zeros), self.interval.upper)
-        return tuple(zip(starts, ends, self.signs, strict=True))
 
 
 def factorise(
-    function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits, *, even: bool = True
+    function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
 ) -> Factors:
     """Split a function into factors whose signs on the interval are proved.
 
@@ -108,7 +98,6 @@ def factorise(
         function: Not the zero function.
         interval: Not a point.
         limits: Asked often.
-        even: Whether factors with even exponents need a cover.
 
     Raises:
         LimitReached: If the boxes, bits, degree or time are used up.
@@ -118,10 +107,10 @@ def factorise(
         whole = cover(reduced.form, interval, _FIRST_BOXES, limits)
         return Factors(1, reduced.rational_zeros, (FactorPart(reduced.form, 1, whole),))
     except BoxesUsedUp:
-        return _by_parts(reduced, interval, limits, even)
+        return _by_parts(reduced, interval, limits)
 
 
-def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits, even: bool) -> Factors:
+def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits) -> Factors:
     degree = reduced.form.groups[-1][0]
     if degree**2 * reduced.form.size > _WORK_BUDGET:
         try:
@@ -130,14 +119,10 @@ def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits, even:
             raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
         return Factors(1, reduced.rational_zeros, (FactorPart(reduced.form, 1, whole),))
     sign, found = squarefree_parts(reduced.form)
-    parts = (
-        FactorPart(
-            form,
-            exponent,
-            cover(form, interval, _MOST_BOXES, limits) if even or exponent % 2 else None,
-        )
+    parts = [
+        FactorPart(form, exponent, cover(form, interval, _MOST_BOXES, limits))
         for form, exponent in found
-    )
+    ]
     return Factors(sign, reduced.rational_zeros, tuple(parts))
 
 
@@ -177,15 +162,15 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
         LimitReached: If the boxes, bits, degree or time are used up.
     """
     if not function:
-        return SignChart(interval, (), (0,), interval.lower_included, interval.upper_included, None)
+        return SignChart(interval, (), (0,), interval.lower_included, interval.upper_included)
     if interval.is_point:
         sign = sign_at(function, interval.lower, limits)
-        return SignChart(interval, (), (sign,), not sign, not sign, None)
+        return SignChart(interval, (), (sign,), not sign, not sign)
     return chart(factorise(function, interval, limits), interval, limits)
 
 
 def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignChart:
-    """Order the zeros of all factors that have a cover, and find the signs between them."""
+    """Order the zeros of all factors, and find the signs between them."""
     sign = factors.sign
     found: list[Zero] = []
     for place, multiplicity in factors.rational_zeros:
@@ -194,8 +179,6 @@ def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignCh
         if place > interval.lower and multiplicity % 2:
             sign = -sign
     for part in factors.parts:
-        if part.cover is None:
-            continue
         if part.exponent % 2:
             sign *= part.cover.first_sign
         found += [Zero(b.lower, b.upper, part.exponent, part.form) for b in part.cover.crossings]
@@ -210,7 +193,6 @@ def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignCh
         tuple(signs),
         interval.lower_included and interval.lower in places,
         interval.upper_included and interval.upper in places,
-        factors,
     )
 
 

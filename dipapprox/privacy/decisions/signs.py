@@ -98,7 +98,7 @@ class Signs:
         if factor not in self._denominators:
             sign = sign_at(factor, self._point, self.limits)
             same = factor if sign > 0 else -factor
-            certain = positive_on(same, self.interval, self.limits) is not None
+            certain = positive_on(same, self.interval, self.limits)
             self._denominators[factor] = sign if certain else 0
         return self._denominators[factor]
 
