@@ -215,6 +215,15 @@ def test_two_numbers_that_move_are_not_bounded_by_one() -> None:
         replay(*proof_of(TWO, "1/2", written(Fraction(one + 0.1))))
 
 
+def test_noise_that_is_shared_otherwise_tells_inputs_apart() -> None:
+    """Both numbers have the same noise of their own, for either input."""
+    text = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\na <- Gauss(0, 1 / eps)\n"
+    text += "b <- Gauss(0, 1 / eps)\ny[1] <- a\nif q = 0 then\n    y[2] <- a + b\nelse\n"
+    with pytest.raises(Refuted):
+        replay(*proof_of(text + "    y[2] <- 2 * a + b\nend\n", "1/2", "1/100"))
+    assert isinstance(replay(*proof_of(text + "    y[2] <- a + b\nend\n", "1/2", 0)), Private)
+
+
 def test_growth_is_rounded_down() -> None:
     """Probabilities that are known exactly, in few places."""
     text = "output y in real\ninput q in 0..1\nadjacent linf 1\nif q = 0 then\n"
