@@ -22,7 +22,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.cover import BoxesUsedUp, Cover, cover
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.exact.signs.normal_form import NormalForm, Reduced, normal_form, reduce_function
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zero import Zero, in_order
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
@@ -40,34 +40,8 @@ _BOXES_IN_DOUBT = 1000
 _MOST_BOXES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class FactorPart:
-    """A factor with exponent.
-
-    Attributes:
-        exponent: >= 1.
-        cover: What proves its signs; its zeros in the interval are simple.
-        form: The factor.
-    """
-
-    form: NormalForm
-    exponent: int
-    cover: Cover
-
-
-@dataclass(frozen=True, slots=True)
-class Factors:
-    """f = positive function * sign * Π (ε - a)^m * Π part^exponent.
-
-    Attributes:
-        sign: 1 or -1.
-        rational_zeros: (a, m), a != 0, ascending: also those outside the interval.
-        parts: The other factors; without rational zeros, and no two share a zero > 0.
-    """
-
-    sign: int
-    rational_zeros: tuple[tuple[Fraction, int], ...]
-    parts: tuple[FactorPart, ...]
+_Parts = list[tuple[Cover, int]]
+"""Factors without rational zeros, covered, with their exponents >= 1; none shares a zero > 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,41 +63,20 @@ class SignChart:
     zero_at_upper: bool
 
 
-def factorise(
-    function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
-) -> Factors:
-    """Split a function into factors whose signs on the interval are proved.
-
-    Args:
-        function: Not the zero function.
-        interval: Not a point.
-        limits: Asked often.
-
-    Raises:
-        LimitReached: If the boxes, bits, degree or time are used up.
-    """
-    reduced = reduce_function(function)
+def _parts(form: NormalForm, interval: EpsilonInterval, limits: Limits) -> tuple[int, _Parts]:
+    """Split a function without rational zeros: positive function * sign * Π part^exponent."""
     try:
-        whole = cover(reduced.form, interval, _FIRST_BOXES, limits)
-        return Factors(1, reduced.rational_zeros, (FactorPart(reduced.form, 1, whole),))
+        return 1, [(cover(form, interval, _FIRST_BOXES, limits), 1)]
     except BoxesUsedUp:
-        return _by_parts(reduced, interval, limits)
-
-
-def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits) -> Factors:
-    degree = reduced.form.groups[-1][0]
-    if degree**2 * reduced.form.size > _WORK_BUDGET:
+        pass
+    degree = form.groups[-1][0]
+    if degree**2 * form.size > _WORK_BUDGET:
         try:
-            whole = cover(reduced.form, interval, _BOXES_IN_DOUBT, limits)
+            return 1, [(cover(form, interval, _BOXES_IN_DOUBT, limits), 1)]
         except BoxesUsedUp as stuck:
             raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
-        return Factors(1, reduced.rational_zeros, (FactorPart(reduced.form, 1, whole),))
-    sign, found = squarefree_parts(reduced.form)
-    parts = [
-        FactorPart(form, exponent, cover(form, interval, _MOST_BOXES, limits))
-        for form, exponent in found
-    ]
-    return Factors(sign, reduced.rational_zeros, tuple(parts))
+    sign, found = squarefree_parts(form)
+    return sign, [(cover(part, interval, _MOST_BOXES, limits), power) for part, power in found]
 
 
 def squarefree_parts(form: NormalForm) -> tuple[int, list[tuple[NormalForm, int]]]:
@@ -166,27 +119,23 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
     if interval.is_point:
         sign = sign_at(function, interval.lower, limits)
         return SignChart(interval, (), (sign,), not sign, not sign)
-    return chart(factorise(function, interval, limits), interval, limits)
-
-
-def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignChart:
-    """Order the zeros of all factors, and find the signs between them."""
-    sign = factors.sign
+    reduced = reduce_function(function)
+    sign, parts = _parts(reduced.form, interval, limits)
     found: list[Zero] = []
-    for place, multiplicity in factors.rational_zeros:
+    for place, multiplicity in reduced.rational_zeros:
         if interval.encloses(place):
             found.append(Zero(place, place, multiplicity, None))
         if place > interval.lower and multiplicity % 2:
             sign = -sign
-    for part in factors.parts:
-        if part.exponent % 2:
-            sign *= part.cover.first_sign
-        found += [Zero(b.lower, b.upper, part.exponent, part.form) for b in part.cover.crossings]
+    for part, exponent in parts:
+        if exponent % 2:
+            sign *= part.first_sign
+        found += [Zero(b.lower, b.upper, exponent, part.form) for b in part.crossings]
     ordered = _separate(found, limits)
     signs = [sign]
     for zero in ordered:
         signs.append(-signs[-1] if zero.changes_sign else signs[-1])
-    places = [place for place, _ in factors.rational_zeros]
+    places = [place for place, _ in reduced.rational_zeros]
     return SignChart(
         interval,
         ordered,
