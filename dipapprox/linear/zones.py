@@ -71,6 +71,10 @@ def union(zones: Sequence[Zone]) -> Zone | None:
     for zone in others:
         common = hull.keys() & zone.bounds.keys()
         hull = {edge: max(hull[edge], zone.bounds[edge]) for edge in common}
+    if len(zones) == 2 and any(
+        sum(hull.get(edge) != w for edge, w in zone.facets.items()) > 1 for zone in zones
+    ):
+        return None  # of two that fill it one facet is between them, and all others are its own
     facets = needed(hull)
     if not facets.items() <= {facet for zone in zones for facet in zone.facets.items()}:
         return None
