@@ -8,11 +8,12 @@ from math import exp
 
 import numpy as np
 import pytest
+from flint import arb, arb_poly
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.excesses import Excess, Excesses, Prices
+from dipapprox.kernel.excesses import Excess, Excesses, Prices, positive_part
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import growth_bound
@@ -137,3 +138,10 @@ def test_excesses_are_integrals_of_what_is_above(
     assert lower(bounds) - 1e-5 <= true <= upper(bounds) + 1e-5
     assert upper(bounds) - lower(bounds) < 1e-9
     assert found or true <= 1e-5
+
+
+def test_what_may_be_positive_everywhere_is_counted_whole() -> None:
+    """Nothing is known but that a function lies within 1 of 0: its integral may be 2."""
+    found = positive_part(arb_poly([arb(0, 1)]))
+    assert found.contains(0)
+    assert found.contains(arb("1.99"))
