@@ -13,11 +13,11 @@ from dipapprox.cli.late import certificate, composed_ends, composition_files, pa
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.errors import UserError
-from dipapprox.language.load import program_from, read_source, read_text
+from dipapprox.language.load import read_source, read_text
 from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
 from dipapprox.questions.compose import Compose
-from dipapprox.questions.pipelines import read_pipeline
+from dipapprox.questions.pipelines import composed_program, read_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -131,7 +131,7 @@ def _pipeline(
     first = files[0]
     if first.suffix.lower() != ".toml":
         sources = [read_source(path, parameters) for path in files]
-        return question.pipeline(list(map(program_from, sources)), list(map(text_of, sources)))
+        return question.pipeline(list(map(composed_program, sources)), list(map(text_of, sources)))
     if len(files) > 1:
         raise UserError("a pipeline is one file", "put all runs into it")
     for name in _OF_PROGRAMS:

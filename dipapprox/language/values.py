@@ -130,8 +130,9 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
         names = ", ".join(cell.name for cell in program.inputs[:12])
         more = ", …" if len(program.inputs) > 12 else ""
         raise UserError(
-            f"{prefix}an input of {len(words)} values, but the program has "
-            f"{len(program.inputs)} inputs: '{shorten(text)}'",
+            f"{prefix}{len(words) or 'no'} value{'s' * (len(words) != 1)} given, but the program "
+            f"has {len(program.inputs)} input{'s' * (len(program.inputs) != 1)}"
+            + (f": '{shorten(text)}'" if words else ""),
             f"the inputs are {names}{more}" if names else "the program has no inputs",
         )
     input: list[Value] = []

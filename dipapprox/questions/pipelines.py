@@ -42,7 +42,8 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
-from dipapprox.language.load import program_from, read_source
+from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.load import Source, finite, program_from, read_source
 from dipapprox.language.toml import check_known, read_toml
 from dipapprox.language.values import widening_of
 from dipapprox.limits import Progress, silent
@@ -316,7 +317,13 @@ def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramTe
     if wider is not None and not isinstance(wider, str):
         raise UserError(f'{where}: widen must be a domain such as "-5..5"')
     source = read_source(folder / given, exact)
-    return program_from(source, widening_of(wider)), text_of(source)
+    return composed_program(source, widening_of(wider)), text_of(source)
+
+
+def composed_program(source: Source, widening: Widening = AS_DECLARED) -> Program:
+    """Check and elaborate a program that is to be composed: real inputs need real outputs."""
+    found = program_from(source, widening, reals=True)
+    return finite(found, reals=bool(found.real_outputs))
 
 
 def _required(table: Table, key: str, where: str) -> object:

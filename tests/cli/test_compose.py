@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run
+from tests.cli.running import run, run_json
 
 PIPELINE = """
 [[run]]
@@ -95,3 +95,35 @@ def test_adjacency_in_one_order_is_refused(files: Path, capsys: pytest.CaptureFi
     for question in (("--delta", "0.01"), ("--eps-prv", "1/4", "--delta", "0")):
         assert run("compose", "rising.dpg", "--eps", "1", "--times", "3", *question)[0] == 2
         assert "adjacent in one order only" in capsys.readouterr().err
+
+
+def test_a_number_with_noise_about_a_real_input_costs_what_its_mechanism_does(specs: Path) -> None:
+    number = "input q in real 0..2\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1/eps)\n"
+    (specs / "number.dpg").write_text(number, encoding="utf-8")
+    run_of = "[[run]]\n{}\ntimes = 20\n"
+    (specs / "program.toml").write_text(
+        run_of.format('program = "number.dpg"\neps = "1/10"'), encoding="utf-8"
+    )
+    (specs / "noise.toml").write_text(
+        run_of.format('mechanism = "laplace"\nscale = 10'), encoding="utf-8"
+    )
+    ends = []
+    for words in (
+        ("number.dpg", "--eps", "1/10", "--times", "20"),
+        ("program.toml",),
+        ("noise.toml",),
+    ):
+        status, found = run_json("compose", *words, "--delta", "1e-5")
+        assert status == 0
+        ends.append([float(end) for end in found["eps_prv_enclosure"]])
+    assert max(low for low, _ in ends) <= min(high for _, high in ends)
+    assert all(high - low < 1e-2 for low, high in ends)
+
+
+def test_real_inputs_behind_labels_are_not_composed(
+    specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label = "input q in real 0..2\noutput o in bool\nadjacent linf 1\no <- Lap(q, 1/eps) > 1\n"
+    (specs / "label.dpg").write_text(label, encoding="utf-8")
+    assert run("compose", "label.dpg", "--eps", "1", "--delta", "0.1") == (2, "")
+    assert "may be any real number" in capsys.readouterr().err
