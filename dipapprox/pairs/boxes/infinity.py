@@ -83,7 +83,7 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
         (name,) = names
         slope = form.coefficient(name)
         low, high = form.at({name: Fraction(0)}).extent(lambda cell: ranges[str(cell)])
-        enough = sum((size * _far(family) for family, size in samples), Fraction(0))
+        enough = sum((abs(size) * _far(family) for family, size in samples), Fraction(0))
         if slope < 0:
             slope, low, high = -slope, -high, -low
         own = (-enough - high) / slope, (enough - low) / slope
@@ -146,9 +146,11 @@ _NOWHERE = Fraction(0), Fraction(0)
 
 
 def _rounded(ends: Interval) -> Interval:
-    """Return integers around two ends."""
-    low, high = ends
-    return Fraction(low.__floor__()), Fraction(high.__ceil__())
+    """Return short numbers around two ends: integers, if they are not too near for these."""
+    (low, high), unit = ends, Fraction(1)
+    while low < high < low + 16 * unit and high < low + 1:
+        unit /= 2
+    return (low / unit).__floor__() * unit, (high / unit).__ceil__() * unit
 
 
 def _is_free(cell: Cell) -> bool:
@@ -168,23 +170,26 @@ def _guards(
 ) -> list[tuple[LinearForm, tuple[tuple[Family, Fraction], ...]]]:
     """Return the distinct guards: their means as forms over inputs, and their noise.
 
-    Noise is the family, and |coefficient| times scale. Guards about other samples are other guards,
-    whatever their laws: each has noise that may be far out.
+    Noise is the family, and coefficient times scale. Guards about other samples are other guards,
+    whatever their laws: each has noise that may be far out. A guard and the one that holds where it
+    does not are one: the same noise is far out.
     """
     instantiator = Instantiator(states, eps)
     found: dict[tuple[tuple[int, ...], LinearForm, tuple[tuple[Family, Fraction], ...]], None] = {}
     for outline in instantiator.outlines:
         for guard in outline.guards:
+            factors = {outline.samples[own]: guard.coefficient(own) for own in guard.samples()}
+            numbers = tuple(sorted(factors))
+            sign = -1 if numbers and factors[numbers[0]] < 0 else 1
             inputs = tuple(term for term in guard.terms if isinstance(term[0], str))
             mean = LinearForm(inputs, guard.constant)
-            noise = []
-            for local in guard.samples():
-                number, factor = outline.samples[local], guard.coefficient(local)
+            for number, factor in factors.items():
                 mean = mean + states.samples[number].mean.scaled(factor)
-                size = abs(factor) * instantiator.scales[number]
-                noise.append((states.samples[number].family, size))
-            numbers = tuple(outline.samples[local] for local in guard.samples())
-            found[numbers, mean, tuple(noise)] = None
+            noise = tuple(
+                (states.samples[k].family, sign * factors[k] * instantiator.scales[k])
+                for k in numbers
+            )
+            found[numbers, mean.scaled(Fraction(sign)), noise] = None
     return [(mean, noise) for _, mean, noise in found]
 
 

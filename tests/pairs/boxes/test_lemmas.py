@@ -148,4 +148,43 @@ end
     (cell,) = states.program.inputs
     assert isinstance(cell.domain, AllReals) and cell.domain.bounds is not None
     truth = -expm1(count * log1p(-exp(-float(cell.domain.bounds[1]))))
-    assert truth * (1 - 1e-9) <= moved <= 2 * count * Fraction(1, 2**48)
+    assert truth * (1 - 1e-9) <= moved <= count * Fraction(1, 2**48)
+
+
+@pytest.mark.parametrize("scale", ["1/1000000000", "1", "1000000000"])
+def test_ends_are_as_far_as_noise_is_wide(scale: str) -> None:
+    text = f"""
+input q in real
+output out in {{0, 1}}
+adjacent linf {scale}
+out <- 0
+x <- Lap(0, {scale})
+if q + x >= 0 then out <- 1 end
+"""
+    states, _ = with_ends(execute(elaborate(parse(text), {}, "x"), True, Limits()), Fraction(1))
+    (cell,) = states.program.inputs
+    assert isinstance(cell.domain, AllReals) and cell.domain.bounds is not None
+    assert 66 <= cell.domain.bounds[1] / Fraction(scale) * 2 <= 80
+
+
+@pytest.mark.parametrize(
+    ("guards", "events"),
+    [
+        ("q + x >= 0 and q - x >= 0", 2),  # x is far out on one side, or on the other one
+        ("q + x >= 0 and q + y >= 0", 2),
+        ("q + x >= 0 and 0 - q - x <= 0", 1),
+    ],
+)
+def test_noise_far_out_is_counted_once_for_each_side(guards: str, events: int) -> None:
+    text = f"""
+input q in real
+output out in {{0, 1}}
+adjacent linf 1
+out <- 0
+x <- Lap(0, 1)
+y <- Lap(0, 1)
+if {guards} then out <- 1 end
+"""
+    program = elaborate(parse(text), {}, "x")
+    _, moved = with_ends(execute(program, True, Limits()), Fraction(1))
+    assert moved == events * Fraction(1, 2**48)
