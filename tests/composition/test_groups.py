@@ -77,3 +77,23 @@ def test_groups_are_all_runs_and_not_too_large(count: int, times: int) -> None:
     assert sum(size * many for size, many in sizes) == times and len(sizes) <= 2
     for size, _ in sizes:
         assert size == 1 or count == 0 or comb(size + count - 1, count - 1) <= MOST_LOSSES
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4])
+@pytest.mark.parametrize(("shift", "square"), [(1, F(1, 2)), (2, F(7, 3))])
+def test_few_integers_have_masses_that_hold_the_true_ones(shift: int, square: F, bits: int) -> None:
+    """What is left out, on both sides, is at most what is missing, and in every mass."""
+    with precision(128):
+        found = outcomes_of(DiscreteGaussian(shift, variance=square), bits)
+        assert found is not None
+        true = {k: (to_ball(F(-k * k) / (2 * square))).exp() for k in range(-60, 61)}
+        total = sum(true.values(), arb(0))
+        reach = (len(found.masses) - shift - 1) // 2
+        shown = range(-reach, reach + shift + 1)
+        for x, masses in zip(shown, found.masses, strict=True):
+            for place, mass in zip((x, x - shift), masses, strict=True):
+                assert mass.contains(true[place] / total)
+                assert mass.rad() <= found.missing * mass.upper()
+        for moved in (0, shift):
+            left = sum((true[k] for k in true if k + moved not in shown), arb(0)) / total
+            assert left <= found.missing <= 2 * arb(2) ** -bits

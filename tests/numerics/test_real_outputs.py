@@ -15,6 +15,7 @@ from scipy.integrate import quad
 from scipy.stats import expon, laplace, norm
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
@@ -22,9 +23,15 @@ from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAP
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.real_outputs.cells import _ratios
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
-from dipapprox.numerics.real_outputs.panel_polynomials import PanelPolynomials
+from dipapprox.numerics.real_outputs.panel_polynomials import (
+    Combination,
+    PanelPolynomials,
+    combination,
+    minus,
+)
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
@@ -284,3 +291,25 @@ def test_ratios_are_as_good_as_they_get_for_multiples_and_where_nothing_is() -> 
     assert done.tolist() == [True, False, False]
     assert 3 - 1e-12 < least[0] <= 3 <= most[0] < 3 + 1e-12
     assert _ratios(_polynomials(f, 0.0), _polynomials(g, 1e-3))[2].tolist() == [True, False, True]
+
+
+def test_weighted_sums_of_exact_values_err_by_their_roundings_at_most() -> None:
+    """Against rational numbers: functions whose values are what they are at the nodes."""
+    chance, rule, exact = np.random.default_rng(5), legendre_rule(6, (2.0, 4.0)), np.vectorize(F)
+    parts = []
+    for _ in range(5):
+        values = chance.uniform(0, 1, (6, 40)) * 2.0 ** chance.integers(-3, 4, 40)
+        layers = np.vstack([values, np.tile(values.max(axis=0), (3, 1)), np.ones((1, 40))])
+        parts.append(Sampled(layers, 0, 2.0**-900))
+    weights = [F(k, 7) for k in (1, -2, 3, -4, 5)]
+    for wide in (F(0), F(1, 2**40)):
+        terms = [(Enclosure(w, w + wide), f) for w, f in zip(weights, parts, strict=True)]
+        found = combination(terms, rule, 40)
+        true = sum(w * exact(f.layers[:6]) for w, f in zip(weights, parts, strict=True))
+        assert (abs(exact(found.values) - true) <= exact(found.error)).all()
+        assert (found.error <= (1e-14 + 10 * float(wide)) * found.majorants[0]).all()
+    one, other = (Combination(f.layers[:6], np.zeros(40), f.layers[6:9]) for f in parts[:2])
+    for wide in (F(0), F(1, 2**40)):
+        found = minus(one, Enclosure(F(8, 7), F(8, 7) + wide), other)
+        true = exact(one.values) - F(8, 7) * exact(other.values)
+        assert (abs(exact(found.values) - true) <= exact(found.error)).all()

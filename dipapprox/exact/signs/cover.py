@@ -120,9 +120,6 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
         LimitReached: If the bits or the time are used up.
     """
     evaluator = Evaluator(form)
-    if len(form.groups) == 1 and len(form.groups[0][1]) == 1:
-        sign = 1 if form.groups[0][1][0] > 0 else -1
-        return _constant(form, interval, sign)
     lower, near, far = interval.lower, None, None
     if not lower:
         near = near_zero(evaluator, interval.upper, limits)
@@ -167,18 +164,6 @@ def _settle(
     at_left, at_right = evaluator.sign(left, limits), evaluator.sign(right, limits)
     argument = BoxProof.MONOTONE if at_left == at_right else BoxProof.CROSSING
     return SignBox(left, right, argument, at_left)
-
-
-def _constant(form: NormalForm, interval: EpsilonInterval, sign: int) -> Cover:
-    """The cover of a constant: every argument holds everywhere."""
-    one = Fraction(1)
-    upper = interval.upper
-    if interval.lower:
-        if upper is None:
-            return Cover(form, None, (), FarAway(interval.lower, sign))
-        return Cover(form, None, (SignBox(interval.lower, upper, BoxProof.CONSTANT, sign),), None)
-    near = SignNearZero(one if upper is None else upper, 0, sign)
-    return Cover(form, near, (), FarAway(one, sign) if upper is None else None)
 
 
 def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> SignNearZero:

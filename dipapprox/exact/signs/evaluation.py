@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, floor
 
 from flint import arb, arb_poly, fmpz
 
 from dipapprox.arithmetic.decimals import short
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.limits import Limits
@@ -113,50 +112,6 @@ class Evaluator:
                     return (sign, 0) if sign else (0, _sign(slope))
             bits = more_bits(bits, middle, limits)
 
-    def newton(
-        self, lower: Fraction, upper: Fraction, width: Fraction, limits: Limits
-    ) -> tuple[Fraction, Fraction] | None:
-        """Shrink a box around a zero by one step of the interval Newton method.
-
-        With m the middle, every zero in the box is m - G(m) / G'(ξ) for some ξ of the box.
-
-        Args:
-            lower: > 0.
-            upper: > `lower`.
-            width: No smaller box is wanted: ends of many digits slow down whatever comes next.
-            limits: Asked before the precision is raised.
-
-        Returns:
-            Dyadic ends of a smaller box with the same zeros, or None if G' may be 0 in the box.
-
-        Raises:
-            LimitReached: If the bits or the time are used up.
-        """
-        middle = (lower + upper) / 2
-        bits = START_BITS
-        while True:
-            with precision(bits):
-                box = _hull(lower, upper)
-                slope = self.value(1, box, self.powers(box)) / self.denominator
-                if not _sign(slope):
-                    return None
-                x = to_ball(middle)
-                value = self.value(0, x, self.powers(x))
-                if value.rel_accuracy_bits() > slope.rel_accuracy_bits():
-                    step = value / slope
-                    if abs(step) < to_ball(width / 8):
-                        near, far = Fraction(0), width / 8
-                    else:
-                        near, far = _exact(step.mid(), middle), _exact(step.rad(), middle)
-                    break
-            bits = more_bits(bits, middle, limits)
-        finest = max(far, width / 8)
-        grid = Fraction(2) ** (finest.numerator.bit_length() - finest.denominator.bit_length() - 3)
-        return (
-            max(lower, floor((middle - near - far) / grid) * grid),
-            min(upper, ceil((middle - near + far) / grid) * grid),
-        )
-
     def constant_near_zero(self, order: int, upper: Fraction) -> bool:
         """Whether G^(order) is shown to have no zero in [0, upper], by its mean value form.
 
@@ -188,16 +143,6 @@ def more_bits(bits: int, point: Fraction, limits: Limits) -> int:
         near, _ = short(Enclosure.exact(point))
         raise LimitReached(f"precision-budget: {bits} bits do not decide near eps = {near}")
     return 2 * bits
-
-
-def _exact(point: arb, place: Fraction) -> Fraction:
-    try:
-        return exact_fraction(point)
-    except OverflowError:
-        near, _ = short(Enclosure.exact(place))
-        raise LimitReached(
-            f"precision-budget: a zero near eps = {near} is not refined below 2^-65536"
-        ) from None
 
 
 def _hull(lower: Fraction, upper: Fraction) -> arb:

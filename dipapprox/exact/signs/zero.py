@@ -70,7 +70,7 @@ class ZeroCluster:
 
 
 def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
-    """Shrink the box of a zero to at most `width` > 0: Newton where it helps, else bisection."""
+    """Bisect the box of a zero down to at most `width` > 0."""
     if zero.form is None or zero.upper - zero.lower <= width:
         return zero
     evaluator = Evaluator(zero.form)
@@ -78,10 +78,6 @@ def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
     at_lower = evaluator.sign(lower, limits)
     while upper - lower > width:
         limits.check()
-        smaller = evaluator.newton(lower, upper, width, limits)
-        if smaller is not None and (smaller[1] - smaller[0]) * 2 < upper - lower:
-            lower, upper = smaller
-            continue
         middle = split_point(lower, upper)
         if evaluator.sign(middle, limits) == at_lower:
             lower = middle
