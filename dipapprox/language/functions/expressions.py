@@ -16,6 +16,7 @@ from dipapprox.language.functions.machine import (
     RULES,
     SCALARS,
     Annotation,
+    Array,
     Function,
     ImportedName,
     Machine,
@@ -31,7 +32,7 @@ from dipapprox.language.functions.machine import (
 )
 from dipapprox.language.functions.objects import function_of, several
 from dipapprox.language.functions.operators import end, items, key, keys, listed, truth, whole
-from dipapprox.language.functions.symbols import Symbolic
+from dipapprox.language.functions.symbols import Condition, Symbolic
 from dipapprox.language.functions.words import NO_RULE, of_unknown
 
 # --- names ----------------------------------------------------------------------------------------
@@ -150,6 +151,9 @@ def item(machine: Machine, value: Any, where: Any) -> Any:
         return Annotation(name, where if type(where) is tuple else (where,))
     if type(value) is dict:
         return machine.native(value.__getitem__, key(machine, where))
+    if isinstance(value, Array) and type(where) not in (bool, Condition):
+        found = item(machine, value.cells, where)
+        return Array(found) if type(where) is slice else found
     if type(value) in (list, tuple, str, range):
         at = where if type(where) is slice else whole(machine, where)
         return machine.spend(machine.native(value.__getitem__, at))

@@ -22,6 +22,7 @@ from dipapprox.language.functions import noise
 from dipapprox.language.functions.machine import (
     MOST_CELLS,
     SCALARS,
+    Array,
     Function,
     ImportedName,
     Machine,
@@ -46,7 +47,7 @@ from dipapprox.language.functions.operators import (
     truth,
     whole,
 )
-from dipapprox.language.functions.symbols import Symbolic
+from dipapprox.language.functions.symbols import Condition, Symbolic, Weight
 from dipapprox.language.functions.words import INSTEAD, OWN, REFUSED, unknown
 
 MISSING = type("missing", (), {})
@@ -185,6 +186,8 @@ def _call_word(
 
 # --- how arguments are taken ----------------------------------------------------------------------
 
+_OF_NUMPY = 2**48
+"""Of a whole number that numpy is given: the sums of as many cells as there may be are int64."""
 _LARGEST = 10_000
 """Of a whole number that says how large a result is."""
 
@@ -270,12 +273,34 @@ def _some(machine: Machine, values: Any) -> list[Any]:
     return found
 
 
+def _row(machine: Machine, value: Any) -> list[Any]:
+    """Return the cells of a list that numpy takes as an array of one dimension."""
+    if not isinstance(value, Array) and type(value) not in (list, tuple, range):
+        raise machine.refusal(f"{kind_of(value)} is no list of numbers, as numpy takes here")
+    found = listed(machine, value)
+    for each in found:
+        if not isinstance(each, Symbolic) and type(each) not in (int, bool, Fraction):
+            raise machine.refusal(f"a list of numbers must stand here, with {kind_of(each)} in it")
+    return found
+
+
+def _numbers(machine: Machine, value: Any) -> list[Any]:
+    """Return the same, without truth values: numpy has other operators for those."""
+    found = _row(machine, value)
+    for each in found:
+        if isinstance(each, Condition | Weight) or type(each) is bool:
+            raise machine.refusal(f"{kind_of(each)} stands where numpy must find a number")
+        if type(each) is int and abs(each) > _OF_NUMPY:
+            raise machine.limit("numpy has no such large numbers")
+    return found
+
+
 def _symbols(machine: Machine, value: Any) -> Any:
     """Return what one of our functions takes: with lists instead of what is read once."""
     if not machine.draws:
         hint = "@dipapprox.mechanism makes a function one that may"
         raise machine.refusal("noise is drawn in a mechanism, and not by the file", hint)
-    if isinstance(value, Stream) or type(value) in (list, tuple, range, *VIEWS):
+    if isinstance(value, Stream | Array) or type(value) in (list, tuple, range, *VIEWS):
         found = [_symbols(machine, each) for each in listed(machine, value)]
         return tuple(found) if type(value) is tuple else found
     if type(value) is dict:
@@ -312,7 +337,7 @@ def _numeral(machine: Machine, value: Any) -> Any:
 
 
 _SEQUENCES = (list, tuple, range, str)
-_SIZED = (*_SEQUENCES, dict, set, EnumType, *VIEWS)
+_SIZED = (*_SEQUENCES, Array, dict, set, EnumType, *VIEWS)
 _INFINITE = ("inf", "infinity")
 
 
@@ -321,6 +346,7 @@ TAKEN: dict[str, _Taker] = {
         each.__name__.strip("_"): each
         for each in (
             *(whole, number, truth, key, items, listed, _small, end, _bound, keys, _text, _some),
+            *(_row, _numbers),
             *(called, _test, _joining, _symbols, _rational, _numeral),
         )
     },

@@ -8,6 +8,7 @@ A value is
     of the file a `Function`, a method of one, a class, its objects, a `Module`
     a `ImportedName`    what is imported and not known: it is refused when it is used
     a `Stream`  of values, read once
+    an `Array`  of numpy's: of numbers
     a `Text`    with inputs or samples in it: for the messages of exceptions
 
 Classes of the file are classes of Python's, with `Function`s for methods, so Python says what they
@@ -160,6 +161,17 @@ class Annotation(Uncopied):
 
     name: str
     arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """What functions of numpy return: its cells are read; of operators, which go by cells there,
+    it has none."""
+
+    cells: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.cells)
 
 
 class Text(Uncopied):

@@ -19,14 +19,16 @@ from enum import EnumType
 from fractions import Fraction
 from functools import partial, reduce
 from inspect import BoundArguments
+from itertools import accumulate, repeat
 from typing import Any
 
 from dipapprox.language.functions import noise
-from dipapprox.language.functions.library import MISSING, Heap, Ranked
+from dipapprox.language.functions.library import MISSING, TAKEN, Heap, Ranked, word
 from dipapprox.language.functions.machine import (
     HOME,
     SCALARS,
     Annotation,
+    Array,
     Function,
     ImportedName,
     Machine,
@@ -40,6 +42,7 @@ from dipapprox.language.functions.machine import (
 from dipapprox.language.functions.operators import (
     MOST_BITS,
     bounded,
+    combine,
     key,
     listed,
     truth,
@@ -187,6 +190,50 @@ def _dataclasses__replace(machine: Machine, of: Any, **changes: Any) -> Any:
 def _collections__namedtuple(machine: Machine, name: Any, fields: Any) -> Any:
     given = fields if type(fields) is str else listed(machine, fields)
     return machine.native(collections.namedtuple, name, given, module=HOME)
+
+
+@ours
+def _numpy__sort(machine: Machine, values: list[Any]) -> Array:
+    return Array(tuple(_sorted(machine, values)))
+
+
+@ours
+def _numpy__cumsum(machine: Machine, values: list[Any]) -> Array:
+    return Array(tuple(accumulate(values, lambda sum, each: combine(machine, ast.Add, sum, each))))
+
+
+@ours
+def _numpy__where(machine: Machine, *sides: Any) -> Any:
+    where = word("dipapprox.where")
+    rows = [_in_cells(machine, each) for each in sides]
+    sizes = {len(each) for each in rows if each is not None}
+    if not sizes:
+        return machine.call(where, *sides)
+    if len(sizes) > 1:
+        raise machine.refusal("the lists are not equally long")
+    cells = (repeat(side) if row is None else row for side, row in zip(sides, rows, strict=True))
+    return Array(tuple(machine.call(where, *each) for each in zip(*cells, strict=False)))
+
+
+@ours
+def _numpy__clip(machine: Machine, value: Any, low: Any, high: Any) -> Any:
+    def clipped(each: Any) -> Any:
+        if isinstance(each, Symbolic):
+            return machine.call(word("dipapprox.clamp"), each, low, high)
+        return min(max(each, low), high)
+
+    if high < low:
+        raise machine.refusal(f"nothing is between {low} and {high}")
+    cells = TAKEN["numbers"](machine, [value] if _in_cells(machine, value) is None else value)
+    found = tuple(map(clipped, cells))
+    return found[0] if _in_cells(machine, value) is None else Array(found)
+
+
+def _in_cells(machine: Machine, value: Any) -> list[Any] | None:
+    """Return the cells of a list that numpy takes; None for what it takes as one number."""
+    if isinstance(value, Array) or type(value) in (list, tuple, range):
+        return list(TAKEN["row"](machine, value))
+    return None
 
 
 @ours

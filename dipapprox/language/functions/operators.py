@@ -22,6 +22,7 @@ from dipapprox.language.functions.machine import (
     MOST_CELLS,
     SCALARS,
     Annotation,
+    Array,
     Function,
     ImportedName,
     Machine,
@@ -65,6 +66,8 @@ def items(machine: Machine, value: Any) -> Iterator[Any]:
     value = plain(value)
     if type(value) in (list, tuple, str, range):
         return iter(value)
+    if isinstance(value, Array):
+        return iter(value.cells)
     if type(value) is dict or type(value) in VIEWS:
         return _unchanged(machine, value)
     if isinstance(value, Stream):
@@ -212,7 +215,8 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
             hint = f'write Fraction("{left}/{right}")' if op is ast.Div else "write Fraction(…)"
             raise machine.refusal("a / b of two int is a float in Python", hint)
         message = f"this operator is not known for {kind_of(left)} and {kind_of(right)}"
-        raise machine.refusal(message)
+        arrays = isinstance(left, Array) or isinstance(right, Array)
+        raise machine.refusal(message, "[a + b for a, b in zip(v, w)]" if arrays else "")
     return machine.spend(machine.native(operate, *_small(machine, op, left, right)))
 
 
@@ -354,7 +358,7 @@ def equal(machine: Machine, left: Any, right: Any) -> Any:
         _refuse_others(machine, left, right)
         return symbols.compared(Relation.EQUAL, left, right)
     machine.step()
-    if left is right and type(left) is not float:
+    if left is right and type(left) not in (float, Array):
         return True  # as Python takes it, in containers, and all our values equal themselves
     left, right = _fields(left, right, "eq")
     if type(left) in (list, tuple) and type(left) is type(right):

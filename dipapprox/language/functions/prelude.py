@@ -291,6 +291,31 @@ class statistics:
         return max(data, key=data.count)
 
 
+class numpy:
+    def argmax(a: numbers, /):
+        return dipapprox.argmax(a)
+
+    def argmin(a: numbers, /):
+        return dipapprox.argmin(a)
+
+    def sum(a: row, /):
+        return sum(a)
+
+    def max(a: numbers, /):
+        return max(a)
+
+    def min(a: numbers, /):
+        return min(a)
+
+    def cumsum(a: numbers, /): ...
+    def sort(a: numbers, /): ...
+    def where(condition, x, y, /): ...
+    def clip(a, a_min: number, a_max: number): ...
+
+    amax = max
+    amin = min
+
+
 class operator:
     add = lambda left, right, /: left + right
     sub = lambda left, right, /: left - right

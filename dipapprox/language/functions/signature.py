@@ -27,6 +27,7 @@ from dipapprox.language.functions import places
 from dipapprox.language.functions.machine import (
     SCALARS,
     Annotation,
+    Array,
     Function,
     Machine,
     kind_of,
@@ -291,13 +292,13 @@ def end_of(
 def _cells(variable: DeclaredVariable, part: Any, span: Span | None) -> Sequence[object]:
     if variable.size is None:
         return (part,)
-    if type(part) not in (list, tuple, range):
+    if type(part) not in (list, tuple, range, Array):
         message = f"'{variable.name}' must be a list of {variable.size}, got {_shown(part)}"
         raise refusal("type error", message, "", span)
     if len(part) != variable.size:
         message = f"'{variable.name}' must have {variable.size} elements, got {len(part)}"
         raise refusal("value error", message, "", span)
-    return part  # type: ignore[no-any-return]  # one of these
+    return part.cells if isinstance(part, Array) else part  # type: ignore[no-any-return]  # one of these
 
 
 def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> ast.Expression:

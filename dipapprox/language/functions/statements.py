@@ -12,6 +12,7 @@ from dipapprox.language.functions.expressions import access, around_star, assign
 from dipapprox.language.functions.machine import (
     SCALARS,
     Annotation,
+    Array,
     Broke,
     Continued,
     ImportedName,
@@ -87,7 +88,7 @@ def _assign(machine: Machine, node: Any, scope: NameScope) -> None:
 
 def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: NameScope) -> Any:
     value = machine.evaluate(node.value, scope)
-    if type(before) is list and isinstance(node.op, ast.Add):
+    if type(before) is list and isinstance(node.op, ast.Add) and not isinstance(value, Array):
         machine.call(library.method(machine, before, "extend"), value)
         return before
     after = combine(machine, type(node.op), before, value)

@@ -372,7 +372,7 @@ WRONG = {
     "return q + numpy.random.gumbel(0, 1) > 0": "dipapprox.gumbel(mode, scale)",
     "return numpy.random.standard_t(q) > 0": "there is no such noise",
     "return random.choice([0, 1])": "dipapprox.choose",
-    "return numpy.clip(q, 0, 1)": "dipapprox.clamp(x, low, high)",
+    "return numpy.ndarray.clip(q, 0, 1)": "dipapprox.clamp(x, low, high)",
     "return int(laplace(q, 1))": "dipapprox.rounded(x, low, high, step=1)",
     "return numpy.mean([q, q]) > 0": "sum(values) / n",
     "return Lap(q, 1) > 0": "dipapprox.laplace(mean, scale)",

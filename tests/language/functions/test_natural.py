@@ -19,6 +19,7 @@ from collections import ChainMap, Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Literal, NamedTuple
+import numpy as np
 from dipapprox import *
 
 class Level(enum.IntEnum):
@@ -58,6 +59,13 @@ def f(
 """
 
 NATURAL = [
+    "return np.argmax(q) * 10 + np.argmin([k, 1, 2])",
+    "return np.argmax([laplace(x, 1) for x in q])",
+    "return np.sum(q) + np.max(q) - np.min([k, 1]) + np.sum([x > 0 for x in q])",
+    "a = np.cumsum(q)\nreturn a[-1] * 9 + len(a) + sum(a[1:]) + (k in a)",
+    "x, *more = np.sort(q)[::-1]\nreturn x * 9 + more[1] + list(np.sort(q))[k % 3]",
+    "return np.where(k > 1, 5, q[0]) + np.sum(np.where([x > 0 for x in q], 7, [1, k, 3]))",
+    "return np.clip(k, 1, 2) + 9 * np.sum(np.clip(q, 0, 1)) + np.clip(5, a_min=0, a_max=3)",
     ("b = Box(k)\nb.grow(1).grow(q[0])\nreturn b.v + b.n"),
     "return 1 if k >= Level.MID else 0",
     ("fs = [lambda x: x + i for i in range(3)]\nreturn fs[0](q[0])"),
@@ -241,6 +249,38 @@ RETURNING = [
 
 
 OUTSIDE = [
+    *(
+        f"v = np.sort(q)\n{line}\nreturn k"
+        for line in (
+            "v + v",
+            "-v",
+            "v == v",
+            "v < 3",
+            "v[on]",
+            "v[True]",
+            "v[[0]]",
+            "v.sum()",
+            "k * v",
+            "v[1:] * 2",
+            "not v",
+            "[1] == v",
+            "{v: 1}",
+            "v[0] = 1",
+            "w = [1]; w += v",
+            "v is v",
+            "isinstance(v, np.ndarray)",
+            "match v:\n    case [a, *b]: k = 9",
+        )
+    ),
+    "return np.sum({1: k})",
+    "return np.sum([q, q])",
+    "return np.sum(x for x in q)",
+    "return int(np.sort([on, True])[0])",
+    "return np.cumsum([2**62, k])[1]",
+    "return np.where(k, 1, 2)",
+    "return np.where([on, on], [1, 2, 3], 0)[0]",
+    "return np.clip(k, 2, 1)",
+    "return np.max(q, 0)",
     "return statistics.mean([1, 3]) + k",
     "return len(bytes(int(k)))",
     "return isinstance(Level.MID, Level) + k",
