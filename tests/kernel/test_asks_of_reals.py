@@ -91,7 +91,7 @@ ASKS: dict[str, Proof] = {
         node={**NODE, "cases": [None] * 90},
     ),
     "comparisons of sums": finite(*summed(), repeat(3000, ["if", ["<", S, S], [], []])),
-    "states with sums": finite(*summed(), COIN, repeat(2000, ["forget", ["d"]])),
+    "states with sums": finite(*summed(), COIN, repeat(200_000, ["forget", ["d"]])),
     "pairs of values": finite(inputs=[REAL, ["a", {"from": 1, "to": 150}]], real=True),
 }
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import prod
+from math import inf
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
@@ -141,7 +141,7 @@ class ExactComparison:
             high = _number(each.high for each in brackets)
             if high is not None and sign_at(least * high - growth, _ONE, self._limits) <= 0:
                 return False
-            max(brackets, key=lambda each: each.high / each.low).halve()
+            max(brackets, key=_width).halve()
         raise _Obstacle("a product of quotients of densities is next to e^ε_prv")
 
     def _total(self, parts: Sequence[Part]) -> ExponentialRatio:
@@ -176,10 +176,19 @@ class ExactComparison:
         return _BracketedQuotient(densities)
 
 
+def _width(bracket: _Bracket) -> Fraction | float:
+    """The quotient of the ends; what is infinite is divided by nothing, which would be a float."""
+    return bracket.high if bracket.high == inf else bracket.high / bracket.low
+
+
 def _number(factors: Iterable[Fraction | float]) -> ExponentialRatio | None:
     """Multiply numbers; None if one is infinite."""
-    found = prod(factors, start=_ONE)
-    return ExponentialRatio.constant(found) if isinstance(found, Fraction) else None
+    found = _ONE
+    for each in factors:
+        if not isinstance(each, Fraction):
+            return None
+        found *= each
+    return ExponentialRatio.constant(found)
 
 
 class _BracketedQuotient:

@@ -115,7 +115,8 @@ class EnclosedQuotient:
 
     def halve(self) -> None:
         """Bring the bounds half as near to each other; if there is only a lower one, double it."""
-        low, wanted = self.low, (self.high - self.low) / 2
+        low, high = self.low, self.high
+        wanted = inf if high == inf else (high - low) / 2
         while self.low <= 2 * low if self.high == inf else self.high - self.low > wanted:
             self._cut()
 

@@ -298,7 +298,7 @@ def _cells(variable: DeclaredVariable, part: Any, span: Span | None) -> Sequence
     if len(part) != variable.size:
         message = f"'{variable.name}' must have {variable.size} elements, got {len(part)}"
         raise refusal("value error", message, "", span)
-    return part.cells if isinstance(part, Array) else part  # type: ignore[no-any-return]  # one of these
+    return part.cells if isinstance(part, Array) else part
 
 
 def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> ast.Expression:

@@ -22,7 +22,7 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import Pair, PairSelection, is_symmetric
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.profiles.details import POSSIBLE
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
@@ -46,6 +46,7 @@ from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.subjects import Executed, executed_for, open_subject, sizes_of
 from dipapprox.privacy.verdict import BY_BUDGET, Witness
+from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
     from dipapprox.privacy import possible as possibilities
@@ -64,6 +65,8 @@ _REAL_WIDTH = Fraction(1, 10**6)
 _IMPOSSIBLE = Extended(None, None, POSSIBLE)
 _WITNESS_BITS = 80
 _NEARLY = 1 - Fraction(1, 2**20)
+_STEPS = 50_000
+"""For closed forms, the last resort."""
 
 _WIDE = Fraction(1, 10**6)
 """When a point of a curve is wider than this, the reason is given."""
@@ -196,6 +199,26 @@ class Profiler:
                 outputs = possible.only_first(pair)
                 if outputs:
                     return EpsPrvBounds(_IMPOSSIBLE, pair, outputs, None, found.bits)
+        return self._exactly(states, delta, width) or found
+
+    def _exactly(
+        self, states: FinalStates, delta: Fraction, width: Fraction
+    ) -> EpsPrvBounds | None:
+        """Bound the least eps_prv by closed forms, if these tell more: δ may be attained."""
+        limits, asked = self._options.limits, self._options.engine
+        closed = all(sample.family.is_exponential for sample in states.samples)
+        if not closed or asked is Engine.EXACT or not self._options.compares_exactly:
+            return None
+        own = replace(self._options, engine=Engine.EXACT, limits=limits.within(_STEPS))
+        exact = Profiler(states, self._eps, self._selection, own)
+        try:
+            found = exact._least_eps_prv(delta, width)
+        except LimitReached:
+            limits.check()
+            return None
+        if found.eps_prv.upper is None:
+            return None
+        self._subject, self.maxima, self.details = exact._subject, exact.maxima, exact.details
         return found
 
     def curve(self, question: OnCurve) -> PrivacyCurve:

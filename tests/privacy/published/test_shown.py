@@ -47,7 +47,7 @@ class _Interrupted:
     def __init__(self, calls: int) -> None:
         self._calls = calls
 
-    def sharpened(self, factor_at: FactorAt, enough: object, *, sign: bool) -> Maximum:
+    def sharpened(self, factor_at: FactorAt, enough: object) -> Maximum:
         if not self._calls:
             raise LimitReached("time limit: 1 s")
         self._calls -= 1
@@ -80,7 +80,7 @@ def test_of_sets_of_pairs_an_upper_bound_stays_too() -> None:
     class Sets:
         ladder, pairs, ended = (40,), None, None
 
-        def sharpened(self, factor_at: FactorAt, enough: object, *, sign: bool = False) -> Maximum:
+        def sharpened(self, factor_at: FactorAt, enough: object) -> Maximum:
             place = factor_at(64).lower
             if 2 <= place < F(17, 8):
                 raise LimitReached("time limit: 1 s")
