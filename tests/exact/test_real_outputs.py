@@ -8,6 +8,7 @@ from fractions import Fraction as F
 from math import exp
 
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
+from dipapprox.exact.real_outputs import quotients
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import RealInterval, is_positive_somewhere
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -236,3 +238,12 @@ def test_signs_on_the_line(
     function = {key: ExponentialRatio.constant(c) for key, c in terms.items()}
     where = RealInterval(*(None if end is None else F(end) for end in (lower, upper)))
     assert is_positive_somewhere(function, where, Limits()) is positive
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_not_known_of_a_density_bounds_no_quotient(place: int) -> None:
+    """So far out that a Gaussian density is enclosed with 0 in it, and a quotient is no number."""
+    values = [arb(1), arb(1)]
+    values[place] = arb("nan")
+    assert quotients._most(values) == arb("inf") and quotients._least(values) == 0
+    assert quotients._least([arb(2), arb("inf")]) == 2

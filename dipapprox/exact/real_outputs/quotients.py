@@ -189,10 +189,8 @@ class EnclosedQuotient:
                 [(weight, [_moved(law, base, piece, k) for k in (0, 1)]) for law, weight in side]
                 for side in present
             )
-            most = _sum((weight.upper, max(v.upper() for v in values)) for weight, values in first)
-            least = _sum(
-                (weight.lower, min(v.lower() for v in values)) for weight, values in second
-            )
+            most = _sum((weight.upper, _most(values)) for weight, values in first)
+            least = _sum((weight.lower, _least(values)) for weight, values in second)
             upper = _above(most / least) if least > 0 else inf
             lower: Fraction | float = Fraction(0)
             for k in (0, 1):
@@ -244,6 +242,17 @@ def _moved(law: Distribution | None, base: Distribution | None, piece: Interval,
     if side * scales > 0:
         return to_ball(abs(scales)).exp() if bounded else _INFINITE
     return to_ball(-abs(scales)).exp() if bounded else arb(0)
+
+
+def _most(values: Sequence[arb]) -> arb:
+    """The largest upper bound; infinite if one is not known: comparisons would leave it out."""
+    return max(v.upper() for v in values) if all(v.is_finite() for v in values) else _INFINITE
+
+
+def _least(values: Sequence[arb]) -> arb:
+    """The least lower bound of numbers >= 0; 0 if one is not known."""
+    known = [v for v in values if v.is_finite() or v == _INFINITE]
+    return min(v.lower() for v in known) if len(known) == len(values) else arb(0)
 
 
 def _branch(law: Distribution, z: Fraction) -> int:
