@@ -39,6 +39,7 @@ from dipapprox.automata.optimum import (
     ClosedFamily,
     OptimumFound,
     dear_walk,
+    joined_family,
     search,
 )
 from dipapprox.automata.paths import lifted_structure
@@ -337,6 +338,9 @@ class _Progress:
             return
         known = self.now.upper_bound
         cap = fallback_weight(coarse.graph).value if known is None else known
+        joined = joined_family(coarse.graph, cap, self.limits)
+        if joined is not None:
+            self._lower_upper(CellBound(coarse, joined))
         walk = dear_walk(merged.graph, cap, self.limits)
         candidate = self._candidate(merged, walk)
         self._improve(merged, candidate)

@@ -169,6 +169,46 @@ def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     return _Search(Prices(graph, live, ({},) * len(live), cap), limits, most=1).run()
 
 
+def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFamily | None:
+    """Return a closed family of one pair of vectors a node, where all pairs are too many.
+
+    What walks to a node and changes of their inputs cost is joined: entry by entry the largest.
+    Steps are monotone, so what a step makes of joined vectors bounds what it makes of each, and
+    vectors beyond which no step leads bound the dearest walk. The bound need not be tight.
+
+    Args:
+        graph: The quotient of an automaton, or of its cells.
+        cap: Costs above it are not told apart.
+        limits: Asked for the time.
+
+    Returns:
+        None if the vectors pass the cap, or are too large.
+
+    Raises:
+        LimitReached: If time is up.
+    """
+    live = live_variables(graph)
+    if not fits(graph, cap) or max(mask.bit_count() for mask in live) > MOST_LIVE:
+        return None
+    prices = Prices(graph, live, ({},) * len(live), cap)
+    joined: dict[int, Vectors] = {0: prices.start()}
+    waiting = [(-graph.components[0], 0)]  # no edge leads to a larger number
+    while waiting:
+        limits.check()
+        _, node = heappop(waiting)
+        for step in prices.steps(node):
+            made = np.minimum(prices.after(joined[node][None], step)[0], prices.infinite)
+            if made.min(axis=2).sum(axis=1).max() > prices.cap:
+                return None
+            target = graph.edges[step.edge].target
+            larger = np.maximum(joined.get(target, 0), made.max(axis=0))
+            if target not in joined or (larger != joined[target]).any():
+                joined[target] = larger
+                heappush(waiting, (-graph.components[target], target))
+    value = max(int(vectors.min(axis=1).sum()) for vectors in joined.values())
+    return None if value > prices.cap else ClosedFamily(len(joined), value * prices.unit)
+
+
 class _Search:
     """The state of one search: all vectors made, with how they were reached.
 

@@ -12,7 +12,7 @@ import pytest
 from dipapprox.automata.analysis import CellBound, analyse
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.model import Automaton, members
-from dipapprox.automata.optimum import search
+from dipapprox.automata.optimum import joined_family, search
 from dipapprox.automata.runs import Run, dependencies, orders
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.unfolding import augment, quotient
@@ -81,16 +81,19 @@ def run_in(
 
 
 @pytest.mark.parametrize("seed", part(range(0, 40, 2), 4))
-def test_dearest_walks_of_cells_are_runs_that_cost_no_less(seed: int) -> None:
-    """A walk's samples make a feasible run, no cheaper."""
+def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
+    """The search is exact for walks; and a walk's samples make a feasible run, no cheaper."""
     _, each = random_extremes(seed)
     cells = cells_of(augment(each, Limits()))
     if cells is None:
         return
     coarse = quotient(augment(cells, Limits()), Limits())
     found = search(coarse.graph, Fraction(20), Limits())
-    if found.family is None:
+    joined = joined_family(coarse.graph, Fraction(20), Limits())
+    if joined is None:
         return
+    assert found.family is not None
+    assert found.family.value <= joined.value
     walk = tuple(coarse.whole.edges[edge].transition for edge in coarse.lift(found.walk))
     run, changes = run_in(each, cells, walk, found.changes)
     assert orders(each, run) is not None
