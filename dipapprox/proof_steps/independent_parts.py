@@ -321,7 +321,8 @@ class _Prover:
                     places = 64 + ceil(2 * log2(number) + log2(finer) - log2(self._delta))
                     grid = grid_json(step, Fraction(0), places, [[*reach, 1]])
                 else:
-                    step = spare / (2 * number)
+                    # For one part alone, others lie below eps_prv, and count nothing.
+                    step = 2 * spare / (3 * number)
                     low = tops[part, own, other] - 2 * step
                     places = min(64 + 40 * number, 1900)
                     grid = grid_json(step, low, places, [[1, 1, 1]])

@@ -166,6 +166,11 @@ def test_many_parts_need_no_list_of_inputs() -> None:
     assert replay(given, said, parts_proof(given, said, None))
     with pytest.raises((NoCertificate, NotProved)):
         parts_proof(given, claim("DP", Fraction(19, 10), 0), None)
+    # One count may tell 1 of two inputs, two counts 2.
+    for changed in (1, 2):
+        broken = claim("Not_DP", changed - Fraction(1, 1000), 0)
+        pair = (Fraction(1),) * changed + (Fraction(0),) * (60 - changed), (Fraction(0),) * 60
+        assert replay(given, broken, parts_proof(given, broken, pair))
 
 
 KINDS = [random_rows(random.Random(4), 2), random_rows(random.Random(5), 2)]
