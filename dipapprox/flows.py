@@ -1,7 +1,4 @@
-"""Maximal flows with whole capacities, exactly: capacities may be any Python integers.
-
-igraph computes flows in doubles, and takes longer to load than most of these to compute.
-"""
+"""Maximal flows with whole capacities, exactly: capacities may be any Python integers."""
 
 from __future__ import annotations
 

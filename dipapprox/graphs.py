@@ -1,6 +1,6 @@
-"""Graphs on the vertices 0 … size - 1: components, orders, canonical labels, tree-depth.
+"""Graphs on the vertices 0 … size - 1: components, orders, tree-depth.
 
-The only module that knows igraph. Edges are pairs of vertices; what they mean is the caller's
+Edges are pairs of vertices; what they mean is the caller's
 business. The tree-depth of a graph is the least height of a rooted forest on its vertices in which
 every edge joins a vertex with one of its ancestors: the least number of nested integrals when
 independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter 6).
@@ -9,8 +9,6 @@ independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache
-from importlib import import_module
 from typing import Any, TypeVar
 
 from dipapprox.data_classes import dataclass
@@ -21,20 +19,6 @@ T = TypeVar("T")
 
 _EXACT_UP_TO = 12  # vertices of a graph that is not a tree; beyond it the root is a good guess
 _ROOTS_TRIED = 32  # of those, in order of falling degree, when it is a guess
-
-
-@cache
-def _graph_class() -> Any:
-    """Return igraph's `Graph`, imported at the first use.
-
-    igraph loads its drawing back ends, matplotlib among them where it is installed: a third of a
-    second, which most runs need not spend because their events are stars, or small.
-    """
-    return import_module("igraph").Graph
-
-
-def _graph(size: int, edges: Iterable[Edge], *, directed: bool) -> Any:
-    return _graph_class()(n=size, edges=list(edges), directed=directed)
 
 
 def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
@@ -78,8 +62,7 @@ def strong_components(successors: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """Return the number of each vertex's strongly connected component.
 
     Every edge leads to a component of the same or a smaller number (Tarjan 1972, without
-    recursion: a path may be as long as the graph). Not igraph's: loading it takes as long as a
-    hundred proofs about small automata.
+    recursion: a path may be as long as the graph).
 
     Args:
         successors: The heads of the edges that leave each vertex.
@@ -234,30 +217,62 @@ def downward_order(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
     return tuple(order)
 
 
-def canonical_labels(size: int, edges: Iterable[Edge], colours: Sequence[int]) -> tuple[int, ...]:
-    """Return a new number for every vertex, such that isomorphic graphs become equal.
+def canonical_order(
+    colours: Sequence[Any], neighbours: Sequence[Sequence[tuple[int, Any]]]
+) -> list[int]:
+    """Order vertices by what tells them from each other, names left aside.
 
-    Two undirected graphs that a colour-preserving bijection maps onto each other have the same
-    edge set after renumbering. Computed by BLISS (Junttila and Kaski 2007).
+    Cells of equal colours are split by their edges to one cell after the other, until no cell
+    tells vertices of another one apart; then a vertex of the first cell that has several becomes a
+    cell of its own, and so on. Where vertices of a cell can always be swapped then, as in trees,
+    isomorphic graphs become equal by this order; others may become different.
 
     Args:
-        size: Number of vertices.
-        edges: Undirected edges.
-        colours: One colour for each vertex, compared as numbers.
+        colours: Of the vertices; they can be ordered.
+        neighbours: For each vertex its edges, each with another vertex and a label. Labels can be
+            ordered, and both ends of an edge have it.
     """
-    if len(set(colours)) == size:
-        # A bijection that preserves colours is the only one: the order of the colours will do.
-        ranks = {colour: rank for rank, colour in enumerate(sorted(colours))}
-        return tuple(ranks[colour] for colour in colours)
-    graph = _graph(size, edges, directed=False)
-    graph.vs["before"] = list(range(size))
-    # Whether a permutation lists new or old numbers changed with igraph 1.0; its two functions
-    # agree with each other in every release.
-    permuted = graph.permute_vertices(graph.canonical_permutation(color=list(colours)))
-    labels = [0] * size
-    for new, old in enumerate(permuted.vs["before"]):
-        labels[old] = new
-    return tuple(labels)
+    cells: dict[int, list[int]] = {}  # by the place of their first vertex
+    home = [0] * len(colours)
+    waiting = {0}
+
+    def split(start: int, parts: Sequence[list[int]]) -> None:
+        # What all together and all but one tell, that one tells, too.
+        spared = None if start in waiting else max(parts, key=len)
+        for part in parts:
+            cells[start] = part
+            if part is not spared:
+                waiting.add(start)
+            for vertex in part:
+                home[vertex] = start
+            start += len(part)
+
+    by_colour: dict[Any, list[int]] = {}
+    for vertex, colour in enumerate(colours):
+        by_colour.setdefault(colour, []).append(vertex)
+    split(0, [by_colour[colour] for colour in sorted(by_colour)])
+    while len(cells) < len(colours):
+        if not waiting:
+            start = min(start for start, cell in cells.items() if len(cell) > 1)
+            first, *others = cells[start]
+            split(start, ([first], others))
+        splitter = min(waiting)
+        waiting.remove(splitter)
+        seen: dict[int, list[Any]] = {}
+        for vertex in cells[splitter]:
+            for other, label in neighbours[vertex]:
+                seen.setdefault(other, []).append(label)
+        touched: dict[int, dict[tuple[Any, ...], list[int]]] = {}
+        for vertex, labels in seen.items():
+            if len(cells[home[vertex]]) > 1:
+                alike = touched.setdefault(home[vertex], {})
+                alike.setdefault(tuple(sorted(labels)), []).append(vertex)
+        for start, alike in sorted(touched.items()):
+            rest = [vertex for vertex in cells[start] if vertex not in seen]
+            parts = [part for part in (rest, *(alike[key] for key in sorted(alike))) if part]
+            if len(parts) > 1:
+                split(start, parts)
+    return [vertex for _, cell in sorted(cells.items()) for vertex in cell]
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,6 @@ LAYERS = (
 
 HOMES: dict[str, set[str]] = {
     "ply": {"language"},
-    "igraph": {"graphs"},
     "msgspec": {"schemas", "experiments"},
     "flint": {"kernel", "arithmetic", "laws", "numerics", "composition", "exact"},
     "rich": {"cli"},

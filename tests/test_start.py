@@ -69,7 +69,6 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dataclasses",
         "difflib",
         "html",
-        "igraph",
         "matplotlib",
         "msgspec",
         "multiprocessing",

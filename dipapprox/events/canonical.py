@@ -6,8 +6,7 @@ undoes these, so that equal events are computed once. The normal form is a compl
 hash: two events with equal normal forms have equal probabilities whatever the labelling procedure
 did; an imperfect labelling could only miss a repetition.
 
-Trees of comparisons and bands (stars, chains: nearly all events) are labelled by sorting subtrees
-(Aho, Hopcroft and Ullman), most others by refining colours, what this leaves open by BLISS.
+Samples are ordered by refining colours (`graphs.canonical_order`).
 
 Laws are standardised by a substitution, for stars as for other events:
 
@@ -259,7 +258,7 @@ def _labelled(event: Event, keys: Sequence[LawKey], standardised: Standardisatio
     """Substitute, renumber the samples and sort the guards canonically."""
     guards = [_substituted(guard, standardised) for guard in event.guards]
     colours = [standardised.keys[key] for key in keys]
-    order = _tree_order(colours, guards) or _graph_order(colours, guards)
+    order = _order(colours, guards)
     label: dict[Symbol, int] = {sample: k for k, sample in enumerate(order)}
     renumbered = []
     for guard in guards:
@@ -282,157 +281,22 @@ def _description(event: Event) -> Key:
     return tuple(map(law_key, event.samples)), tuple(map(_guard_key, event.guards))
 
 
-# --- trees ----------------------------------------------------------------------------------------
+def _order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int]:
+    """Order the samples by what tells them apart in their guards.
 
-Neighbours = list[list[tuple[int, Key]]]
-
-
-def _tree_order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int] | None:
-    """Order the samples of a tree of differences; None if the event is not such a tree.
-
-    Guards that bound one sample by a constant are part of that sample's colour; those between the
-    same two samples are one edge.
+    The vertices of a graph: samples, coloured by law; guards, coloured by constant. Coefficients
+    are labels of edges.
     """
-    size = len(laws)
-    neighbours: Neighbours = [[] for _ in range(size)]
-    bounds: dict[int, list[Key]] = {}
-    links: dict[tuple[int, int], list[Key]] = {}
-    for guard in guards:
-        found = difference(guard)
-        if found is None:
-            return None
-        u, v, weight = found
-        if u < 0 or v < 0:
-            bounds.setdefault(max(u, v), []).append((u < 0, *_number(weight)))
-            continue
-        number = _number(weight)
-        links.setdefault((u, v), []).append((0, *number))
-        links.setdefault((v, u), []).append((1, *number))
-    if len(links) != 2 * (size - 1):
-        return None  # connected, hence not a tree
-    for (u, v), edges in links.items():
-        neighbours[u].append((v, tuple(sorted(edges))))
-    colours: list[Key] = [
-        (law, tuple(sorted(bounds.get(sample, ())))) for sample, law in enumerate(laws)
-    ]
-    rooted = [_rooted(colours, neighbours, root) for root in _centres(neighbours)]
-    return min(rooted, key=lambda found: found[0])[1]
-
-
-def _centres(neighbours: Neighbours) -> list[int]:
-    """Return the one or two middle vertices of a tree, by taking leaves off in rounds."""
-    degree = [len(each) for each in neighbours]
-    remaining = len(degree)
-    leaves = [v for v, d in enumerate(degree) if d <= 1]
-    while remaining > 2:
-        remaining -= len(leaves)
-        inner = []
-        for leaf in leaves:
-            for neighbour, _ in neighbours[leaf]:
-                degree[neighbour] -= 1
-                if degree[neighbour] == 1:
-                    inner.append(neighbour)
-        leaves = inner
-    return leaves
-
-
-def _rooted(colours: Sequence[Key], neighbours: Neighbours, root: int) -> tuple[Key, list[int]]:
-    """Return the key of a rooted tree and its vertices, subtrees sorted by key.
-
-    Keys are flat, so that comparing them needs no deep recursion: a subtree's key is its size,
-    its edge and colour, then the keys of its sorted subtrees one after the other.
-    """
-    parent: dict[int, tuple[int, Key]] = {root: (-1, ())}
-    top_down = [root]
-    for vertex in top_down:
-        for neighbour, edge in neighbours[vertex]:
-            if neighbour != parent[vertex][0]:
-                parent[neighbour] = (vertex, edge)
-                top_down.append(neighbour)
-    below: dict[int, list[tuple[Key, list[int]]]] = {}
-    for vertex in reversed(top_down):
-        subtrees = sorted(below.pop(vertex, ()))
-        above, edge = parent[vertex]
-        size = 1 + sum(len(order) for _, order in subtrees)
-        key: Key = (size, edge, colours[vertex], *(part for sub, _ in subtrees for part in sub))
-        order = [vertex, *(v for _, found in subtrees for v in found)]
-        if above < 0:
-            return key, order
-        below.setdefault(above, []).append((key, order))
-    raise AssertionError("a tree has a root")
-
-
-# --- everything else ------------------------------------------------------------------------------
-
-
-def _graph_order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int]:
-    """Order the samples by what distinguishes them, or else by a canonical labelling.
-
-    The incidence graph's vertices: samples, coloured by law; guards, coloured by constant; one for
-    each occurrence of a sample in a guard, coloured by its coefficient and joined to both.
-    """
-    terms: list[list[tuple[int, tuple[int, int]]]] = []
-    constants: list[tuple[int, int]] = []
-    for guard in guards:
-        if all(is_unit(c) for _, c in guard.terms):
-            terms.append([(int(s), _number(c)) for s, c in guard.terms])
-            constants.append(_number(guard.constant))
-            continue
-        scale = max([abs(c) for _, c in guard.terms])
-        terms.append([(int(s), _number(c / scale)) for s, c in guard.terms])
-        constants.append(_number(guard.constant / scale))
-    order = _refined_order(laws, terms, constants)
-    if order is not None:
-        return order
     colours: list[Key] = [(0, law) for law in laws]
-    edges = []
-    for occurrences, constant in zip(terms, constants, strict=True):
-        vertex = len(colours)
-        colours.append((1, constant))
-        for sample, coefficient in occurrences:
-            edges += [(sample, len(colours)), (len(colours), vertex)]
-            colours.append((2, coefficient))
-    ranks = {colour: rank for rank, colour in enumerate(sorted(set(colours)))}
-    labels = graphs.canonical_labels(len(colours), edges, [ranks[c] for c in colours])
-    return sorted(range(len(laws)), key=labels.__getitem__)
-
-
-def _refined_order(
-    laws: Sequence[LawKey],
-    terms: Sequence[Sequence[tuple[int, tuple[int, int]]]],
-    constants: Sequence[tuple[int, int]],
-) -> list[int] | None:
-    """Order the samples by refining colours: by those of the guards, these by those of samples.
-
-    None if samples of one colour are left that are not alike in all guards: others can be swapped.
-    """
-    columns: list[list[tuple[int, tuple[int, int]]]] = [[] for _ in laws]
-    for place, occurrences in enumerate(terms):
-        for sample, coefficient in occurrences:
-            columns[sample].append((place, coefficient))
-    samples, rows = _ranked(laws), _ranked(constants)
-    while True:
-        count = max(samples), max(rows)
-        rows = _ranked(
-            [
-                (rows[k], tuple(sorted([(c, samples[s]) for s, c in own])))
-                for k, own in enumerate(terms)
-            ]
-        )
-        samples = _ranked(
-            [
-                (samples[s], tuple(sorted([(c, rows[k]) for k, c in own])))
-                for s, own in enumerate(columns)
-            ]
-        )
-        if (max(samples), max(rows)) == count:
-            break
-    kinds = {(colour, tuple(column)) for colour, column in zip(samples, columns, strict=True)}
-    if len(kinds) > max(samples) + 1:
-        return None
-    return sorted(range(len(laws)), key=samples.__getitem__)
-
-
-def _ranked(colours: Sequence[Key]) -> list[int]:
-    ranks = {colour: rank for rank, colour in enumerate(sorted(set(colours)))}
-    return [ranks[colour] for colour in colours]
+    edges: list[list[tuple[int, tuple[int, int]]]] = [[] for _ in range(len(laws) + len(guards))]
+    for guard in guards:
+        terms, constant, place = guard.terms, guard.constant, len(colours)
+        if not all(is_unit(c) for _, c in terms):
+            scale = max([abs(c) for _, c in terms])
+            terms, constant = tuple([(s, c / scale) for s, c in terms]), constant / scale
+        colours.append((1, _number(constant)))
+        for sample, c in terms:
+            assert isinstance(sample, int)
+            edges[sample].append((place, _number(c)))
+            edges[place].append((sample, _number(c)))
+    return [k for k in graphs.canonical_order(colours, edges) if k < len(laws)]
