@@ -37,7 +37,7 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.losses import Adaptive, Grid, Losses
+from dipapprox.kernel.losses import Adaptive, Grid
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
 from dipapprox.kernel.mechanisms import Cells, Mechanism, Pair, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
@@ -111,7 +111,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
             case Mechanism() as what, []:
                 eps, pairs, pair = None, None, _sampled(about.pair(orders), sample)
             case Proof(what), [Distributions(eps) as found]:
-                inputs = [*pairs_of(about)] if above else [pair_of(about, step)]
+                inputs = [*pairs_of(about, 40)] if above else [pair_of(about, step)]
                 pairs = None if about.pairs is None else frozenset(inputs)
                 if above:
                     _reversible(what, pairs)
@@ -148,17 +148,19 @@ def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
         rows, whole = Rows(found, sample), Adaptive.of(grid, reach, above)
         if above:
             _reversible(about.machine, None)
-            values = [dict[Fraction, arb]() for _ in listed]
-            fitting = {inputs: [*range(len(listed))] for inputs in pairs_of(about)}
+            cost, every, values = 40 + len(listed) // 4, [*range(len(listed))], list[list[arb]]()
+            fitting = dict.fromkeys(pairs_of(about, cost), every)
             for loss in grid.losses:
-                for inputs, value in zip(listed, values, strict=True):
-                    value[loss] = rows.pair(inputs).most(loss) + to_ball(margin)
+                most = [rows.pair(inputs).most(loss) + to_ball(margin) for inputs in listed]
+                values.append(most)
                 for inputs, before in fitting.items():
+                    spend(len(before) // 4)
                     own = rows.pair(inputs).most(loss)
-                    fitting[inputs] = [k for k in before if own <= values[k][loss]]
+                    fitting[inputs] = [k for k in before if own <= most[k]]
             if not all(fitting.values()):
                 raise Refuted("a pair is not below one that is listed")
-            chosen = [grid.above(value.__getitem__) for value in values]
+            bounds = (dict(zip(grid.losses, own, strict=True)) for own in zip(*values, strict=True))
+            chosen = [grid.above(own.__getitem__) for own in bounds]
         else:
             if not all(about.machine.adjacency.holds(*inputs) for inputs in listed):
                 raise Refuted("the inputs are not adjacent")
@@ -246,15 +248,11 @@ def composed(about: Proof | Pipeline, step: Step, one: LossesOf, other: LossesOf
     """
     low, high = (as_integer(each, "a cut") for each in as_list(step["cut"], "cuts", 2))
     times = Counter(one.times) + Counter(other.times)
-    if isinstance(one.losses, Adaptive):
-        return LossesOf(times, one.losses.before([_single(other)]))
-    return LossesOf(times, one.losses.composed(_single(other), (low, high)))
-
-
-def _single(found: LossesOf) -> Losses:
-    if isinstance(found.losses, Adaptive):
+    if isinstance(other.losses, Adaptive):
         raise BadProof("runs of which several are chosen from come first, and only once")
-    return found.losses
+    if isinstance(one.losses, Adaptive):
+        return LossesOf(times, one.losses.before([other.losses]))
+    return LossesOf(times, one.losses.composed(other.losses, (low, high)))
 
 
 def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Private:

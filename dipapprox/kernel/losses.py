@@ -169,7 +169,7 @@ class Adaptive:
         Where H_t is not looked at, it is at most 1 or what it is at the last place, and above the
         lines 1 - x, or a lower one, and 0.
         """
-        sums, lines, whole = list[list[int]](), list[list[tuple[int, int]]](), 1 << self.places
+        whole, found = 1 << self.places, list[Any]()
         for losses in chosen:
             if (losses.step, losses.places, losses.above) != (self.step, self.places, self.above):
                 raise BadProof("losses on two grids, or on two sides")
@@ -179,22 +179,20 @@ class Adaptive:
             spend(10 + (len(self.values) + 3 * wide) * (2 + self.places // 64))
             after = 0 if self.others else self.values[-1]
             values = [*[whole] * wide, *self.values, *[after] * wide]
-            if self.others is None:
-                own = _convolved(losses.masses, values)[wide - losses.start :]
-                beyond = losses.infinite << self.places
-                sums.append([each + beyond for each in own] if beyond else own)
+            if self.others:
+                own: list[Any] = self._lines(losses, values, wide)
             else:
-                lines.append(self._lines(losses, values, wide))
+                sums = _convolved(losses.masses, values)[wide - losses.start :][: len(self.values)]
+                beyond = losses.infinite << self.places
+                own = [min(-(-each - beyond >> self.places), whole) for each in sums]
+            found = list(map(max, own, found or own))
         if self.others is None:
-            most = sums[0] if len(sums) == 1 else list(map(max, *sums))
-            found = [min(-(-each >> self.places), whole) for each in most[: len(self.values)]]
             return replace(self, values=tuple(found))
-        best = [max(each, key=lambda line: line[0] - line[1]) for each in zip(*lines, strict=True)]
-        firsts, seconds = (tuple([line[side] for line in best]) for side in range(2))
+        _, firsts, seconds = zip(*found, strict=True)
         return replace(self, values=firsts, others=seconds)
 
-    def _lines(self, losses: Losses, values: Sequence[int], wide: int) -> list[tuple[int, int]]:
-        """For every place a line of the sum: of each mass the better one of the two about it.
+    def _lines(self, losses: Losses, values: Sequence[int], wide: int) -> list[tuple[int, ...]]:
+        """For every place (a - c, a, c), a line of the sum: of each mass the better of two lines.
 
         The line of d places further has b = c e^(-(j + d) step).
         """
@@ -217,7 +215,8 @@ class Adaptive:
                     firsts[j] += m * (v if better else a)
                     seconds[j] += turned * w if better else n * c
         both = zip(firsts, seconds, strict=True)
-        return [(a >> self.places, c + up >> self.places) for a, c in both]
+        rounded = ((a >> self.places, c + up >> self.places) for a, c in both)
+        return [(a - c, a, c) for a, c in rounded]
 
     def delta(self, eps_prv: Fraction) -> Fraction:
         """Bound H_t(e^eps_prv), eps_prv >= 0: by a chord between two places, or one's line."""

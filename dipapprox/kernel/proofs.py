@@ -40,15 +40,15 @@ class Proof:
         return real and self.pairs is None and machine.adjacency.norm != "pairs"
 
 
-def pairs_of(proof: Proof) -> Iterator[Inputs]:
-    """Yield the pairs that are meant, or some of which one has at least the delta of any."""
+def pairs_of(proof: Proof, cost: int = 4) -> Iterator[Inputs]:
+    """Yield the pairs that are meant, or some of which one has the largest delta, at a cost."""
     machine, pairs = proof.machine, iter(proof.pairs or ())
     if proof.in_sets:
         pairs = iter(named("sets.representatives")(machine))
     elif proof.pairs is None:
         pairs = adjacent_pairs(machine.adjacency, machine.domains)
     for pair in pairs:
-        spend(1)
+        spend(cost)
         yield pair
 
 

@@ -44,6 +44,29 @@ def parted(turns: int) -> tuple[Json, Json, list[Json]]:
     return machine, {"verdict": "DP", "pairs": None, **numbers}, [step]
 
 
+def of_machine(inputs: Json, known: Json) -> tuple[Json, Json, list[Json]]:
+    """Losses of a machine that does nothing, any two of its inputs adjacent."""
+    machine = {
+        "inputs": inputs,
+        "outputs": [["o", [0]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [["set", ["cell", "o"], 0]],
+    }
+    what = {"machine": machine, "eps": 1}
+    given, claim, [step] = losses([[0, 1, 1]], what, step=1, places=10)
+    run = {"rule": "distributions", "from": [], "of": {"run": 0}, "eps": 1, "bits": 10, "cuts": []}
+    return given, claim, [{**run, "inputs": known}, {**step, "from": [0]}]
+
+
+def listed(count: int) -> tuple[Json, Json, list[Json]]:
+    """Runs that are chosen among one pair, told again and again."""
+    given, claim, steps = of_machine([["q", {"from": 0, "to": 19}]], None)
+    new = {"rule": "adaptive", "pairs": [[[0], [1]]] * count, "margin": 0, "times": 1, "reach": 1}
+    old = {k: v for k, v in steps[1].items() if k not in ("orders", "input", "adjacent")}
+    return given, claim, [steps[0], old | new]
+
+
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
@@ -58,6 +81,8 @@ COSTLY = {
         [*SPARSE[2], {"rule": "composed", "from": [0, 0], "cut": [0, 0]}],
     ),
     "a statement for every turn": parted(100),
+    "pairs of which nothing is known": of_machine([[f"q{k}", [0, 1]] for k in range(7)], [[0] * 7]),
+    "a pair that is listed often": listed(1000),
 }
 """Work that takes seconds, or hundreds of megabytes, with a few digits more."""
 
