@@ -19,6 +19,9 @@ _PIECE_BITS = 1_990
 _LONGEST, _SHOWN = 1_000, 40
 """Characters of a number that is written in full, and of the beginning of a longer one."""
 
+_LONG = 60
+"""Characters of a number that is rather written with a power of ten, if it has so few digits."""
+
 
 def exact_text(value: int | Fraction) -> str:
     """Write a number exactly, as `str` does: "-3", "1/2"."""
@@ -28,13 +31,21 @@ def exact_text(value: int | Fraction) -> str:
 
 
 def brief_text(value: int | Fraction | str | None) -> str:
-    """Write a number for people: exactly, or how it begins and how long it is.
+    """Write a number for people: exactly, "1e-400" too, or how it begins and how long it is.
 
     Texts are written likewise; None is "nothing".
     """
     if value is None:
         return "nothing"
     text = value if isinstance(value, str) else exact_text(value)
+    if not isinstance(value, str) and len(text) > _LONG:
+        places = value.denominator.bit_length()  # 10**places is a multiple of a product of 2s, 5s
+        scaled = abs(value) * 10**places
+        digits = exact_text(scaled)
+        rest = digits[1:].rstrip("0")
+        if scaled.denominator == 1 and len(rest) < _SHOWN:
+            point = "." if rest else ""
+            return f"{'-' if value < 0 else ''}{digits[0]}{point}{rest}e{len(digits) - 1 - places}"
     if len(text) <= _LONGEST:
         return text
     return f"{text[:_SHOWN]}… ({len(text)} characters)"

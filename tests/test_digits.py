@@ -122,6 +122,10 @@ if x >= 8000 then out <- 1 end
 
 def test_long_numbers_are_written_briefly_for_people() -> None:
     assert brief_text(Fraction(-3, 2)) == "-3/2"
-    assert brief_text(10**999) == str(10**999)
-    assert brief_text(10**5000) == f"1{'0' * 39}… (5001 characters)"
+    assert brief_text(10**59) == str(10**59)
+    assert brief_text(Fraction(-3, 2 * 10**400)) == "-1.5e-400"
+    assert brief_text(3 * 10**400) == "3e400"
+    assert brief_text(Fraction(1, 3**200)) == f"1/{3**200}"
+    assert brief_text(7**999) == str(7**999)
+    assert brief_text(10**5000 + 1) == f"1{'0' * 39}… (5001 characters)"
     assert (brief_text("name"), brief_text(None)) == ("name", "nothing")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Program
+from dipapprox.language.domains import AllReals
 from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.decisions import closed_form
@@ -38,6 +40,7 @@ from dipapprox.questions import numbers
 from dipapprox.questions.computing import STRUCTURE
 from dipapprox.questions.limiting import LIMITS
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
@@ -230,8 +233,9 @@ def run(words: argparse.Namespace, console: Console) -> int:
     """Explain on `console` and return the exit status."""
     given, eps = program_of(words), numbers.positive(words.eps, "--eps")
     options = asking.options_of(words)
-    program = load(given)
+    program = load(given, reals=True)
     chosen = None if words.input is None else parse_input(words.input, program, "--input")
+    program = _listed(program) if chosen is None else with_values(program, [(chosen, chosen)])
     if words.closed_form:
         return run_closed_forms(
             program,
@@ -262,6 +266,14 @@ def run(words: argparse.Namespace, console: Console) -> int:
         return 0
     print(f"unknown: {end.reason}", file=sys.stderr)
     return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
+
+
+def _listed(program: Program) -> Program:
+    """Return the program for the bounds of its real inputs, or 0."""
+    domains, zero = [cell.domain for cell in program.inputs], (Fraction(0),)
+    reals = [(d.bounds or zero) if isinstance(d, AllReals) else zero for d in domains]
+    least, greatest = (tuple(each[end] for each in reals) for end in (0, -1))
+    return with_values(program, [(least, greatest)])
 
 
 def _inputs(program: Program) -> Iterator[Input]:

@@ -46,8 +46,9 @@ def run(words: argparse.Namespace, console: Console) -> int:
     given = asking.program_of(words)
     # Relative widths may need many bits; nobody asks for more than are needed.
     options = replace(asked.options, max_precision=LARGEST_PRECISION)
+    program = asking.load(given, reals=True)
     bins = 0 if asked.plot is None else _BINS
-    result = asked.question.with_densities(asking.load(given), options, bins)
+    result = asked.question.with_densities(program, options, bins)
     if asked.json or result.outputs:
         show_answer(console, result, json=asked.json)
     if asked.plot is not None:

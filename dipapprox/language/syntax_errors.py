@@ -90,7 +90,7 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
             return "name the distance: 'adjacent linf 1', 'adjacent l1 1'"
         case "NUMBER", "NAME" | "LPAREN" if before.endlexpos == token.lexpos:
             return "multiplication is written with '*'"
-        case "NAME", "EQ" | "ARROW" if kind == "EQ":
+        case "NAME", "EQ" | "ARROW" if kind == "EQ" or "IN" in expected:
             return "loops are written 'for i in 1..N do'"
         case _, "ARROW":
             return "'<-' assigns; to compare with a negative number put a space: 'x < -1'"

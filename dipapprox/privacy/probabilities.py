@@ -13,7 +13,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
-from dipapprox.digits import exact_text
+from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.intervals import Interval
@@ -108,7 +108,7 @@ class OutputDistribution(RunResult):
             for each in self.outputs
         )
         input = valuation_text(self.inputs, self.input)
-        title = f"{self.program} at ε = {self.eps}: probabilities of outputs"
+        title = f"{self.program} at ε = {brief_text(self.eps)}: probabilities of outputs"
         series = f"input {input}" if input else "without inputs"
         return (charts.Bars(title, (series,), groups, self.about()), *self.densities())
 

@@ -312,7 +312,9 @@ class Verdict(RunResult):
 
     def describe(self) -> Description:
         """Return what people see of it: the verdict, then its witness."""
-        claimed = f"(ε_prv, δ) = ({self.eps_prv_text}, {self.delta_text})"
+        told = (self.stated_eps_prv, self.claim.eps_prv), (self.stated_delta, self.claim.delta)
+        each = (brief_text(value) if stated is None else stated.text for stated, value in told)
+        claimed = f"(ε_prv, δ) = ({', '.join(each)})"
         delta = None if self.delta_enclosure is None else str(self.delta_enclosure)
         return self.described(
             f"{self.program}: {SENTENCES[self.answer]}{self.scope.restriction}",

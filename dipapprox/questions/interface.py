@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions import decide as decisions
     from dipapprox.questions import probability as probabilities
+    from dipapprox.semantics import real_inputs
 
     AnyProgram: TypeAlias = Program | OpenProgram | mechanism.Mechanism[..., Any]
 else:
@@ -60,6 +61,7 @@ else:
     loss = Deferred("dipapprox.privacy.profiles.loss")
     decisions = Deferred("dipapprox.questions.decide")
     probabilities = Deferred("dipapprox.questions.probability")
+    real_inputs = Deferred("dipapprox.semantics.real_inputs")
     AnyProgram = Program
 
 Number = int | Fraction | Decimal | str
@@ -245,7 +247,7 @@ def probability(
     """
     given = {"eps": eps, "input": input, "relative_width": relative_width, "where": where}
     question = read_keywords(probabilities.Probability, given)
-    return question.answer(known_program(program), known_options(options))
+    return question.answer(known_program(program, reals=True), known_options(options))
 
 
 @explained("decide(program, budget=1)")
@@ -306,11 +308,12 @@ def pair_distributions(
         UserError: If an argument is wrong.
         LimitReached: If a limit of `options` is reached.
     """
-    known = known_program(program)
+    known = known_program(program, reals=True)
     first = kinds.input_of(input, "input", known)
     second = kinds.input_of(adjacent, "adjacent", known)
     exact = numbers.positive(eps, "eps")
-    return loss.pair_distributions(known, exact, first, second, known_options(options))
+    values = real_inputs.with_values(known, [(first, second)])
+    return loss.pair_distributions(values, exact, first, second, known_options(options))
 
 
 def known_program(program: object, *, reals: bool = False, delta: object = None) -> Program:

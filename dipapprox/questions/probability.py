@@ -17,6 +17,7 @@ from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import WHOLE
 from dipapprox.questions.kinds import GivenInput
 from dipapprox.questions.question import Question, argument
+from dipapprox.semantics.real_inputs import with_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Probability(Question):
     def with_densities(self, program: Program, options: Options, bins: int) -> OutputDistribution:
         """Do the same, and compute densities of real outputs in so many bins."""
         input = self.input.of(program)
+        program = with_values(program, [(input, input)])
         width = self.relative_width
         exact, error = program.with_rational_scales(), error_of(program)
         found = output_distribution(exact, self.eps, input, options, width, self.where, bins)

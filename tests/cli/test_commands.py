@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,25 @@ class TestProbability:
         for each in fields["outputs"]:
             found = enclosure(each["probability"])
             assert found.width <= found.lower / 10**9
+
+    def test_real_inputs_have_values_too(self) -> None:
+        text = (
+            "input q in real 0..1\noutput o in {0, 1}\nadjacent linf 1\n"
+            "o <- 0\nx <- Lap(q, 1/eps)\nif x >= 1 then o <- 1 end\n"
+        )
+        Path("real.dpg").write_text(text)
+        status, fields = run_json("probability", "real.dpg", "--eps", "2", "--input", "1/3")
+        assert (status, fields["input"]) == (0, {"q": "1/3"})
+        found = {each["output"]["o"]: enclosure(each["probability"]) for each in fields["outputs"]}
+        assert float(found[1].lower) == pytest.approx(exp(-4 / 3) / 2)
+        status, out = run("explain", "real.dpg", "--closed-form", "--input", "1/3")
+        assert (status, "Pr[o = 1] = 1/2 e^(-2 ε/3)" in out) == (0, True)
+        status, out = run("explain", "real.dpg")
+        assert (status, "at       q = 0" in out) == (0, True)
+        Path("decides.dpg").write_text(text.replace("if x", "if q > 1/2 and x"))
+        status, fields = run_json("probability", "decides.dpg", "--eps", "2", "--input", "2/3")
+        found = {each["output"]["o"]: enclosure(each["probability"]) for each in fields["outputs"]}
+        assert float(found[1].lower) == pytest.approx(exp(-2 / 3) / 2)
 
     def test_named_outputs_and_negative_inputs(self) -> None:
         for words in (["--input", "-1,0"], ["--input=-1,0"]):

@@ -113,6 +113,7 @@ MESSAGES = [
     ("for i in 1..2 {\nout <- 1\n}", "unexpected '{'", "do … end"),
     ("if q[1] = 1 then out <- 1 else { out <- 0 }", "unexpected '{'", "without braces"),
     ("input x {0, 1}", "unexpected '{'", "'input q in {0, 1}'"),
+    ("for i <- 1..2 do\nskip\nend", "unexpected '<-'", "'for i in 1..N do'"),
     ("r ~ Lap(q[1], 1)", "unexpected '~'", "'x <- Lap(q, 1/eps)'"),
     ("b <- ~(q[1] = 1)", "unexpected '~'", "'not'"),
     ("input in in {0, 1}", "unexpected 'in'", "'in' is a keyword"),

@@ -13,6 +13,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
+from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
 from dipapprox.privacy.description import (
@@ -120,7 +121,7 @@ class _AtOneEps(RunResult):
         if self.scope.everywhere and not self.scope.listed:
             pairs = "infinitely many ordered pairs"
         return self.described(
-            f"{self.program} at ε = {self.eps}{self.scope.restriction}: {headline}",
+            f"{self.program} at ε = {brief_text(self.eps)}{self.scope.restriction}: {headline}",
             label="profile",
             found=(
                 *facts,
@@ -166,7 +167,7 @@ class LeastDelta(_AtOneEps):
 
     def describe(self) -> Description:
         """Return what people see of it."""
-        headline = f"least δ for ε_prv = {self.eps_prv}: {self.delta_enclosure}"
+        headline = f"least δ for ε_prv = {brief_text(self.eps_prv)}: {self.delta_enclosure}"
         facts = (*_witness_facts(self.run, self.witness), proved_fact(self.replayed))
         return self._described(headline, facts)
 
@@ -206,7 +207,7 @@ class LeastEpsPrv(_AtOneEps):
 
     def describe(self) -> Description:
         """Return what people see of it."""
-        headline = f"least ε_prv for δ = {self.delta}: {self.eps_prv_enclosure}"
+        headline = f"least ε_prv for δ = {brief_text(self.delta)}: {self.eps_prv_enclosure}"
         if self.eps_prv_enclosure.infinite:
             headline += " (no ε_prv is enough)"
         facts = (*_witness_facts(self.run, self.witness), proved_fact(self.replayed))
