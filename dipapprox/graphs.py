@@ -189,12 +189,6 @@ def leaves_first(neighbours: Sequence[Collection[int]]) -> list[tuple[int, int |
     return order
 
 
-def sources(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
-    """Return the vertices without incoming edge, ascending."""
-    heads = {head for _, head in edges}
-    return tuple(vertex for vertex in range(size) if vertex not in heads)
-
-
 def downward_order(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
     """Return all vertices, tails of edges before heads; ties by number.
 

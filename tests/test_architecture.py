@@ -66,6 +66,7 @@ LAYERS = (
 
 HOMES: dict[str, set[str]] = {
     "ply": {"language"},
+    "igraph": {"integrals"},
     "msgspec": {"schemas", "experiments"},
     "flint": {"kernel", "arithmetic", "laws", "numerics", "composition", "exact"},
     "rich": {"cli"},

@@ -110,10 +110,9 @@ def test_canonical_orders_do_not_see_names(data: st.DataObject, graph: tuple[int
     assert form(labelled, colours) == form(renamed, renamed_colours)
 
 
-def test_components_and_sources() -> None:
+def test_components() -> None:
     edges = [(0, 1), (1, 2), (0, 2), (4, 3)]
     assert graphs.components(6, edges) == ((0, 1, 2), (3, 4), (5,))
-    assert graphs.sources(6, edges) == (0, 4, 5)
 
 
 @given(small_graphs())

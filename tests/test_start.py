@@ -69,6 +69,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dataclasses",
         "difflib",
         "html",
+        "igraph",
         "matplotlib",
         "msgspec",
         "multiprocessing",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_PACKAGES = ("python-flint", "numpy", "scipy")
+_PACKAGES = ("python-flint", "numpy", "igraph", "scipy")
 
 
 def describe_machine() -> dict[str, str]:

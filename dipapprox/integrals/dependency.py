@@ -6,7 +6,9 @@ the graph is acyclic by construction.
 
 from __future__ import annotations
 
-from dipapprox import graphs
+from importlib import import_module
+from typing import Any
+
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Integral, Level, Multiply, NestedIntegral, Plan
 from dipapprox.linear.form import difference
@@ -51,26 +53,24 @@ def optimise_paper(nested: NestedIntegral) -> Plan:
     References:
         DiPApprox section 6.2, Algorithm 5 and Theorem 5 (the result equals the integral).
     """
-    levels = {level.variable: level for level in nested.levels}
-    return _generate(tuple(levels), levels, dependencies(nested))
+    # Imported here: igraph loads its drawing back ends, a third of a second at least.
+    graph = import_module("igraph").Graph(directed=True)
+    place = {level.variable: k for k, level in enumerate(nested.levels)}
+    graph.add_vertices(len(place), {"level": nested.levels, "place": list(place.values())})
+    graph.add_edges([(place[outer], place[inner]) for outer, inner in dependencies(nested)])
+    return _generate(graph)
 
 
-def _generate(
-    variables: tuple[int, ...], levels: dict[int, Level], edges: tuple[tuple[int, int], ...]
-) -> Plan:
-    """GenExpr of the paper on the subgraph of `variables`, which are in order of nesting."""
-    place = {variable: k for k, variable in enumerate(variables)}
-    inside = tuple((place[a], place[b]) for a, b in edges if a in place and b in place)
-    parts = graphs.components(len(variables), inside)
+def _generate(graph: Any) -> Plan:
+    """GenExpr of the paper on a part of the dependency graph."""
+    parts = [graph.induced_subgraph(part) for part in graph.connected_components(mode="weak")]
     if len(parts) != 1:
-        return Multiply(
-            tuple(_generate(tuple(variables[k] for k in part), levels, edges) for part in parts)
-        )
-    if len(variables) == 1:
-        return Integral(levels[variables[0]], None)
-    first = set(graphs.sources(len(variables), inside))
-    rest = tuple(v for k, v in enumerate(variables) if k not in first)
-    plan = _generate(rest, levels, edges)
-    for k in sorted(first, reverse=True):
-        plan = Integral(levels[variables[k]], plan)
+        parts.sort(key=lambda part: min(part.vs["place"]))
+        return Multiply(tuple(map(_generate, parts)))
+    if graph.vcount() == 1:
+        return Integral(graph.vs[0]["level"], None)
+    plan = _generate(graph.induced_subgraph(graph.vs.select(_indegree_gt=0)))
+    sources = sorted(graph.vs.select(_indegree=0), key=lambda v: v["place"], reverse=True)
+    for source in sources:
+        plan = Integral(source["level"], plan)
     return plan
