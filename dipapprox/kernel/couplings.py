@@ -159,11 +159,10 @@ class Couplings:
         number, given, _ = way
         key = store, number, given
         if key not in self._known:
-            call, follow = self._service.calls[number], self._calls.paths
-            if number in self._exact:
-                follow = self._calls.exactly
-            nothing = [self._calls.nothing_done(store)]
-            paths = nothing if given is None else follow(call, store, given)
+            follow = self._calls.exactly if number in self._exact else self._calls.paths
+            paths = [self._calls.nothing_done(store)]
+            if given is not None:
+                paths = follow(self._service.calls[number], store, given)
             self._known[key] = [(path, self._after(path)) for path in paths]
         return self._known[key]
 

@@ -159,30 +159,26 @@ class Beside:
 
     def cost(self) -> Fraction:
         """Return what it costs at most to shift the samples, in multiples of eps."""
-        ours, theirs = map(_noise, self.paths)
-        if [own for own, _ in ours] != [own for own, _ in theirs]:
+        ours, theirs = (
+            [(a, form) for a, form in zip(path.atoms, own, strict=True) if isinstance(a, Sample)]
+            for path, own in zip(self.paths, self.atoms, strict=True)
+        )
+        if [(a.family, a.size) for a, _ in ours] != [(a.family, a.size) for a, _ in theirs]:
             raise Refuted("paths that draw different samples are matched")
         total = Fraction(0)
-        for ((family, size), before), (_, after) in zip(ours, theirs, strict=True):
-            law, moved = FAMILIES[family], self.apart(before, after)
+        for (one, before), (other, after) in zip(ours, theirs, strict=True):
+            # How much more a sample is, less how much more its mean is.
+            law, sunk = FAMILIES[one.family], before.plus(self.apart(one.mean, other.mean))
+            moved = after.plus(sunk.scaled(Fraction(-1)))
             numbers = moved.constant, *(c for _, c in moved.terms)
             if isinstance(law, IntegerFamily) and any(c.denominator > 1 for c in numbers):
                 raise Refuted("an integer is shifted by a fraction")
             low, high = between(moved, self.changes)
             if (high > 0 and 1 not in law.shifts) or (low < 0 and -1 not in law.shifts):
-                raise Refuted(f"samples of {family} cannot be shifted so")
-            total += max(high, -low) / size
-            spend(size_of(total))
+                raise Refuted(f"samples of {one.family} cannot be shifted so")
+            total += max(high, -low) / one.size
+            spend(20 + size_of(total))
         return total
-
-
-def _noise(path: Path) -> list[tuple[tuple[str, Fraction], Form]]:
-    """Return family and size of each sample, and by how much it is more than its mean."""
-    return [
-        ((atom.family, atom.size), only(k).plus(atom.mean.scaled(Fraction(-1))))
-        for k, atom in enumerate(path.atoms)
-        if isinstance(atom, Sample)
-    ]
 
 
 class Ways(Walk[Path]):

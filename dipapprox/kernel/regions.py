@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import lcm
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof
@@ -39,35 +40,39 @@ Order = dict[tuple[int, int], tuple[Fraction, bool]]
 
 
 def order_of(known: Iterable[Guard]) -> Order | None:
-    """Return all differences that follow from forms; None if these contradict each other."""
-    found: Order = {}
+    """Return all differences that follow from forms; None if these contradict each other.
+
+    Sums are of integers: multiples of a unit, `many` times, and of how many a sum is above.
+    """
+    listed, unit = list[tuple[int, int, Fraction, bool]](), 1
     for form, strict in known:
-        ends = _ends_of(form)
-        if ends is not None:
-            pair, factor = ends
-            spend(4 + size_of(form.constant) + size_of(factor))
-            least = -form.constant / factor, strict
-            found[pair] = max(found.get(pair, least), least)
-    atoms = sorted({atom for pair in found for atom in pair})
-    for middle in atoms:
-        spend(10 + len(atoms) // 4)
-        for high in atoms:
-            first = found.get((high, middle))
-            if first is None:
+        if (ends := _ends_of(form)) is not None:
+            listed.append((*ends[0], -form.constant / ends[1], strict))
+            unit = lcm(unit, listed[-1][2].denominator)
+            spend(4 + size_of(listed[-1][2]) + size_of(unit))
+    rows: dict[int, dict[int, int]] = {atom: {} for own in listed for atom in own[:2]}
+    # A sum has fewer: it leads from an atom to another, and to the first again.
+    many = 2 * len(rows) + 1
+    for high, low, least, strict in listed:
+        both = int(least * unit) * many + strict
+        rows[high][low] = max(rows[high].get(low, both), both)
+    for middle, through in rows.items():
+        spend(10 + len(rows) // 4)
+        for high, row in rows.items():
+            if (first := row.get(middle)) is None:
                 continue
-            spend(2 * len(atoms))
-            for low in atoms:
-                second = found.get((middle, low))
-                if second is None:
-                    continue
-                both = first[0] + second[0], first[1] or second[1]
-                if high == low:
-                    if both > (ZERO, False):
-                        return None
-                elif (high, low) not in found or both > found[high, low]:
-                    spend(size_of(both[0]))
-                    found[high, low] = both
-    return found
+            spend(1 + len(through) // 2)
+            for low, second in through.items():
+                both = first + second
+                if high != low:
+                    row[low] = max(row.get(low, both), both)
+                elif both > 0:
+                    return None
+    return {
+        (high, low): (Fraction(both // many, unit), both % many > 0)
+        for high, row in rows.items()
+        for low, both in row.items()
+    }
 
 
 def follows(form: Form, strict: bool, order: Order) -> bool:

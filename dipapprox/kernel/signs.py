@@ -25,6 +25,7 @@ from functools import lru_cache
 from flint import arb
 
 from dipapprox.kernel.balls import MOST_BITS, between, error, precision, to_ball
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.exponentials import Ball, Ratio, Sum
 from dipapprox.kernel.reading import as_number, as_record
@@ -64,6 +65,7 @@ class Epsilons:
         if high is not None:
             middle = (low + high) / 2
             while abs((found := middle.limit_denominator(size)) - middle) * 4 > high - low:
+                spend(size.bit_length() * (1 + middle.denominator.bit_length() // 2000))
                 size *= 2
         return Epsilons(low, found), Epsilons(found, high)
 
@@ -175,22 +177,20 @@ def _rises(function: Sum, low: Fraction) -> bool:
     return True
 
 
-def _is_above(
-    function: Sum, low: Fraction, high: Fraction, depth: int, rises: int | None = None
-) -> bool:
+def _is_above(function: Sum, low: Fraction, high: Fraction, depth: int) -> bool:
     """Whether a function is known to be > 0 between two eps.
 
     It is if it rises or falls all the way between ends where it is not below 0.
     """
-    rises = MOST_RISES if rises is None else rises
-    if _values(function, low, high, depth) > 0:
-        return True
-    if not rises or min(function.sign(low), function.sign(high)) < 0:
-        return False
-    _, slope = function.derivative().parts()
-    if _sign_after(slope, low) < 0:
-        slope = slope.scaled(-1)
-    return _is_above(slope, low, high, depth, rises - 1)
+    for _ in range(MOST_RISES + 1):
+        if _values(function, low, high, depth) > 0:
+            return True
+        if min(function.sign(low), function.sign(high)) < 0:
+            return False
+        _, function = function.derivative().parts()
+        if _sign_after(function, low) < 0:
+            function = function.scaled(-1)
+    return False
 
 
 def _values(function: Sum, lower: Fraction, upper: Fraction, depth: int) -> Ball:

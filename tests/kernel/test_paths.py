@@ -47,9 +47,9 @@ def test_paths_with_other_samples_are_not_matched() -> None:
     lap, other = Sample("Lap", Form(ZERO), ONE), Sample("Lap", Form(ZERO), F(2))
     gauss = Sample("Gauss", Form(ZERO), ONE)
     for one, two in [((lap,), (other,)), ((lap,), (gauss,)), ((lap,), ()), ((lap,), (lap, lap))]:
-        atoms = [only(k) for k in range(3)]
+        atoms = [only(k) for k in range(len(one))], [only(k) for k in range(len(two))]
         with pytest.raises(Refuted, match="different samples"):
-            Beside((Path({}, one), Path({}, two)), (atoms, atoms), {}).cost()
+            Beside((Path({}, one), Path({}, two)), atoms, {}).cost()
     twice = Path({}, (lap, other))
     shifts = [only(0).plus(form(1)), only(1).plus(form(-3))]
     cost = Beside((twice, twice), ([only(0), only(1)], shifts), {}).cost()

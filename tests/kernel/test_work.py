@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import Any
 
 import pytest
@@ -67,6 +68,36 @@ def listed(count: int) -> tuple[Json, Json, list[Json]]:
     return given, claim, [steps[0], old | new]
 
 
+def near_zero(digits: int) -> tuple[Json, Json, list[Json]]:
+    """A formula that touches 0 at the square root of 2, between two long numbers next to it."""
+    below = 10**digits + 1
+    above = isqrt(2 * below**2)
+    eps = {"from": f"{above}/{below}", "to": f"{above + 1}/{below}"}
+    machine = {
+        "inputs": [["q", [0, 1]]],
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [["set", ["cell", "o"], 0]],
+    }
+    apart = ["+", ["*", ["eps"], ["eps"]], -2]
+    numbers = {"eps_prv": ["eps"], "delta": ["*", apart, apart]}
+    run = {"rule": "distributions", "from": [], "eps": eps, "inputs": None}
+    steps = [{**run, "bits": None, "cuts": []}, {"rule": "every pair", "from": [0], **numbers}]
+    return machine, {"verdict": "DP", "eps": eps, "pairs": None, **numbers}, steps
+
+
+def drawn_often(samples: int) -> tuple[Json, Json, list[Json]]:
+    """A call that draws many samples, with each of its arguments in one run and in the other."""
+    draw = ["draw", ["cell", "x"], "Lap", 0, [1, -1]]
+    call = {"name": "data", "arguments": [["d", {"from": 1, "to": 8}]], "seen": False}
+    calls = [{**call, "body": [["repeat", samples, [draw]]]}]
+    service = {"cells": [], "replies": [], "calls": calls, "change": "replace"}
+    step = {"rule": "couplings", "from": [], "budget": 0, "held": [], "followed": ["given"]}
+    steps = [{**step, "changes": [[[], [None] * 64]], "pairs": []}]
+    return service, {"verdict": "DP", "budget": 0, "at least": None}, steps
+
+
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
@@ -81,6 +112,8 @@ COSTLY = {
         [*SPARSE[2], {"rule": "composed", "from": [0, 0], "cut": [0, 0]}],
     ),
     "a statement for every turn": parted(100),
+    "where intervals are cut": near_zero(150),
+    "how far samples are moved": drawn_often(300),
     "pairs of which nothing is known": of_machine([[f"q{k}", [0, 1]] for k in range(7)], [[0] * 7]),
     "a pair that is listed often": listed(1000),
 }
