@@ -37,7 +37,7 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.losses import Adaptive, Grid
+from dipapprox.kernel.losses import Adaptive, Grid, Losses
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
 from dipapprox.kernel.mechanisms import Cells, Mechanism, Pair, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
@@ -72,23 +72,27 @@ class Pipeline:
 
 
 def inside(about: object, json: object) -> Proof | Mechanism:
-    """Read what a step is about: {"run": number}, or {"part": range, "pairs": null or pairs}."""
-    match about:
-        case Pipeline(runs):
+    """Read what a step is about.
+
+    {"run": number}, {"part": range, "pairs": null or pairs}, or all three: a part of what is run.
+    """
+    match about, json:
+        case Pipeline(runs), {"part": part, "pairs": pairs, **run}:
+            return inside(inside(about, run), {"part": part, "pairs": pairs})
+        case Pipeline(runs), _:
             number = as_integer(as_record(json, "a run", ("run",))["run"], "a run")
             if not 0 <= number < len(runs):
                 raise BadProof(f"there is no run {number}")
             what = runs[number][0].what
             return Proof(what, None) if isinstance(what, Machine) else what
-        case Proof(machine):
+        case Proof(machine), _:
             record = as_record(json, "a part", ("part", "pairs"))
             part = next(parts_of(machine, record["part"]), None)
             if part is None:
                 raise BadProof("a part of no turns")
             pairs, domains = record["pairs"], part.machine.domains
             return Proof(part.machine, None if pairs is None else read_pairs(pairs, domains))
-        case _:
-            raise BadProof("what is run for ever has no parts")
+    raise BadProof("what is run for ever, or no machine, has no parts")
 
 
 def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributions) -> LossesOf:
@@ -255,6 +259,36 @@ def composed(about: Proof | Pipeline, step: Step, one: LossesOf, other: LossesOf
     return LossesOf(times, one.losses.composed(other.losses, (low, high)))
 
 
+def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
+    """Losses that are above a change of a machine of independent parts.
+
+    Theorem: H of every pair that is meant is at most that of losses above its way, so at most the
+    largest one that some losses have (`Grid.above`).
+
+    Step: grid (`losses`), "parts", "eps"; premises as of `private`.
+    """
+    whole, grid = _whole(about, step, premises), Grid(step)
+    pairs = None if about.pairs is None else frozenset(about.pairs)
+    _reversible(about.machine, pairs)
+    known = [each.losses for each in _above(whole, premises)[1]]
+    bounds = [own.bounds() for own in known if isinstance(own, Losses)]
+    if len(bounds) < len(known):
+        raise BadProof("runs of which several are chosen from are no parts")
+    with precision(grid.bits):
+        losses = grid.above(lambda loss: max([bound(loss) for bound in bounds], default=arb(0)))
+    return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)
+
+
+def below_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
+    """Losses that are below one: those below what changes for a pair.
+
+    Step: "parts", "eps", "input", "adjacent"; premises as of `violated`.
+    """
+    whole, pairs = _whole(about, step, premises), about.pairs
+    change = Change(about.machine, whole.eps, None if pairs is None else frozenset(pairs), None)
+    return LossesOf({change: 1}, _below(whole, step, premises)[1])
+
+
 def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Private:
     """delta <= H(e^eps_prv) of every way in which runs change, or parts of a machine.
 
@@ -262,22 +296,28 @@ def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Pr
     changes, of which some cover every way; for every part what it does for all its inputs.
     """
     eps_prv, delta = claimed(step)
-    whole, losses = _whole(about, step, premises), []
-    for each in premises:
-        if isinstance(each, LossesOf):
-            if not each.losses.above:
-                raise BadProof("a premise is no losses from above")
-            if each.losses.delta(eps_prv) > delta:
-                raise Refuted("the bound of delta is larger")
-            losses.append(each.times)
+    whole = _whole(about, step, premises)
+    count, known = _above(whole, premises)
+    if any(own.losses.delta(eps_prv) > delta for own in known):
+        raise Refuted("the bound of delta is larger")
+    return Private(whole.eps, eps_prv, delta, whole.pairs, count, in_sets=True)
+
+
+def _above(
+    whole: Pipeline | Parts, premises: Iterable[LossesOf | Of]
+) -> tuple[int, list[LossesOf]]:
+    """Check that some losses cover every way; return how many ways there are, and all losses."""
+    losses = [each for each in premises if isinstance(each, LossesOf)]
+    if not all(each.losses.above for each in losses):
+        raise BadProof("a premise is no losses from above")
     count = 0
-    for way in whole.ways(change for own in losses for change in own):
+    for way in whole.ways(change for own in losses for change in own.times):
         count += 1
         spend(10 * len(losses))
-        covered = (all(own.get(c, 0) >= n for c, n in way.items()) for own in losses)
+        covered = (all(own.times.get(c, 0) >= n for c, n in way.items()) for own in losses)
         if way and not any(covered):
             raise Refuted("no losses are above all that may change")
-    return Private(whole.eps, eps_prv, delta, whole.pairs, count, in_sets=True)
+    return count, losses
 
 
 def violated(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Violated:
@@ -290,17 +330,24 @@ def violated(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> V
     """
     eps_prv, delta = claimed(step)
     whole = _whole(about, step, premises)
-    match [each for each in premises if isinstance(each, LossesOf)]:
-        case [LossesOf(times, losses)] if not losses.above:
-            pass
-        case _:
-            raise BadProof("no losses from below, or several")
-    pair, ways = whole.ways_of(step, times)
-    if not any(all(n <= way.get(c, 0) for c, n in times.items()) for way in ways):
-        raise Refuted("not so much changes so")
+    pair, losses = _below(whole, step, premises)
     if losses.delta(eps_prv) <= delta:
         raise Refuted("the bound of delta is not larger")
     return Violated(whole.eps, eps_prv, delta, pair)
+
+
+def _below(
+    whole: Pipeline | Parts, step: Step, premises: Iterable[LossesOf | Of]
+) -> tuple[Inputs | None, Losses | Adaptive]:
+    """Check that so much changes for a pair as losses are below; return both."""
+    found = [each for each in premises if isinstance(each, LossesOf)]
+    if len(found) != 1 or found[0].losses.above:
+        raise BadProof("no losses from below, or several")
+    times = found[0].times
+    pair, ways = whole.ways_of(step, times)
+    if not any(all(n <= way.get(c, 0) for c, n in times.items()) for way in ways):
+        raise Refuted("not so much changes so")
+    return pair, found[0].losses
 
 
 def _whole(

@@ -126,6 +126,26 @@ class Losses:
             # H is at most 1.
             return min(Fraction(whole, 1 << self.places), Fraction(1))
 
+    def bounds(self) -> Callable[[Fraction], arb]:
+        """Return what F is at most, from above: what it is at the last place before, as it falls.
+
+        From m at k on, F(e^k step) is the sum of m - m e^((k - j) step), each j >= k.
+        """
+        spend(4 * len(self.masses))
+        values, found, mass = [self.infinite], arb(0), self.infinite
+        with precision(self.places + 64):
+            ratio = to_ball(-self.step).exp()
+            for own in reversed(self.masses):
+                found, mass = found * ratio + own, mass + own
+                values.append(upper_at(mass - found, 0))
+
+        def bound(loss: Fraction) -> arb:
+            after = max(self.start + len(self.masses) - (loss - self.offset) // self.step, 0)
+            whole = values[after] if after < len(values) else 1 << self.places
+            return to_ball(Fraction(whole, 1 << self.places))
+
+        return bound
+
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:

@@ -44,8 +44,10 @@ if TYPE_CHECKING:
     from dipapprox.kernel.services import Service
 
 _CLAIM = ("eps_prv", "delta")
-_GRID = ("step", "offset", "places", "knots", "sample", "above")
-_PARTS = ("parts", "eps", *_CLAIM)
+_PAIR = ("input", "adjacent")
+_GRID = ("step", "offset", "places", "knots")
+_ONE_RUN = (*_GRID, "sample", "above")
+_PARTS = ("parts", "eps")
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "distributions": ("rules.distributions", ("eps", "inputs", "bits", "cuts")),
@@ -55,12 +57,14 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "smaller eps": ("sets.smaller_eps", ("eps", *_CLAIM, "point")),
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
-    "violation": ("rules.violation", (*_CLAIM, "input", "adjacent", "outputs")),
-    "losses": ("compositions.losses_of", (*_GRID, "orders", "input", "adjacent")),
-    "adaptive": ("compositions.adaptive", (*_GRID, "pairs", "margin", "times", "reach")),
+    "violation": ("rules.violation", (*_CLAIM, *_PAIR, "outputs")),
+    "losses": ("compositions.losses_of", (*_ONE_RUN, "orders", *_PAIR)),
+    "losses above parts": ("compositions.above_parts", (*_GRID, *_PARTS)),
+    "losses below parts": ("compositions.below_parts", (*_PARTS, *_PAIR)),
+    "adaptive": ("compositions.adaptive", (*_ONE_RUN, "pairs", "margin", "times", "reach")),
     "composed": ("compositions.composed", ("cut",)),
-    "private composition": ("compositions.private", _PARTS),
-    "violated composition": ("compositions.violated", (*_PARTS, "input", "adjacent")),
+    "private composition": ("compositions.private", (*_PARTS, *_CLAIM)),
+    "violated composition": ("compositions.violated", (*_PARTS, *_CLAIM, *_PAIR)),
     "potential": ("potential.potential", ("nodes", "quiet")),
     "ray": ("rays.ray", ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
     "couplings": ("couplings.couplings", ("budget", "held", "followed", "changes", "pairs")),
@@ -202,9 +206,10 @@ def apply(about: object, known: MutableMapping[int, Judgement], json: object) ->
             return conclude(name, about, step, premises)
         about = named("compositions.inside")(about, step["of"])
         machine = about.machine if isinstance(about, Proof) else None
-        own = [p.judgement for p in premises if isinstance(p, Of) and p.machine == machine]
-        if len(own) < len(premises):
+        # They are about this, or say what they are about.
+        if not all(isinstance(p, LossesOf | Of) for p in premises):
             raise BadProof("a premise is about something else")
+        own = [p.judgement if isinstance(p, Of) and p.machine == machine else p for p in premises]
         found = conclude(name, about, step, own)
         return found if isinstance(found, LossesOf) or machine is None else Of(machine, found)
 

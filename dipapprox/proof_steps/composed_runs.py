@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil
+from itertools import islice
+from math import ceil, prod
+from typing import cast
 
 import numpy as np
 
@@ -19,13 +22,15 @@ from dipapprox.kernel.mechanisms import Pair
 from dipapprox.kernel.proofs import Proof, pairs_of
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.programs import Row, cost, loss, undominated
+from dipapprox.privacy.compositions.programs import Row, cost, cost_of, loss, undominated
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_steps import ComposedSteps
-from dipapprox.proof_steps.knots import bends_of_worst
+from dipapprox.proof_steps.independent_parts import IndependentParts
+from dipapprox.proof_steps.knots import bends_of_worst, knots
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.sets import values_json
+from dipapprox.proof_steps.verdicts import MANY_OUTPUTS
 
 _MOST_BENDING = 40
 """Pairs whose bends are looked at, if many are needed."""
@@ -36,6 +41,9 @@ _MOST_TURNS = 100
 
 _MOST_ROWS = 20_000
 """Pairs with probabilities of their own, among which those are looked for that others are below."""
+
+_MOST_PAIRS = 3_000
+"""Of inputs of a program of independent parts, among which one is looked for that costs much."""
 
 
 class ComposedProgram:
@@ -122,27 +130,105 @@ class ComposedProgram:
         return max((cost(row, times, tiny) for row in finite if row), default=0.0)
 
     def aligned(self, step: Fraction) -> Fraction:
-        """Return a step, at least half of one, of which losses are nearly multiples.
-
-        A mass between two places that is a share s from one is off by about s (1 - s) step^2.
-        """
-        masses = np.array([(float(p.upper), loss(p, q)) for row in self._sampled for p, q in row])
-        masses = masses[np.isfinite(masses[:, 1]) & (masses[:, 1] != 0)]
-        found = [step]
-        for far in {abs(each) for each in masses[:, 1].tolist()}:
-            turns = range(ceil(far / float(step)), int(2 * far / float(step)) + 1)
-            found += [Fraction(round(far / k * _FINEST), _FINEST) for k in turns[:_MOST_TURNS]]
-
-        def off(step: Fraction) -> float:
-            shares = masses[:, 1] / float(step) % 1
-            return float((masses[:, 0] * shares * (1 - shares)).sum()) * float(step) ** 2
-
-        return min(found, key=off)
+        """Return a step, at least half of one, of which losses are nearly multiples."""
+        return _aligned(step, self._sampled)
 
     def distributions(self, steps: ComposedSteps, *inputs: Input) -> int:
         """Write the step that runs the program, for some inputs or all."""
         some: Json = [values_json(each) for each in inputs] or None
         return steps.add("distributions", [], {**self._run, "inputs": some}, self._concluded)
+
+
+class ComposedParts:
+    """A program of many outputs that is run: losses of its independent parts are multiplied.
+
+    Args:
+        pipeline: What it is a run of, by number.
+        run: That run.
+        delta: That of the question, about; for δ = 0 greatest losses alone count.
+
+    Attributes:
+        top: The greatest loss, about: at most that.
+
+    Raises:
+        NoCertificate: If it has few outputs, or no such parts, or they differ in too many ways.
+    """
+
+    def __init__(self, pipeline: Pipeline, number: int, run: PipelineRun, delta: Fraction) -> None:
+        what, machine = run.what, pipeline.runs[number][0].what
+        assert isinstance(what, ProgramAt) and isinstance(machine, Machine)
+        if run.rate is not None or prod(len(own) for _, own in machine.outputs) <= MANY_OUTPUTS:
+            raise NoCertificate("the program is looked at as a whole")
+        proof, steps = Proof(machine, None), ComposedSteps(pipeline)
+        self._pure = pure = not delta
+        self._parts = IndependentParts(proof, what.eps, {"run": number})
+        self._parts.decide(steps, pure)
+        self.top = self._parts.top(pure)
+        pairs: dict[object, Inputs] = {}
+        for pair in islice(pairs_of(proof), _MOST_PAIRS):
+            pairs.setdefault(frozenset(self._parts.differing(pair).items()), pair)
+
+        def dear(pair: Inputs) -> float:
+            rows = self._rows(steps, pair)
+            if pure:
+                return sum(n * max(loss(*each) for each in row) for row, n in rows)
+            return cost_of(((row, n * run.times) for row, n in rows), float(delta))
+
+        self._dearest = max(pairs.values(), key=dear)
+        self._finite = [row for row, _ in self._rows(steps, self._dearest)]
+
+    def _rows(self, steps: ComposedSteps, pair: Inputs) -> list[tuple[Row, int]]:
+        """What parts do for a pair, each so many times."""
+        found: list[tuple[Row, int]] = []
+        for own, count in self._parts.differing(pair).items():
+            row, _ = self._parts.rows(steps, own)
+            whole = sum(p for p, _ in row)
+            ends = ((Fraction(p, whole), Fraction(q, whole)) for p, q in row)
+            found.append(([(Enclosure.exact(p), Enclosure.exact(q)) for p, q in ends], count))
+        return found
+
+    def aligned(self, step: Fraction) -> Fraction:
+        """Return a step, at least half of one, of which losses are nearly multiples."""
+        return _aligned(step, self._finite)
+
+    def above(self, steps: ComposedSteps, grid: dict[str, Json]) -> int:
+        """Write the step of one run; for δ = 0 its grid says where the greatest loss shall be."""
+        step, places = Fraction(str(grid["step"])), cast("int", grid["places"])
+        ends = self._parts.above(steps, step, places, self._pure)
+        if not self._pure:
+            found = [k for end in ends for k in steps.places(end)]
+            bends = found if len(ends) == 1 else None  # somewhere another way is the worst
+            grid = {**grid, "knots": knots(-min(found), max(found), bends)}
+        return self._parts.add(steps, "losses above parts", ends, grid)
+
+    def below(self, steps: ComposedSteps, grid: dict[str, Json]) -> int:
+        """Write the same from below."""
+        step, offset = (Fraction(str(grid[name])) for name in ("step", "offset"))
+        differing, top = self._parts.differing(self._dearest), offset + step if self._pure else None
+        end = self._parts.below(steps, differing, step, cast("int", grid["places"]), top)
+        first, second = map(values_json, self._dearest)
+        return self._parts.add(
+            steps, "losses below parts", [end], {"input": first, "adjacent": second}
+        )
+
+
+def _aligned(step: Fraction, rows: Sequence[Row]) -> Fraction:
+    """Return a step, at least half of one, of which losses are nearly multiples.
+
+    A mass between two places that is a share s from one is off by about s (1 - s) step^2.
+    """
+    masses = np.array([(float(p.upper), loss(p, q)) for row in rows for p, q in row])
+    masses = masses[np.isfinite(masses[:, 1]) & (masses[:, 1] != 0)]
+    found = [step]
+    for far in {abs(each) for each in masses[:, 1].tolist()}:
+        turns = range(ceil(far / float(step)), int(2 * far / float(step)) + 1)
+        found += [Fraction(round(far / k * _FINEST), _FINEST) for k in turns[:_MOST_TURNS]]
+
+    def off(step: Fraction) -> float:
+        shares = masses[:, 1] / float(step) % 1
+        return float((masses[:, 0] * shares * (1 - shares)).sum()) * float(step) ** 2
+
+    return min(found, key=off)
 
 
 def run_json(run: PipelineRun) -> Json:

@@ -10,6 +10,7 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.compositions import read_composed
 from dipapprox.kernel.judgements import Judgement, LossesOf
+from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.replay import apply
 from dipapprox.proof_steps.machines import Json, number_json
 
@@ -44,6 +45,37 @@ class ComposedGoal:
     def stated(self) -> dict[str, Json]:
         """The numbers."""
         return {"eps_prv": number_json(self.eps_prv), "delta": number_json(self.delta)}
+
+
+def promising(
+    goal: ComposedGoal,
+    before: tuple[int, Fraction],
+    now: tuple[int, Fraction],
+    waiting: Sequence[int],
+) -> list[int]:
+    """Return how many times finer grids may do, or one that comes nearest; nothing if none comes
+    much nearer.
+
+    What a grid shows is off by about a multiple of the distance of its losses.
+
+    Args:
+        goal: What is to be shown.
+        before, now: How many times finer two grids were, and the delta that each shows.
+        waiting: How many times finer others are, ascending.
+    """
+    (coarse, first), (fine, second) = before, now
+    slope = (second - first) / (Fraction(1, coarse) - Fraction(1, fine))
+    missing = (second - goal.delta) * (1 if goal.kept else -1)
+    gained = {
+        k: slope * (Fraction(1, k) - Fraction(1, fine)) * (1 if goal.kept else -1) for k in waiting
+    }
+    enough = [k for k in waiting if gained[k] >= missing]
+    most = max(gained.values(), default=Fraction(0))
+    if enough or most * 4 < missing:
+        return enough
+    if most * 4 >= missing * 3:
+        return list(waiting[-1:])  # it is not known so well
+    return [k for k in waiting if gained[k] * 4 >= most * 3][:1]
 
 
 def grid_json(step: Fraction, offset: Fraction, places: int, knots: list[Json]) -> dict[str, Json]:
@@ -135,6 +167,12 @@ class ReplayedSteps:
     def delta(self, number: int, eps_prv: Fraction) -> Fraction:
         """The delta that losses come to."""
         return self._losses(number).losses.delta(eps_prv)
+
+    def places(self, number: int) -> list[int]:
+        """Where losses have masses, in steps of their grid."""
+        losses = self._losses(number).losses
+        assert isinstance(losses, Losses)
+        return [losses.start + k for k, mass in enumerate(losses.masses) if mass]
 
     def _losses(self, number: int) -> LossesOf:
         found = self._known[number]

@@ -11,10 +11,10 @@ replaced by a finer one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
-from math import ceil, log1p, log2
-from typing import cast
+from math import ceil, log2
 
 from dipapprox.composition import mechanisms as catalogue
 from dipapprox.data_classes import replace
@@ -28,9 +28,16 @@ from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
-from dipapprox.proof_steps.composed_runs import ComposedProgram, run_json
-from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps, grid_json
-from dipapprox.proof_steps.knots import bends_of_mechanism, knots, reach, sampled_bends
+from dipapprox.proof_steps.composed_runs import ComposedParts, ComposedProgram, run_json
+from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps, grid_json, promising
+from dipapprox.proof_steps.knots import (
+    bends_of_mechanism,
+    farthest,
+    knots,
+    reach,
+    renyi_orders,
+    sampled_bends,
+)
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.sets import values_json
 
@@ -48,7 +55,6 @@ _MOST_BELOW = 12
 _MOST_WORK = 15_000_000
 """Values that are computed of runs of which each may be of one of several pairs."""
 
-_ORDERS = 48
 _SEARCH_BITS = 200
 _GREATEST_BUDGET = 500
 _MOST_GRID = 1 << 17
@@ -85,7 +91,8 @@ class PipelineProofs:
         runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
         self._programs: dict[int, ComposedProgram] = {}
-        self._bits = 0
+        self._in_parts: dict[tuple[int, bool], ComposedParts | None] = {}
+        self._bits, self._delta = 0, Fraction(0)
         sampled = any(run.rate is not None for run in pipeline.runs)
         self._directions = (False, True) if sampled else (False,)
         self._last: tuple[bool, _Attempt] | None = None
@@ -102,7 +109,7 @@ class PipelineProofs:
             NotProved: If a step does not hold.
             LimitReached: If a limit is reached.
         """
-        gap = goal.gap if goal.gap > 0 else goal.delta / 1000
+        gap, self._delta = goal.gap if goal.gap > 0 else goal.delta / 1000, goal.delta
         if not self._bits:  # goals that follow are not finer
             few = ceil(13 - log2(float(gap))) if goal.delta else _MOST_BITS
             self._bits = min(few, _MOST_BITS) + self._total.bit_length()
@@ -123,13 +130,13 @@ class PipelineProofs:
         if not goal.delta:
             yield self._pure(goal)
             return
-        if self._total == 1 and self._program(0) is None:
+        if self._total == 1 and not isinstance(self._runs[0].what, ProgramAt):
             yield self._once(goal, gap)
         first = goal.step or 1 / (16 * self._total**0.5)
         steps_of = {finer: _short(first / finer) for finer in _FINER}
         closely = self._adaptive(steps_of[1])
-        program = None if closely is None else self._program(closely)
-        if closely is not None and program is not None:
+        program = self._parts(0) if closely is None else self._program(closely)
+        if program is not None:
             steps_of = {finer: program.aligned(step) for finer, step in steps_of.items()}
             steps_of = {k: s for k, s in steps_of.items() if k == 1 or self._adaptive(s) == closely}
         waiting = [k for k, step in steps_of.items() if k == 1 or step * _MOST_GRID >= 1]
@@ -153,7 +160,7 @@ class PipelineProofs:
             yield steps, ends, places
             shown.append((finer, steps.largest(ends, goal.eps_prv)))
             if len(shown) > 1:
-                waiting = _promising(goal, shown[-2], shown[-1], waiting)
+                waiting = promising(goal, shown[-2], shown[-1], waiting)
 
     def _once(self, goal: ComposedGoal, gap: Fraction) -> _Attempt:
         """Look at one run of a mechanism, whose H is needed at one loss alone.
@@ -267,7 +274,9 @@ class PipelineProofs:
         loss: Fraction | None = None,
     ) -> int:
         """Write the step of one run, for one loss or many."""
-        run = self._runs[number]
+        run, parts = self._runs[number], self._parts(number)
+        if parts is not None:
+            return parts.above(steps, grid) if kept else parts.below(steps, grid)
         sample: Json = None if run.rate is None else [number_json(run.rate), added]
         fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid}
         fields |= {"orders": [], "above": kept, "input": None, "adjacent": None}
@@ -275,7 +284,9 @@ class PipelineProofs:
         if kept:
             known = [] if program is None else [program.distributions(steps)]
             if isinstance(run.what, catalogue.ConcentratedStatement):
-                fields["orders"] = [number_json(each) for each in _orders(run.what.rho, _far(grid))]
+                fields["orders"] = [
+                    number_json(each) for each in renyi_orders(run.what.rho, farthest(grid))
+                ]
             return steps.add("losses", known, fields)
         if program is None:
             match run.what:
@@ -305,7 +316,7 @@ class PipelineProofs:
         if not goal.kept:
             # Other losses than the greatest ones are told apart.
             places, knots = min(64 + 12 * self._total, _MOST_PLACES), [1, 1, 1]
-            step = _short(float(-slack))
+            step = _short(float(-2 * slack))
         everything = 1 << (places + 1)
         steps, ends = ComposedSteps(self._read), list[int]()
         for added in self._directions:
@@ -318,6 +329,9 @@ class PipelineProofs:
 
     def _top(self, number: int) -> Fraction | None:
         """The greatest loss of a run: at most that, and hardly more; None if there is none."""
+        parts = self._parts(number)
+        if parts is not None:
+            return parts.top
         with precision(_SEARCH_BITS):
             pair = self._pair(number, False)
 
@@ -346,14 +360,26 @@ class PipelineProofs:
         else:
             orders: Sequence[Fraction] = ()
             if isinstance(run.what, catalogue.ConcentratedStatement):
-                orders = _orders(run.what.rho, 25.0)
+                orders = renyi_orders(run.what.rho, 25.0)
             what = self._read.runs[number][0].what
             assert isinstance(what, Mechanism)
             pair = what.pair(orders)
         return pair if run.rate is None else sampled(pair, run.rate, added)
 
+    def _parts(self, number: int) -> ComposedParts | None:
+        """A program whose parts are multiplied; None: it is looked at as a whole, or it is none."""
+        run, key = self._runs[number], (number, not self._delta)
+        if key not in self._in_parts:
+            self._in_parts[key] = None
+            if isinstance(run.what, ProgramAt):
+                with suppress(NoCertificate, NotProved):
+                    self._in_parts[key] = ComposedParts(self._read, number, run, self._delta)
+        return self._in_parts[key]
+
     def _program(self, number: int) -> ComposedProgram | None:
         run = self._runs[number]
+        if self._parts(number) is not None:
+            return None
         if isinstance(run.what, ProgramAt) and number not in self._programs:
             self._programs[number] = ComposedProgram(
                 self._read, number, run, self._options, self._bits, self._margin
@@ -365,6 +391,8 @@ class PipelineProofs:
     ) -> list[Json]:
         """Knots from where next to all mass lies below to where next to none lies above."""
         run, program = self._runs[number], self._program(number)
+        if self._parts(number) is not None:
+            return []
         with precision(_SEARCH_BITS):
             pair = self._pair(number, added)
 
@@ -390,57 +418,6 @@ class PipelineProofs:
         if run.rate is not None:
             bends = sampled_bends(bends, run.rate, added)
         return knots(low, high, [each / float(step) for each in bends])
-
-
-def _far(grid: dict[str, Json]) -> float:
-    """The largest loss of a knot in modulus, about."""
-    knots, step = cast("list[list[int]]", grid["knots"]), Fraction(str(grid["step"]))
-    return float(max(abs(end) for triple in knots for end in triple[:2]) * step)
-
-
-def _orders(rho: Fraction, far: float) -> list[Fraction]:
-    """Orders at which divergences of zCDP tell most, for losses up to some."""
-    found = []
-    for k in range(1, _ORDERS + 1):
-        loss, low, high = far * (k / _ORDERS) ** 2, 1e-9, 1e9
-        for _ in range(100):
-            middle = (low * high) ** 0.5
-            # rho (2 λ - 1) + ln(1 - 1 / λ) = loss, at λ = 1 + middle
-            slope = float(rho) * (1 + 2 * middle) - log1p(1 / middle) - loss
-            low, high = (middle, high) if slope < 0 else (low, middle)
-        found.append(1 + Fraction(max(int(low * 2**20), 1), 1 << 20))
-    return sorted(set(found))
-
-
-def _promising(
-    goal: ComposedGoal,
-    before: tuple[int, Fraction],
-    now: tuple[int, Fraction],
-    waiting: Sequence[int],
-) -> list[int]:
-    """Return how many times finer grids may do, or one that comes nearest; nothing if none comes
-    much nearer.
-
-    What a grid shows is off by about a multiple of the distance of its losses.
-
-    Args:
-        goal: What is to be shown.
-        before, now: How many times finer two grids were, and the delta that each shows.
-        waiting: How many times finer others are, ascending.
-    """
-    (coarse, first), (fine, second) = before, now
-    slope = (second - first) / (Fraction(1, coarse) - Fraction(1, fine))
-    missing = (second - goal.delta) * (1 if goal.kept else -1)
-    gained = {
-        k: slope * (Fraction(1, k) - Fraction(1, fine)) * (1 if goal.kept else -1) for k in waiting
-    }
-    enough = [k for k in waiting if gained[k] >= missing]
-    most = max(gained.values(), default=Fraction(0))
-    if enough or most * 4 < missing:
-        return enough
-    if most * 4 >= missing * 3:
-        return list(waiting[-1:])  # it is not known so well
-    return [k for k in waiting if gained[k] * 4 >= most * 3][:1]
 
 
 def _short(size: float) -> Fraction:

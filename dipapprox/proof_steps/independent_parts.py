@@ -9,11 +9,11 @@ pairs of the program: how many parts differ how ─ products ─ delta  ◄─�
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, floor, log, log2
+from math import ceil, log, log2
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
@@ -22,7 +22,7 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Change, Distributions, Of
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.parts import Part, Parts, parts_of
-from dipapprox.kernel.proofs import Proof, growth_bound, pairs_of
+from dipapprox.kernel.proofs import Proof, largest_of, pairs_of
 from dipapprox.kernel.replay import read_claim
 from dipapprox.numerics.simplest import simplest
 from dipapprox.proof_steps.composed_steps import ReplayedSteps, grid_json
@@ -124,17 +124,28 @@ class _Class:
         return min((t for t, d in self.deltas.items() if not d), default=None)
 
 
-class _Prover:
-    def __init__(
-        self, proof: Proof, said: Mapping[str, Json], witness: tuple[Input, Input] | None
-    ) -> None:
-        self._proof = proof
-        self._machine = proof.machine
-        self._witness = witness
-        self._stated = {name: said[name] for name in ("eps", "eps_prv", "delta")}
-        self._eps, self._eps_prv, self._delta = (
-            Fraction(str(each)) for each in self._stated.values()
-        )
+Differing = Mapping[tuple[Machine, Input, Input], int]
+"""How many parts differ how for a pair of inputs."""
+
+
+class IndependentParts:
+    """The parts of a machine, and steps about them.
+
+    Args:
+        proof: The machine, and which pairs are meant.
+        eps: Where it runs.
+        of: By what steps name the machine, if they are about a pipeline.
+
+    Attributes:
+        known: Pairs of inputs of parts, by what they change, after `decide`.
+        most: In how many parts inputs differ, then.
+
+    Raises:
+        NoCertificate: If there are no such parts.
+    """
+
+    def __init__(self, proof: Proof, eps: Fraction, of: _Fields | None = None) -> None:
+        self._proof, self._eps, self._of = proof, eps, of or {}
         self._ranges = _ranges(proof.machine)
         self._parts: list[Part] = []
         self._place: dict[Machine, Json] = {}
@@ -144,73 +155,103 @@ class _Prover:
                 self._place.setdefault(part.machine, each)
         if len(self._parts) < 2:
             raise NoCertificate(_NO_PARTS)
-        self._all = ReplayedSteps(proof)
+        self._exact = False
+        self.known: dict[Change, _Class] = {}
+        self._largest: list[Mapping[Change, int]] = []
+        self.most = 1
 
-    def steps(self) -> tuple[Json, ...]:
-        known = {part: self._run(part, exact=False) for part in self._place}
-        fields: _Fields = {"parts": self._ranges, **self._stated}
-        if self._witness is not None:
-            return self._broken(known, self._witness, fields)
-        # Only greatest losses may be attained.
-        for exact in (False, True) if not self._delta else (False,):
-            try:
-                return self._kept(known, exact, fields)
-            except NotProved as obstacle:
-                failed = obstacle
-        raise failed
+    def add(
+        self, steps: ReplayedSteps, rule: str, premises: Sequence[int], fields: Mapping[str, Json]
+    ) -> int:
+        """Add a step of the whole machine, that rests on what parts do and on other steps."""
+        of: _Fields = {"of": self._of} if self._of else {}
+        own: _Fields = {"parts": self._ranges, "eps": number_json(self._eps)}
+        runs = [self._run(steps, part) for part in self._place]
+        return steps.add(rule, [*runs, *premises], {**of, **own, **fields})
 
-    def _run(self, part: Machine, exact: bool) -> int:
-        of: _Fields = {"of": {"part": self._place[part], "pairs": None}}
-        run: _Fields = {"eps": self._stated["eps"], "inputs": None, "cuts": []}
-        return self._all.add("distributions", [], {**of, **run, "bits": None if exact else _BITS})
+    def _run(self, steps: ReplayedSteps, part: Machine) -> int:
+        run: _Fields = {"eps": number_json(self._eps), "inputs": None, "cuts": []}
+        run |= {"bits": None if self._exact else _BITS}
+        return steps.add("distributions", [], {**self._named(part, None), **run})
 
-    # --- kept ------------------------------------------------------------------------------------
+    def _named(self, part: Machine, pairs: Json) -> _Fields:
+        return {"of": {**self._of, "part": self._place[part], "pairs": pairs}}
 
-    def _kept(self, known: Mapping[Machine, int], exact: bool, fields: _Fields) -> tuple[Json, ...]:
-        pure = not self._delta
-        runs = {part: self._run(part, exact=True) for part in known} if exact else dict(known)
-        classes: dict[Change, tuple[_Class, list[int]]] = {}
-        for part, number in known.items():
-            found = self._all[number]
-            assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
-            for own in self._classes(part, found.judgement, pure):
-                points: list[int] = []
-                for each in self._candidates(own) if exact else [own]:
-                    with suppress(Refuted):
-                        points = [
-                            self._point(part, runs[part], each, t, d)
-                            for t, d in each.deltas.items()
-                        ]
-                        own = each
-                        break
-                classes[Change(part, self._eps, frozenset(own.pairs), None)] = own, points
-        inputs = {part: frozenset(all_inputs(part.domains)) for part in known}
+    def _found(self, steps: ReplayedSteps, part: Machine) -> Distributions:
+        found = steps[self._run(steps, part)]
+        assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
+        return found.judgement
+
+    # --- all pairs -------------------------------------------------------------------------------
+
+    def decide(self, steps: ReplayedSteps, pure: bool, exact: bool = False) -> None:
+        """Look at which pairs of parts are bounded together, and how many parts change.
+
+        Args:
+            steps: What they are written to.
+            pure: Whether greatest losses alone count.
+            exact: Whether these may be attained.
+
+        Raises:
+            NoCertificate: If they are too many, or a greatest loss is missing.
+        """
+        groups = [
+            (part, self._classes(part, self._found(steps, part), pure)) for part in self._place
+        ]
+        self._exact, self.known = exact, {}
+        for part, own in ((part, own) for part, found in groups for own in found):
+            for each in self._candidates(own) if exact else ():
+                with suppress(Refuted):
+                    self._points(steps, part, each)
+                    own = each
+                    break
+            self.known[Change(part, self._eps, frozenset(own.pairs), None)] = own
+        inputs = {part: frozenset(all_inputs(part.domains)) for part in self._place}
         parts = Parts(self._proof, self._ranges, self._eps, inputs)
-        ways = [each for each in parts.ways(classes) if each]
+        ways = [each for each in parts.ways(self.known) if each]
         too_many = NoCertificate(f"parts differ in more than {_MOST_WAYS} ways")
         if len(ways) > 4 * _MOST_WAYS:
             raise too_many
-        largest = [
+        self._largest = [
             own for own in ways if not any(own != each and _covers(each, own) for each in ways)
         ]
-        if len(largest) > _MOST_WAYS:
+        if len(self._largest) > _MOST_WAYS:
             raise too_many
-        most = max((sum(each.values()) for each in largest), default=1)
-        for grid in self._grids([own for own, _ in classes.values()], most):
-            base = {}
-            for change, (own, points) in classes.items():
-                assert isinstance(change.what, Machine)
-                more: _Fields = {"of": {"part": self._place[change.what], "pairs": own.json}}
-                more |= {**grid(own), **_ABOVE}
-                base[change] = self._all.add("losses", points, more)
-            ends = []
-            for way in largest:
-                ends.append(self._all.whole_of(((base[c], n) for c, n in way.items()), (0, 0)))
-            if all(self._all.delta(end, self._eps_prv) <= self._delta for end in ends):
-                premises = [*runs.values(), *ends]
-                self._all.add("private composition", premises, fields)
-                return self._all.whole()
-        raise Refused(_NO_GRID)
+        self.most = max((sum(each.values()) for each in self._largest), default=1)
+
+    def above(self, steps: ReplayedSteps, step: Fraction, places: int, pure: bool) -> list[int]:
+        """Add losses above all ways in which parts change; if `pure`, the greatest ones alone."""
+        tops = [t for own in self.known.values() for t in own.deltas]
+        base = {}
+        for change, own in self.known.items():
+            assert isinstance(change.what, Machine)
+            if pure:
+                assert own.top is not None
+                grid = grid_json(step, own.top - step, places, [[-1, 1, 2]])
+            else:
+                grid = _around(step, places, [max(tops)])
+            points = self._points(steps, change.what, own)
+            fields = {**self._named(change.what, own.json), **grid, **_ABOVE}
+            base[change] = steps.add("losses", points, fields)
+        return [
+            steps.whole_of(((base[c], n) for c, n in way.items()), (0, 0)) for way in self._largest
+        ]
+
+    def _points(self, steps: ReplayedSteps, part: Machine, own: _Class) -> list[int]:
+        run, named = self._run(steps, part), self._named(part, own.json)
+        return [
+            steps.add(
+                "every pair", [run], {**named, "eps_prv": number_json(t), "delta": number_json(d)}
+            )
+            for t, d in own.deltas.items()
+        ]
+
+    def top(self, pure: bool) -> Fraction:
+        """Return the greatest loss of a part, about, at most that; or of all together."""
+        tops = {c: own.top or max(own.deltas) for c, own in self.known.items()}
+        if not pure:
+            return max(tops.values(), default=Fraction(0)) or Fraction(1)
+        return max(sum((tops[c] * n for c, n in way.items()), Fraction(0)) for way in self._largest)
 
     def _candidates(self, own: _Class) -> Iterator[_Class]:
         """A class with the greatest loss that may be meant, and as it is."""
@@ -219,14 +260,9 @@ class _Prover:
         yield _Class(own.pairs, {short: Fraction(0)}, own.price)
         yield own
 
-    def _point(self, part: Machine, run: int, own: _Class, t: Fraction, d: Fraction) -> int:
-        step: _Fields = {"eps_prv": number_json(t), "delta": number_json(d)}
-        of: _Fields = {"of": {"part": self._place[part], "pairs": own.json}}
-        return self._all.add("every pair", [run], {**of, **step})
-
     def _classes(self, part: Machine, found: Distributions, pure: bool) -> list[_Class]:
         """Pairs with their bounds; those that are below others join them."""
-        adjacency = self._machine.adjacency
+        adjacency = self._proof.machine.adjacency
         if adjacency.norm == "pairs" or self._proof.pairs is not None:
             pairs = {
                 (tuple(u[k] for k in each.inputs), tuple(v[k] for k in each.inputs))
@@ -242,13 +278,16 @@ class _Prover:
         losses = sorted({Fraction(0), *(each for each in kinks if each > 0)})
         if len(losses) > _MOST_POINTS:
             losses = [*losses[:: -(-len(losses) // _MOST_POINTS)], losses[-1]]
+        bounds = {} if pure else {t: largest_of(found, t) for t in losses}
         groups: list[_Class] = []
         for pair, own in rows.items():
             changes = () if adjacency.norm == "pairs" else zip(*pair, strict=True)
             price = sum(adjacency.price(u, v) or 0 for u, v in changes)
             if pure:
-                losses = [max(_loss(p, q) for row in own for p, q in row if p and q)]
-            curve = {t: max(_bound(found, row, t) for row in own) for t in losses}
+                top = max(_loss(p, q) for row in own for p, q in row if p and q)
+                bounds = {top: largest_of(found, top)}
+            most = {t: max(0, bound(*pair), bound(*pair[::-1])) for t, bound in bounds.items()}
+            curve = {t: min(Fraction(d, 1 << found.places), Fraction(1)) for t, d in most.items()}
             groups.append(_Class((pair, pair[::-1]), curve, price))
         groups.sort(key=lambda each: (sum(each.deltas.values()), *each.deltas), reverse=True)
         kept: list[_Class] = []
@@ -264,81 +303,129 @@ class _Prover:
             raise NoCertificate("for δ = 0, a part has no greatest loss")
         return groups
 
-    def _grids(self, classes: list[_Class], most: int) -> Iterator[Callable[[_Class], _Fields]]:
-        """Where losses lie, finer and finer; for δ = 0 only the greatest one counts."""
-        if not self._delta:
+    # --- one pair --------------------------------------------------------------------------------
 
-            def at_top(own: _Class) -> _Fields:
-                assert own.top is not None
-                return grid_json(Fraction(1), own.top - 1, 64, [[-1, 1, 2]])
+    def differing(self, pair: tuple[Input, Input]) -> Differing:
+        """Return which parts differ for a pair, and how.
 
-            yield at_top
-            return
-        top = max((t for own in classes for t in own.deltas), default=Fraction(1)) or Fraction(1)
-        for finer in _FINER:
-            step = Fraction(1, ceil(finer / top))
-            reach = ceil(top / step) + 1
-            places = 64 + ceil(2 * log2(most) + log2(finer) - log2(self._delta))
-            fields = grid_json(step, Fraction(0), places, [[-reach, reach, 1]])
-
-            def alike(own: _Class, fields: _Fields = fields) -> _Fields:
-                return fields
-
-            yield alike
-
-    # --- broken ----------------------------------------------------------------------------------
-
-    def _broken(
-        self, known: Mapping[Machine, int], pair: tuple[Input, Input], fields: _Fields
-    ) -> tuple[Json, ...]:
-        """Losses below the parts that differ; for δ = 0 the greatest ones, lowered a little."""
-        differing: Counter[tuple[Machine, Input, Input]] = Counter()
+        Raises:
+            NoCertificate: If none does.
+        """
+        found: Counter[tuple[Machine, Input, Input]] = Counter()
         for each in self._parts:
             own, other = (tuple(input[k] for k in each.inputs) for input in pair)
             if own != other:
-                differing[each.machine, own, other] += 1
-        number = sum(differing.values())
-        if not number:
+                found[each.machine, own, other] += 1
+        if not found:
             raise NoCertificate("no part differs for the pair that was found")
-        tops, lows = {}, {}
-        for part, own, other in differing:
-            found = self._all[known[part]]
-            assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
-            rows = _rows(found.judgement, (own, other))
-            tops[part, own, other], lows[part, own, other] = (
-                max((_loss(p, q) for p, q in row if p and q), default=Fraction(0)) for row in rows
-            )
-        last = {**fields, "input": values_json(pair[0]), "adjacent": values_json(pair[1])}
-        spare = sum(tops[key] * n for key, n in differing.items()) - self._eps_prv
-        top = max(tops.values())
-        for finer in (0,) if not self._delta else _FINER:
-            ends: dict[int, int] = {}
-            for (part, own, other), count in differing.items():
-                if finer:
-                    step = Fraction(1, ceil(finer / top))
-                    ends_at = (ceil(each[part, own, other] / step) + 1 for each in (lows, tops))
-                    reach = [side * each for side, each in zip((-1, 1), ends_at, strict=True)]
-                    places = 64 + ceil(2 * log2(number) + log2(finer) - log2(self._delta))
-                    grid = grid_json(step, Fraction(0), places, [[*reach, 1]])
-                else:
-                    # For one part alone, others lie below eps_prv, and count nothing.
-                    step = 2 * spare / (3 * number)
-                    low = tops[part, own, other] - 2 * step
-                    places = min(64 + 40 * number, 1900)
-                    grid = grid_json(step, low, places, [[1, 1, 1]])
-                named: _Fields = {"input": values_json(own), "adjacent": values_json(other)}
-                pairs: list[Json] = [[named["input"], named["adjacent"]]]
-                more: _Fields = {"of": {"part": self._place[part], "pairs": pairs}, **grid}
-                more |= {**_ABOVE, "above": False, **named}
-                place = self._all.add("losses", [known[part]], more)
-                ends[place] = ends.get(place, 0) + count
-            # Only the greatest losses are told apart from others.
-            cut = 0 if finer else 2 << places
-            end = self._all.whole_of(sorted(ends.items()), (cut, 0))
-            if self._all.delta(end, self._eps_prv) > self._delta:
-                self._all.add("violated composition", [*known.values(), end], last)
+        return found
+
+    def rows(self, steps: ReplayedSteps, own: tuple[Machine, Input, Input]) -> tuple[_Row, _Row]:
+        """Return the outputs of a part for two inputs, in both orders."""
+        part, *pair = own
+        return _rows(self._found(steps, part), (pair[0], pair[1]))
+
+    def tops(self, steps: ReplayedSteps, differing: Differing) -> list[list[Fraction]]:
+        """Return the greatest losses of parts that differ, about, in both orders."""
+        return [
+            [
+                max((_loss(p, q) for p, q in row if p and q), default=Fraction(0))
+                for row in self.rows(steps, own)
+            ]
+            for own in differing
+        ]
+
+    def below(
+        self,
+        steps: ReplayedSteps,
+        differing: Differing,
+        step: Fraction,
+        places: int,
+        top: Fraction | None = None,
+    ) -> int:
+        """Add losses below parts that differ; or the greatest ones alone, which add up to `top`."""
+        tops, number = self.tops(steps, differing), sum(differing.values())
+        ends: dict[int, int] = {}
+        total = sum(own[0] * n for own, n in zip(tops, differing.values(), strict=True))
+        for (change, count), own in zip(differing.items(), tops, strict=True):
+            part, first, second = change
+            grid = _around(step, places, own)
+            if top is not None:
+                # They are told apart from others: those of one part alone lie a step before.
+                lowered = (total - top) / number
+                grid = grid_json(step, own[0] - lowered - step, places, [[1, 1, 1]])
+            named: _Fields = {"input": values_json(first), "adjacent": values_json(second)}
+            of = self._named(part, [[named["input"], named["adjacent"]]])
+            fields = {**of, **grid, **_ABOVE, "above": False, **named}
+            place = steps.add("losses", [self._run(steps, part)], fields)
+            ends[place] = ends.get(place, 0) + count
+        cut = 0 if top is None else 2 << places
+        return steps.whole_of(sorted(ends.items()), (cut, 0))
+
+
+class _Prover:
+    def __init__(
+        self, proof: Proof, said: Mapping[str, Json], witness: tuple[Input, Input] | None
+    ) -> None:
+        self._witness = witness
+        self._stated = {name: said[name] for name in ("eps_prv", "delta")}
+        eps, self._eps_prv, self._delta = (
+            Fraction(str(said[name])) for name in ("eps", "eps_prv", "delta")
+        )
+        self._parts = IndependentParts(proof, eps)
+        self._all = ReplayedSteps(proof)
+
+    def steps(self) -> tuple[Json, ...]:
+        if self._witness is not None:
+            return self._broken(self._witness)
+        # Only greatest losses may be attained.
+        for exact in (False, True) if not self._delta else (False,):
+            try:
+                return self._kept(exact)
+            except NotProved as obstacle:
+                failed = obstacle
+        raise failed
+
+    def _kept(self, exact: bool) -> tuple[Json, ...]:
+        pure = not self._delta
+        self._parts.decide(self._all, pure, exact)
+        for step, places in self._grids(self._parts.top(pure), self._parts.most):
+            ends = self._parts.above(self._all, step, places, pure)
+            if all(self._all.delta(end, self._eps_prv) <= self._delta for end in ends):
+                self._parts.add(self._all, "private composition", ends, self._stated)
                 return self._all.whole()
         raise Refused(_NO_GRID)
+
+    def _grids(self, top: Fraction, number: int) -> Iterator[tuple[Fraction, int]]:
+        """Where losses lie, finer and finer; for δ = 0 only the greatest one counts."""
+        for finer in _FINER if self._delta else ():
+            more = 2 * log2(number) + log2(finer) - log2(self._delta)
+            yield Fraction(1, ceil(finer / top)), 64 + ceil(more)
+        if not self._delta:
+            yield Fraction(1), 64
+
+    def _broken(self, pair: tuple[Input, Input]) -> tuple[Json, ...]:
+        """Losses below the parts that differ; for δ = 0 the greatest ones, lowered a little."""
+        differing = self._parts.differing(pair)
+        tops, number = self._parts.tops(self._all, differing), sum(differing.values())
+        fields = {**self._stated, "input": values_json(pair[0]), "adjacent": values_json(pair[1])}
+        total = sum(own[0] * n for own, n in zip(tops, differing.values(), strict=True))
+        spare, top = total - self._eps_prv, None if self._delta else self._eps_prv
+        for step, places in self._grids(max(own[0] for own in tops), number):
+            if not self._delta:
+                step, places = 2 * spare / (3 * number), min(64 + 40 * number, 1900)
+                top = total - step * number
+            end = self._parts.below(self._all, differing, step, places, top)
+            if self._all.delta(end, self._eps_prv) > self._delta:
+                self._parts.add(self._all, "violated composition", [end], fields)
+                return self._all.whole()
+        raise Refused(_NO_GRID)
+
+
+def _around(step: Fraction, places: int, tops: Sequence[Fraction]) -> _Fields:
+    """Return the grid of losses up to the greatest one, and down to the greatest in reverse."""
+    high, low = (ceil(each / step) + 1 for each in (tops[0], tops[-1]))
+    return grid_json(step, Fraction(0), places, [[-low, high, 1]])
 
 
 def _covers(one: Mapping[Change, int], other: Mapping[Change, int]) -> bool:
@@ -359,10 +446,3 @@ def _rows(found: Distributions, pair: tuple[Input, Input]) -> tuple[_Row, _Row]:
 def _loss(p: int, q: int) -> Fraction:
     """The loss of an output, rounded up a little."""
     return Fraction(int(log(Fraction(p, q)) * 2**_POINT_BITS) + 1, 1 << _POINT_BITS)
-
-
-def _bound(found: Distributions, row: _Row, loss: Fraction) -> Fraction:
-    """Delta at an eps_prv, as the kernel bounds it."""
-    factor = growth_bound(loss, found.places, above=False)
-    total = sum(max(p - floor(factor * q), 0) for p, q in row)
-    return min(Fraction(total, 1 << found.places), Fraction(1))

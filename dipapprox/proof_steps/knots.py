@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import exp, expm1, floor, log
+from math import exp, expm1, floor, log, log1p
+from typing import cast
 
 import numpy as np
 
@@ -28,6 +29,7 @@ _LOOKED_AT = 2_000
 """Losses at which it is asked which pair is the worst."""
 
 _MOST_REACH = 1 << 20
+_ORDERS = 48
 
 
 def bends_of(outcomes: Iterable[tuple[float, float]]) -> list[float]:
@@ -94,6 +96,26 @@ def knots(low: int, high: int, bends: Iterable[float] | None) -> list[Json]:
     near = {floor(each) + more for each in bends for more in _NEAR if -low < each < high}
     few = sorted(k for k in {-low, *near, high} if -low <= k <= high)
     return _ranges(few) if len(few) <= min(low + high, 2 * _DENSE) else everywhere
+
+
+def farthest(grid: dict[str, Json]) -> float:
+    """The largest loss of a knot in modulus, about."""
+    knots, step = cast("list[list[int]]", grid["knots"]), Fraction(str(grid["step"]))
+    return float(max(abs(end) for triple in knots for end in triple[:2]) * step)
+
+
+def renyi_orders(rho: Fraction, most: float) -> list[Fraction]:
+    """Orders at which divergences of zCDP tell most, for losses up to some."""
+    found = []
+    for k in range(1, _ORDERS + 1):
+        loss, low, high = most * (k / _ORDERS) ** 2, 1e-9, 1e9
+        for _ in range(100):
+            middle = (low * high) ** 0.5
+            # rho (2 λ - 1) + ln(1 - 1 / λ) = loss, at λ = 1 + middle
+            slope = float(rho) * (1 + 2 * middle) - log1p(1 / middle) - loss
+            low, high = (middle, high) if slope < 0 else (low, middle)
+        found.append(1 + Fraction(max(int(low * 2**20), 1), 1 << 20))
+    return sorted(set(found))
 
 
 def _side(far: int, sign: int) -> list[Json]:

@@ -92,13 +92,13 @@ def least_delta(pipeline: Json, eps_prv: Fraction) -> arb:
                     sampled = [(rate * p + (1 - rate) * q, q) for p, q in pair]
                     own.append([(q, p) for p, q in sampled] if added else sampled)
                 runs += [own] * run["times"]
-            found = found.max(_largest(runs, 0, ball(eps_prv).exp()))
+            found = found.max(largest(runs, 0, ball(eps_prv).exp()))
         return found
     finally:
         ctx.prec = before
 
 
-def _largest(runs: list[list[Outcomes]], place: int, factor: arb) -> arb:
+def largest(runs: list[list[Outcomes]], place: int, factor: arb) -> arb:
     """The largest sum of (p - factor q)_+, from a run on."""
     if place == len(runs):
         return (1 - factor).max(arb(0))
@@ -109,7 +109,7 @@ def _largest(runs: list[list[Outcomes]], place: int, factor: arb) -> arb:
             if q.is_zero():
                 value += p
             elif not p.is_zero():
-                value += p * _largest(runs, place + 1, factor * q / p)
+                value += p * largest(runs, place + 1, factor * q / p)
         found = found.max(value)
     return found
 

@@ -429,12 +429,18 @@ def _crossing(one: Row, two: Row, x: float, y: float) -> float:
 
 def cost(row: Row, times: int, delta: float = _LIKELY_DELTA) -> float:
     """Return about what runs of a pair cost for a delta: Chernoff's bound of its losses."""
-    losses = [(_middle(p), loss(p, q)) for p, q in row if p.upper]
-    if any(own == inf and p > _UNLIKELY for p, own in losses):
-        return inf
-    likely, finite = np.array([each for each in losses if each[0] and each[1] < inf]).T
-    most = finite.max()
-    orders = 2.0 ** (np.arange(-8, 17) / 2)
-    moments = np.exp(orders[:, None] * (finite - most)) @ likely
-    bounds = times * (np.log(moments) / orders + most) - log(delta) / orders
-    return float(bounds.min())
+    return cost_of([(row, times)], delta)
+
+
+def cost_of(rows: Iterable[tuple[Row, int]], delta: float) -> float:
+    """Return the same for runs of several pairs, each so many times."""
+    orders, total = 2.0 ** (np.arange(-8, 17) / 2), -log(delta)
+    for row, times in rows:
+        losses = [(_middle(p), loss(p, q)) for p, q in row if p.upper]
+        if any(own == inf and p > _UNLIKELY for p, own in losses):
+            return inf
+        likely, finite = np.array([each for each in losses if each[0] and each[1] < inf]).T
+        most = finite.max()
+        moments = np.exp(orders[:, None] * (finite - most)) @ likely
+        total = total + times * (np.log(moments) + most * orders)
+    return float((total / orders).min())

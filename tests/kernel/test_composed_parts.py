@@ -1,0 +1,218 @@
+"""Runs of machines of independent parts are composed: against recursions over all joint outputs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from math import log, prod
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Options
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.replay import replay
+from dipapprox.privacy.compositions.result import ComposedProof
+from dipapprox.proof_steps import composed_runs
+from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
+from kernel.edits import with_at
+from kernel.forgeries import at, paths, variants
+from kernel.pipelines import Outcomes, ball, largest
+
+Rows = list[list[Fraction]]
+Adjacent = Callable[[tuple[int, ...], tuple[int, ...]], bool]
+HALF = Fraction(1, 2)
+TIMES = 2
+
+NORMS: list[tuple[str, Adjacent]] = [
+    ("l1 1", lambda u, v: sum(abs(a - b) for a, b in zip(u, v, strict=True)) <= 1),
+    ("l0 2", lambda u, v: sum(a != b for a, b in zip(u, v, strict=True)) <= 2),
+    ("all", lambda u, v: True),
+]
+
+
+def random_rows(seed: str) -> Rows:
+    """Probabilities of three outputs for two inputs."""
+    source = random.Random(seed)
+    weights = [[Fraction(source.randint(1, 6)) for _ in range(3)] for _ in range(2)]
+    return [[each / sum(own) for each in own] for own in weights]
+
+
+def program(kinds: list[Rows], norm: str) -> dipapprox.Program:
+    """A part for each kind, with an input of its own."""
+    lines = [f"input q[{len(kinds)}] in {{0, 1}}", f"output out[{len(kinds)}] in 0..2"]
+    lines.append(f"adjacent {norm}")
+    for k, rows in enumerate(kinds, 1):
+        chosen = [
+            f"out[{k}] <- choose {{ {', '.join(f'{o} : {p}' for o, p in enumerate(row))} }}"
+            for row in rows
+        ]
+        lines += [f"if q[{k}] = 0 then", chosen[0], "else", chosen[1], "end"]
+    found = dipapprox.parse("\n".join(lines))
+    assert isinstance(found, dipapprox.Program)
+    return found
+
+
+def pairs_of(kinds: list[Rows], adjacent: Adjacent) -> list[Outcomes]:
+    """All joint outputs, for all adjacent pairs."""
+    inputs = list(product((0, 1), repeat=len(kinds)))
+
+    def row(input: tuple[int, ...]) -> list[Fraction]:
+        own = [rows[q] for rows, q in zip(kinds, input, strict=True)]
+        return [prod(each, start=Fraction(1)) for each in product(*own)]
+
+    return [
+        [(ball(p), ball(q)) for p, q in zip(row(u), row(v), strict=True)]
+        for u in inputs
+        for v in inputs
+        if u != v and adjacent(u, v)
+    ]
+
+
+def proof(kinds: list[Rows], norm: str, kept: bool, eps_prv: Any, delta: Any) -> ComposedProof:
+    """What is written of runs."""
+    runs = [{"program": program(kinds, norm), "eps": 1, "times": TIMES}]
+    goal = ComposedGoal(kept, Fraction(eps_prv), Fraction(delta), Fraction(0), None)
+    found, _ = PipelineProofs(dipapprox.compose(runs).pipeline, Options()).proof(goal)
+    assert any("parts" in str(step) for step in found.steps)
+    assert replay(found.pipeline, found.claim, found.steps)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few outputs there are."""
+    monkeypatch.setattr(composed_runs, "MANY_OUTPUTS", 0)
+
+
+@pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[norm for norm, _ in NORMS])
+def test_many_runs_of_parts_are_bounded_closely(norm: str, adjacent: Adjacent) -> None:
+    """Pairs are chosen by what came before: a pair above all of them costs something."""
+    kinds = [random_rows(norm), random_rows("other")]
+    pairs = pairs_of(kinds, adjacent)
+    for eps_prv in (Fraction(0), HALF):
+        bound = largest([pairs] * TIMES, 0, ball(eps_prv).exp())
+        true = Fraction(float(bound)).limit_denominator(10**12)
+        proved = []
+        for more in (0.002, 0.01, 0.03, 0.1):
+            try:
+                proof(kinds, norm, True, eps_prv, true + Fraction(more).limit_denominator(1000))
+                proved.append(more)
+                break
+            except NoCertificate:
+                continue
+        assert proved
+        # The same pair may be run again and again.
+        proof(kinds, norm, False, eps_prv, true * Fraction(4, 5))
+        for kept, factor in ((True, Fraction(999, 1000)), (False, Fraction(1001, 1000))):
+            with pytest.raises((NoCertificate, NotProved)):
+                proof(kinds, norm, kept, eps_prv, true * factor)
+
+
+@pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[norm for norm, _ in NORMS])
+def test_greatest_losses_of_parts_add_up(norm: str, adjacent: Adjacent) -> None:
+    kinds = [random_rows(norm), random_rows("other")]
+    most = max(log(float(p / q)) for pair in pairs_of(kinds, adjacent) for p, q in pair) * TIMES
+    little = Fraction(1, 10**4)
+    near = Fraction(most).limit_denominator(10**9)
+    for kept, sign in ((True, 1), (False, -1)):
+        proof(kinds, norm, kept, near + sign * little, 0)
+        with pytest.raises((NoCertificate, NotProved)):
+            proof(kinds, norm, kept, near - sign * little, 0)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("delta", ["0", "some"])
+def test_nothing_false_is_confirmed_of_changed_steps(kept: bool, delta: str) -> None:
+    """Steps of a claim that is nearly false, changed in one place, prove no false one."""
+    kinds = [random_rows("l0 2"), random_rows("other")]
+    pairs = pairs_of(kinds, NORMS[1][1])
+    if delta == "0":
+        most = max(log(float(p / q)) for pair in pairs for p, q in pair) * TIMES
+        place, bound = Fraction(most).limit_denominator(10**6), Fraction(0)
+        shift = Fraction(1, 100) if kept else -Fraction(1, 100)
+        honest = proof(kinds, "l0 2", kept, place + shift, 0)
+        said = {"eps_prv": str(place - shift), "delta": 0}
+    else:
+        bound = Fraction(float(largest([pairs] * TIMES, 0, ball(HALF).exp())))
+        bound = bound.limit_denominator(10**6)
+        shift = Fraction(1, 10) if kept else -bound / 10
+        honest = proof(kinds, "l0 2", kept, HALF, bound + shift)
+        said = {"eps_prv": "1/2", "delta": str(bound * Fraction(999 if kept else 1001, 1000))}
+    claim = {**honest.claim, **said}
+    steps = [*honest.steps[:-1], {**honest.steps[-1], **said}]
+    with pytest.raises(Refuted):
+        replay(honest.pipeline, claim, steps)
+    count = 0
+    for path in paths(steps):
+        for new in variants(at(steps, path), ["q", "out"]) if path else ():
+            count += 1
+            if count % 31 == 7:
+                changed = with_at(steps, path, new)
+                with pytest.raises(NotProved):
+                    replay(honest.pipeline, claim, changed if isinstance(changed, list) else [])
+    assert count > 300
+
+
+def test_every_way_in_which_parts_change_is_covered() -> None:
+    """Losses of one part are not above those of two."""
+    kinds = [random_rows("l0 2"), random_rows("other")]
+    honest = proof(kinds, "l0 2", True, HALF, Fraction(9, 10))
+    place = next(k for k, each in enumerate(honest.steps) if each["rule"] == "losses above parts")
+    known = [{**each, "from": [max(k, -k - 1) for k in each["from"]]} for each in honest.steps]
+    runs = [k for k, each in enumerate(known) if each["rule"] == "distributions"]
+    alone = [k for k, each in enumerate(known) if each["rule"] == "losses"]
+    assert replay(honest.pipeline, honest.claim, known)
+    for losses in ([], alone[:1], alone[-1:], alone):
+        fewer = {**known[place], "from": [*runs, *losses]}
+        with pytest.raises(Refuted, match=r"nothing is known|no losses are above"):
+            replay(honest.pipeline, honest.claim, [*known[:place], fewer, *known[place + 1 :]])
+    fewer = {**known[place], "from": [k for k in known[place]["from"] if k != runs[0]]}
+    with pytest.raises(Refuted, match="does for all its inputs"):
+        replay(honest.pipeline, honest.claim, [*known[:place], fewer, *known[place + 1 :]])
+
+
+def test_what_is_chosen_as_it_goes_is_no_part() -> None:
+    """It has bounds where it is looked at, not at every loss."""
+    kinds = [random_rows("l0 2"), random_rows("other")]
+    honest = proof(kinds, "l0 2", True, HALF, Fraction(9, 10))
+    known = [{**each, "from": [max(k, -k - 1) for k in each["from"]]} for each in honest.steps]
+    place = next(k for k, each in enumerate(known) if each["rule"] == "losses above parts")
+    run = next(k for k, each in enumerate(known) if each["rule"] == "distributions")
+    grid = {name: known[place][name] for name in ("step", "offset", "places", "knots")}
+    fields = {"sample": None, "above": True, "margin": 0, "times": 1, "reach": 64}
+    listed = [[[u], [v]] for u, v in ((0, 1), (1, 0))]
+    chosen = {"rule": "adaptive", "from": [run], "of": known[run]["of"], "pairs": listed}
+    last = known[place]["from"][-1]
+    more = [
+        {**chosen, **grid, **fields},
+        {"rule": "composed", "from": [place, last], "cut": [0, 0]},
+        {**known[place], "from": [*known[place]["from"][:-1], place + 1]},
+    ]
+    steps = [*known[:place], *more]
+    with pytest.raises(BadProof, match="chosen from are no parts"):
+        replay(honest.pipeline, honest.claim, steps)
+
+
+def test_counts_of_histograms_cost_what_one_does() -> None:
+    """One may change by 2, or two of them by 1: of 4^12 outputs none is gone through."""
+    text = """
+    input q[12] in 0..2
+    output out[12] in 0..3
+    adjacent l1 2
+    for i in 1..12 do
+        r <- Lap(q[i], 4 / eps)
+        out[i] <- disc(r; 0 < 1 < 2)
+    end
+    """
+    runs = [{"program": dipapprox.parse(text), "eps": 1, "times": 3}]
+    answer = dipapprox.compose(runs, options=Options(proved=True)).epsilon("1/1000000")
+    ends = answer.eps_prv_enclosure
+    assert ends is not None and answer.reason is None
+    assert ends.lower is not None and ends.upper is not None
+    # Each run is 1/2-differentially private, and attains that.
+    assert Fraction(149, 100) < ends.lower <= ends.upper < Fraction(15005, 10000)
