@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import zip_longest
@@ -119,39 +118,20 @@ class Prices:
         return self._graph.moved(number, Fraction(1), place), place
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
-    """What bounds the integral for one label.
-
-    Attributes:
-        scalars: p and q, times the masses of functions that are the same.
-        functions: f_1 and g_1, if they differ.
-    """
-
-    scalars: tuple[Node, Node]
-    functions: tuple[Node, Node] | None = None
-
-    def node(self, graph: Graph, growth: Fraction) -> Node:
-        """Return the integral, if `growth` is a; if it is less, it is larger."""
-        kind, functions = ("positive", ()) if self.functions is None else ("excess", self.functions)
-        return graph.add(kind, (*functions, *self.scalars), growth)
-
-
 class Excesses:
-    """The labels of pairs of inputs, for functions of a graph."""
+    """The labels of pairs of inputs, for functions of a graph, at an e^eps_prv, or less."""
 
-    def __init__(self, graph: Graph, eps: Fraction, eps_prv: Fraction) -> None:
-        self._graph = graph
-        self._eps_prv = eps_prv
+    def __init__(self, graph: Graph, eps: Fraction, eps_prv: Fraction, growth: Fraction) -> None:
+        self._graph, self._eps_prv, self._growth = graph, eps_prv, growth
         self._prices = Prices(graph, eps)
-        self._known: dict[tuple[Published, Published | None], Excess | None] = {}
+        self._known: dict[tuple[Published, Published | None], Node | None] = {}
 
     def of_pairs(
         self, run: Run, pairs: Iterable[Inputs]
-    ) -> tuple[dict[tuple[Excess, ...], Inputs], int]:
+    ) -> tuple[dict[tuple[Node, ...], Inputs], int]:
         """Return sums that pairs have, each with one that has it; and how many pairs there are."""
         found: dict[Input, Mapping[Label, list[Published]]] = {}
-        sums: dict[tuple[Excess, ...], Inputs] = {}
+        sums: dict[tuple[Node, ...], Inputs] = {}
         count = 0
         for pair in pairs:
             spend(100)
@@ -164,11 +144,11 @@ class Excesses:
 
     def of_pair(
         self, first: Mapping[Label, list[Published]], second: Mapping[Label, list[Published]]
-    ) -> tuple[Excess, ...]:
+    ) -> tuple[Node, ...]:
         """Return what the bounds of a pair add up over; what is 0 is left out."""
-        found: list[Excess] = []
+        found: list[Node] = []
         for label, own in first.items():
-            parts: list[Excess] = []
+            parts: list[Node] = []
             spend(10 * len(own))
             for f, g in zip_longest(own, second.get(label, [])[: len(own)]):
                 places = [self._prices.place(function) for function in f.functions]
@@ -180,8 +160,8 @@ class Excesses:
                 parts += [] if excess is None else [excess]
             if parts and None not in label:
                 # One point. What was left out is not above 0.
-                p, q = zip(*(each.scalars for each in parts), strict=True)
-                parts = [Excess((reduce(self._graph.plus, p), reduce(self._graph.plus, q)))]
+                p, q = zip(*(self._graph.nodes[each].parts for each in parts), strict=True)
+                parts = [self._above(reduce(self._graph.plus, p), reduce(self._graph.plus, q))]
             found += parts
         return tuple(found)
 
@@ -191,19 +171,23 @@ class Excesses:
         moved = [self._graph.moved(function, Fraction(1), place) for function, place in both]
         return Published((), f.scalar, tuple(moved))
 
-    def _excess(self, f: Published, g: Published | None) -> Excess | None:
+    def _excess(self, f: Published, g: Published | None) -> Node | None:
         if g is None:
-            return Excess((self._mass(f.scalar, f.functions), self._graph.zero))
+            return self._above(self._mass(f.scalar, f.functions), self._graph.zero)
         pairs = list(zip(f.functions, g.functions, strict=True))
         price = self._prices.of_all([(f.scalar, g.scalar), *pairs])
         if price is not None and price <= self._eps_prv:
             return None
-        differ = [(one, other) for one, other in pairs if one != other]
+        differ = [pair for pair in pairs if pair[0] != pair[1]]
         if len(differ) > 1:
             return self._excess(f, None)
         same = [one for one, other in pairs if one == other]
-        scalars = self._mass(f.scalar, same), self._mass(g.scalar, same)
-        return Excess(scalars, differ[0] if differ else None)
+        return self._above(self._mass(f.scalar, same), self._mass(g.scalar, same), *differ)
+
+    def _above(self, p: Node, q: Node, functions: tuple[Node, ...] = ()) -> Node:
+        """Return the integral for p, q, times the masses of what is the same, and f_1, g_1."""
+        kind = "excess" if functions else "positive"
+        return self._graph.add(kind, (*functions, p, q), self._growth)
 
     def _mass(self, scalar: Node, functions: Sequence[Node]) -> Node:
         return reduce(self._graph.times, map(self._graph.total, functions), scalar)
@@ -247,14 +231,13 @@ def published_pairs(proof: Proof, step: Step) -> Private:
     """
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), places, graph = claimed(step), bits + 16, Graph()
-    run = Run(proof.machine, Signs.at(eps), graph)
-    sums, count = Excesses(graph, eps, eps_prv).of_pairs(run, pairs_of(proof))
-    growth = growth_bound(eps_prv, places, above=False)
-    nodes = {each: each.node(graph, growth) for own in sums for each in own}
-    aim = accuracy(bits, most_factors(graph, nodes.values()))
-    values = evaluate(graph, nodes.values(), eps, aim)
+    run, growth = Run(proof.machine, Signs.at(eps), graph), growth_bound(eps_prv, places, False)
+    sums, count = Excesses(graph, eps, eps_prv, growth).of_pairs(run, pairs_of(proof))
+    nodes = {node for own in sums for node in own}
+    aim = accuracy(bits, most_factors(graph, nodes))
     with precision(aim.precision):
-        bounds = {each: upper_at(values[node], places) for each, node in nodes.items()}
+        values = evaluate(graph, nodes, eps, aim)
+        bounds = {node: upper_at(value, places) for node, value in values.items()}
     for parts, pair in sums.items():
         if sum(bounds[each] for each in parts) > delta * (1 << places):
             raise Refuted(f"the bound of delta for {pair[0]}, {pair[1]} is larger")

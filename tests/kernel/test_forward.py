@@ -172,8 +172,9 @@ def test_named_values_and_inputs_outside_their_domains() -> None:
 
 
 def test_what_has_no_meaning_is_not_proved() -> None:
-    start = {"inputs": [], "outputs": [["o", [0, 1]]], "reals": [], "adjacency": {"norm": "all"}}
-    one = ["set", ["cell", "o"], 1]
+    start = {"inputs": [], "outputs": [["o", [0, 1]]], "adjacency": {"norm": "all"}}
+    one, x, y = ["set", ["cell", "o"], 1], ["cell", "x"], ["cell", "y"]
+    noise = ["draw", x, "Lap", 0, [1, -1]]
     bodies: list[list[object]] = [
         [],
         [["set", ["cell", "o"], 2]],
@@ -184,15 +185,19 @@ def test_what_has_no_meaning_is_not_proved() -> None:
         [["draw", ["cell", "o"], "Lap", 0, [1, -1]]],
         [["draw", ["cell", "x"], "DLap", "1/2", [1, -1]], one],
         [["set", ["element", "o", 3, 4], 1]],
+        [one, noise, ["draw", y, "Lap", x, [1, -1]]],
+        [one, noise],
+        [one, noise, ["set", y, {"name": "word"}]],
     ]
     for body in bodies:
-        proof = Proof(read_machine({**start, "body": body}), None)
+        reals = ["y"] if body in bodies[-2:] else []
+        proof = Proof(read_machine({**start, "reals": reals, "body": body}), None)
         step = {
             "rule": "distributions",
             "from": [],
             "eps": 1,
             "inputs": None,
-            "cuts": [],
+            "cuts": [[]] * len(reals),
             "bits": 20,
         }
         with pytest.raises(NotProved):

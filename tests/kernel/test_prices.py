@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import exp
@@ -13,9 +14,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.excesses import Excess, Excesses, Prices, positive_part
+from dipapprox.kernel.excesses import Excesses, Prices, positive_part
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.nodes import Bounds, Graph, Node
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.kernel.published import Label, Published
 from kernel.ends import lower, upper
@@ -129,10 +130,10 @@ def test_excesses_are_integrals_of_what_is_above(
     graph, f, g = made
     label: Label = (None,)
     parts = [{label: [Published(((),), graph.one, (each,))]} for each in (f, g)]
-    found = Excesses(graph, ONE, eps_prv).of_pair(parts[0], parts[1])
-    p = graph.rational(Fraction(1, 2)) if halved else graph.one
     growth = growth_bound(eps_prv, 60, above=False)
-    excess = Excess((p, graph.one), (f, g)).node(graph, growth)
+    found = Excesses(graph, ONE, eps_prv, growth).of_pair(parts[0], parts[1])
+    p = graph.rational(Fraction(1, 2)) if halved else graph.one
+    excess = graph.add("excess", (f, g, p, graph.one), growth)
     true = simpson(graph, 1.0)[excess]
     bounds = evaluate(graph, [excess], ONE, FINE)[excess]
     assert lower(bounds) - 1e-5 <= true <= upper(bounds) + 1e-5
@@ -145,3 +146,14 @@ def test_what_may_be_positive_everywhere_is_counted_whole() -> None:
     found = positive_part(arb_poly([arb(0, 1)]))
     assert found.contains(0)
     assert found.contains(arb("1.99"))
+
+
+@pytest.mark.parametrize("ends", [(None, Fraction(0)), (Fraction(0), None)])
+def test_what_is_beyond_the_grid_counts_on_either_side(ends: Bounds) -> None:
+    """Of half a normal law, whose tails begin where they have a fiftieth of the mass."""
+    graph = Graph()
+    law = graph.density(Law("Gauss", Fraction(0), ONE, 0))
+    parts = (graph.restrict(law, *ends), graph.restrict(law, ONE, ONE), graph.one, graph.one)
+    excess = graph.add("excess", parts, ONE)
+    bounds = evaluate(graph, [excess], ONE, replace(FINE, bits=1))[excess]
+    assert lower(bounds) < 0.48 < 0.5 < upper(bounds)
