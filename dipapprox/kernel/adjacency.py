@@ -96,17 +96,11 @@ class Adjacency:
         if isinstance(before, str) or isinstance(after, str):
             raise BadProof("named values have no distance")
         change: Number = after - before
-        match self.norm:
-            case "l1":
-                return max(change, -change)
-            case "linf":
-                return 0 if -self.radius <= change <= self.radius else None
-            case "increasing":
-                return 0 if 0 <= change <= self.radius else None
-            case "decreasing":
-                return 0 if 0 <= -change <= self.radius else None
-            case _:
-                raise BadProof(f"unknown norm {self.norm!r}")
+        if self.norm == "l1":
+            return max(change, -change)
+        least = -self.radius * (self.norm != "increasing")
+        most = self.radius * (self.norm != "decreasing")
+        return 0 if least <= change <= most else None
 
 
 def all_inputs(domains: Sequence[Domain]) -> Iterator[Input]:
@@ -131,6 +125,7 @@ def adjacent_pairs(adjacency: Adjacency, domains: Sequence[Domain]) -> Iterator[
     for first in inputs:
         pending: list[tuple[Input, Number]] = [((), 0)]
         while pending:
+            spend(1)
             start, spent = pending.pop()
             if len(start) < len(first):
                 for value, price in near[len(start)][first[len(start)]]:

@@ -169,7 +169,7 @@ def violated_somewhere(
     here, everywhere = Signs.at(eps), Signs(on)
     formulas = stated(step)
     for formula, value in zip(formulas, (found.eps_prv, found.delta), strict=True):
-        slack = Ratio.constant(value) - formula_of(formula, here)
+        slack = formula_of(value, here) - formula_of(formula, here)
         if not here.tell(slack.numerator, positive=False):
             raise Refuted("the violation is of less than what is claimed")
         if not everywhere.tell(formula_of(formula, everywhere).numerator, positive=False):

@@ -25,6 +25,7 @@ def name_of(cell: Tree, store: Store, turn: int) -> str:
         case "moving", array, first:
             return f"{array}[{first + turn}]"
         case "element", array, size, tree:
+            spend(3)
             index = number_of(tree, store, turn)
             if index.denominator != 1 or not 1 <= index <= size:
                 raise NotProved(f"index of '{array}' is {index}")
@@ -88,6 +89,7 @@ def _plain(form: Form) -> Stored:
 
 def filled(tree: Tree, store: Store, turn: int) -> Tree:
     """Return a weight with numbers in the place of cells."""
+    spend(1)
     if isinstance(tree, tuple) and tree[0] in ("eps", "inverse", "exp", "+", "*"):
         return (tree[0], *[filled(each, store, turn) for each in tree[1:]])
     return number_of(tree, store, turn)

@@ -85,7 +85,7 @@ def size_of(value: Stored) -> int:
     if isinstance(value, str):
         return 1
     if isinstance(value, Form):
-        return 1 + sum([size_of(coefficient) for _, coefficient in value.terms])
+        return size_of(value.constant) + sum([size_of(factor) for _, factor in value.terms])
     bits = value.numerator.bit_length() + value.denominator.bit_length()
     if bits > MOST_DIGITS:
         raise Refused("a number that is too long")

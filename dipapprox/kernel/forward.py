@@ -189,6 +189,7 @@ class Run(Walk[State]):
         return only(atom)
 
     def _split(self, state: State, form: Form, relation: str) -> tuple[list[State], list[State]]:
+        spend(2 * len(state.measure.components))
         holds, fails = (
             self._assume(state.measure, form, each) for each in (relation, NEGATED[relation])
         )
@@ -242,6 +243,8 @@ class Run(Walk[State]):
         for state in states:
             if state.measure.scalar != self.graph.zero:
                 values = [item for item in state.store.items() if item[0] not in state.forms]
+                # Fractions are hashed slowly.
+                spend(4 * sum([isinstance(value, Fraction) for _, value in values]))
                 near.setdefault((state.inputs, frozenset(values)), []).append(state)
         found = [own if len(own) < 2 else self._merged(own) for own in near.values()]
         return [state for own in found for state in own]
@@ -251,6 +254,7 @@ class Run(Walk[State]):
         for state in states:
             key, renamed = canonical(state)
             alike = found.setdefault(key, [])
+            spend(2 * len(alike))
             for number, other in enumerate(alike):
                 together = self._sum(other.measure, renamed.measure)
                 if together is not None:

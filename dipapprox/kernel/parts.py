@@ -205,8 +205,8 @@ class Parts:
                     if adjacency.allows(spent + price):
                         both = frozenset((Counter(dict(start)) + Counter(way)).items())
                         found[both] = min(spent + price, found.get(both, spent + price))
-            if len(found) > MOST_WAYS:
-                raise Refused(f"parts differ in more than {MOST_WAYS} ways")
+                if len(found) > MOST_WAYS:
+                    raise Refused(f"parts differ in more than {MOST_WAYS} ways")
         yield from map(dict, found)
 
     def ways_of(self, step: Step, known: Iterable[Change]) -> tuple[Inputs, list[Way]]:

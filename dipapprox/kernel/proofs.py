@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -98,13 +98,8 @@ def growth_bound(eps_prv: Fraction, places: int, above: bool) -> Fraction:
 MOST_EPS_PRV = 1000
 
 
-def largest_of(
-    found: Distributions, eps_prv: Fraction, others: Sequence[int] = ()
-) -> Callable[[Input, Input], int]:
-    """Return what bounds f_S for two inputs and every S but {}, in units of 2 ** -places.
-
-    `others` are f_o of outputs that are not among those found.
-    """
+def largest_of(found: Distributions, eps_prv: Fraction) -> Callable[[Input, Input], int]:
+    """Return what bounds f_S for two inputs and every S but {}, in units of 2 ** -places."""
     bounds, scaled = found.bounds, dict[Input, list[int]]()
     factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
 
@@ -114,9 +109,8 @@ def largest_of(
             raise Refuted("an input of a pair has no distribution")
         if second not in scaled:
             scaled[second] = [factor * low // divisor for low in bounds[second][0]]
-        high, low = bounds[first][1], scaled[second]
-        total = sum([h - s for h, s in zip(high, low, strict=True) if h > s])
-        return total or max([h - s for h, s in zip(high, low, strict=True)] + [*others])
+        excesses = [h - s for h, s in zip(bounds[first][1], scaled[second], strict=True)]
+        return sum([each for each in excesses if each > 0]) or max(excesses)
 
     return largest
 

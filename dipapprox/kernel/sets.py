@@ -135,7 +135,7 @@ def all_sets(machine: Machine, is_shift: bool) -> Iterator[Sets]:
     listed = {k: domain for k, domain in enumerate(domains) if not isinstance(domain, Range)}
     spend(100 * sum([len(domain) ** 2 for domain in listed.values()]))
     for values in product(*(product(domain, domain) for domain in listed.values())):
-        spend(10 + len(domains))
+        spend(10)
         price = adjacency.total(values)
         if price is None:
             continue
@@ -144,6 +144,7 @@ def all_sets(machine: Machine, is_shift: bool) -> Iterator[Sets]:
         alone = norm == "l1" and is_shift and all(b - a >= left for a, b in ranges.values())
         count = int(left) if norm == "l0" else 1 if alone else len(real)
         for moving in combinations(real, min(count, len(real))):
+            spend(60 * len(domains))
             zones: dict[int, Zone] = {k: (pair,) for k, pair in zip(listed, values, strict=True)}
             for k, (low, high) in ranges.items():
                 least, most = adjacency.change(high - low, left) if k in moving else (0, 0)

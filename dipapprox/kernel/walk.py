@@ -166,6 +166,7 @@ class Walk(ABC, Generic[S]):
             case "while", condition, body:
                 return self._loop(condition, body, states)
             case "forget", names:
+                spend(len(states) * len(names) // 8)
                 for state in states:
                     self._forget(state, names)
             case _:
@@ -189,6 +190,7 @@ class Walk(ABC, Generic[S]):
             ]
         (word, parts), settled = condition, list[S]()
         for part in parts:
+            spend(2)
             holds, fails = self._divided(part, states)
             states, other = (holds, fails) if word == "and" else (fails, holds)
             settled += other

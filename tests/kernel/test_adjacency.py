@@ -73,8 +73,6 @@ def test_named_values_are_different_or_the_same() -> None:
         for pair in (("a", 1), (1, "a"), ("a", "a")):
             with pytest.raises(BadProof, match="no distance"):
                 Adjacency(norm, 1).price(*pair)
-    with pytest.raises(BadProof, match="unknown norm"):
-        Adjacency("l2", 1).price(0, 1)
 
 
 def test_ranges_hold_their_ends_and_are_not_gone_through() -> None:
@@ -98,9 +96,9 @@ def test_pairs_are_counted() -> None:
     machine = {"inputs": [["q", [0, 1, 2]]], "outputs": [["o", [0]]], "reals": []}
     about = Proof(read_machine({**machine, "adjacency": {"norm": "all"}, "body": []}), None)
     listed = Proof(about.machine, tuple(pairs_of(about)))
-    with budget(6):
+    with budget(24):
         assert len(list(pairs_of(listed))) == 6
-    with pytest.raises(Refused, match="more work"), budget(5):
+    with pytest.raises(Refused, match="more work"), budget(23):
         list(pairs_of(listed))
 
 

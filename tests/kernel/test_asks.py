@@ -61,6 +61,20 @@ def repeat(turns: int, *body: Json) -> Json:
 
 WIDE: Json = {"from": 0, "to": 9_999}
 
+ELEMENT: Json = 1
+for _ in range(190):
+    ELEMENT = ["element", "a", 1, ELEMENT]
+
+WEIGHT: Json = ["eps"]
+for _ in range(7):
+    WEIGHT = ["+", WEIGHT, WEIGHT]
+
+COIN: Json = ["choose", ["cell", "k"], [[0, "1/2"], [1, "1/2"]], False]
+NO_COIN: Json = ["if", ["=", ["cell", "k"], 0], [], []]
+SAMPLES: Json = repeat(100, ["draw", ["moving", "x", 1], "Lap", 0, [1, 0]])
+ORDER: Json = ["<", ["cell", "x[1]"], ["cell", "x[2]"]]
+LATER: Json = ["<", ["moving", "x", 1], ["moving", "x", 2]]
+
 ASKS: dict[str, dict[str, Json]] = {
     "squares again and again": {"body": [["set", X, 3], repeat(1000, ["set", X, ["*", X, X]])]},
     "doubles again and again": {
@@ -103,6 +117,40 @@ ASKS: dict[str, dict[str, Json]] = {
         and [weight := ["*", weight, weight] for _ in range(12)]
         else [],
     },
+    "indices of indices": {
+        "body": [["set", ["cell", "a[1]"], 1], repeat(90, ["set", X, ELEMENT]), DONE]
+    },
+    "conditions of nothing": {
+        "body": [repeat(90, ["if", ["and", *[["and"]] * 300], [], []]), DONE],
+    },
+    "cells that hold nothing": {
+        "body": [repeat(900, ["forget", [f"x{k}" for k in range(500)]]), DONE],
+    },
+    "long weights": {
+        "body": [repeat(200, ["choose", X, [[0, WEIGHT]], True]), DONE],
+    },
+    "stores of fractions": {
+        "body": [
+            *[["set", ["cell", f"q{k}"], f"1/{10**30 + k}"] for k in range(300)],
+            COIN,
+            repeat(20, NO_COIN),
+            DONE,
+        ],
+    },
+    "one comparison of many samples": {
+        "body": [SAMPLES, ["if", ORDER, [], [DONE, ["exit"]]], repeat(180, ["if", ORDER, [], []])],
+    },
+    "a chain of samples": {
+        "body": [
+            ["draw", ["cell", "x[1]"], "Lap", 0, [1, 0]],
+            repeat(
+                20,
+                ["draw", ["moving", "x", 2], "Lap", 0, [1, 0]],
+                ["if", LATER, [], [DONE, ["exit"]]],
+            ),
+            DONE,
+        ]
+    },
     "a long index": {"body": [["set", ["element", "a", 3, ["*", 10**1200, 10**1200]], 0]]},
     "a wide law of integers": {
         "body": [["draw", X, "DLap", 0, [10**3000, 0]], ["if", ["<", X, 0], [DONE], [DONE]]]
@@ -133,6 +181,32 @@ def test_what_costs_too_much_is_refused(
     monkeypatch.setattr(budgets, "MOST_WORK", 50_000)
     with pytest.raises(NotProved):
         asked(bits=bits, **ASKS[name])
+
+
+def test_constants_of_sums_are_not_longer_than_other_numbers() -> None:
+    """Each of them may be added, but not all: their sum is longer than any number may be."""
+    primes = [p for p in range(2, 60) if all(p % k for k in range(2, p))]
+    powers = [f"1/{p ** (2000 // p.bit_length())}" for p in primes]
+    sums = [["set", X, ["+", X, power]] for power in powers]
+    with pytest.raises(Refused, match="too long"):
+        asked([["draw", X, "Lap", 0, [1, 0]], *sums, DONE])
+
+
+def test_inputs_without_pairs_are_not_gone_through_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(budgets, "MOST_WORK", 50_000)
+    machine = {
+        "inputs": [[f"q{k}", [0, 1]] for k in range(60)],
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "linf", "radius": 0},
+        "body": [DONE],
+    }
+    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": [], "cuts": [], "bits": 30}
+    step = {"rule": "every pair", "from": [-1], **STATED}
+    with pytest.raises(Refused):
+        replay(machine, {"verdict": "DP", "eps": 1, "pairs": None, **STATED}, [run, step])
 
 
 @pytest.mark.parametrize("depth", [300, 390, 2_000])

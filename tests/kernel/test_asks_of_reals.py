@@ -66,6 +66,14 @@ def finite(*body: Json, inputs: Json = (), real: bool = False) -> Proof:
     return machine, claim, [{**run, "inputs": None}, {"rule": "every pair", "from": [-1], **stated}]
 
 
+def chosen(count: int, radius: int) -> Proof:
+    """Pairs of which as many inputs differ, at most."""
+    machine, claim, steps = finite(
+        inputs=[[f"u{k}", {"low": 0, "high": 1}] for k in range(count)], real=True
+    )
+    return {**machine, "adjacency": {"norm": "l0", "radius": radius}}, claim, steps
+
+
 def summed(mean: Json = 0) -> list[Json]:
     return [["set", S, 0], repeat(300, draw(0, mean), ["set", S, ["+", S, X]])]
 
@@ -92,6 +100,7 @@ ASKS: dict[str, Proof] = {
     ),
     "comparisons of sums": finite(*summed(), repeat(3000, ["if", ["<", S, S], [], []])),
     "states with sums": finite(*summed(), COIN, repeat(200_000, ["forget", ["d"]])),
+    "ways to choose inputs": chosen(40, 20),
     "pairs of values": finite(inputs=[REAL, ["a", {"from": 1, "to": 150}]], real=True),
 }
 

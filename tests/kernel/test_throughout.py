@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dipapprox import Limits, UserError
-from dipapprox.kernel.errors import BadProof, NotProved
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof
@@ -69,6 +69,28 @@ def test_numbers_of_a_violation_are_held_against_its_premises() -> None:
                     counts[found] += 1
                     assert found in SOUND, (name, forged)
     assert counts["refused"] > 100
+
+
+def test_a_violation_somewhere_is_one_somewhere_wider() -> None:
+    """Its numbers are formulas, and a formula may be told of the one eps of a point."""
+    halved = ["*", "1/2", ["eps"]]
+    body = [
+        ["draw", ["cell", "x"], "Lap", ["cell", "q"], [1, -1]],
+        ["if", ["<", ["cell", "x"], 0], [["set", ["cell", "o"], 0]], [["set", ["cell", "o"], 1]]],
+    ]
+    machine = {"inputs": [["q", [0, 5]]], "outputs": [["o", [0, 1]]], "reals": []}
+    machine |= {"adjacency": {"norm": "all"}, "body": body}
+    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": [[0], [5]], "cuts": []}
+    violation = {"rule": "violation", "from": [-1], "eps_prv": "1/2", "delta": "1/10"}
+    violation |= {"input": [0], "adjacent": [5], "outputs": [[0]]}
+    somewhere = {"rule": "violated somewhere", "from": [-2], "eps_prv": halved, "delta": "1/10"}
+    wider = {"from": "1/2", "to": 2}
+    steps = [{**run, "bits": 40}, violation, {**somewhere, "eps": 1}]
+    claim = {"verdict": "Not_DP", "eps": wider, "eps_prv": halved, "delta": "1/10", "pairs": None}
+    replay(machine, claim, [*steps, {**somewhere, "from": [-3], "eps": wider}])
+    more = {**somewhere, "from": [-3], "eps": wider, "eps_prv": ["eps"]}
+    with pytest.raises(Refuted, match="less than"):
+        replay(machine, claim, [*steps, more])
 
 
 def test_several_changes_are_noticed_or_make_no_difference() -> None:
