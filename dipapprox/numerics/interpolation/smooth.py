@@ -39,11 +39,11 @@ what single coordinates change by at most Σ over i < j of K_ij h_i h_j: change 
 the other; each change is the integral of a derivative, at a place that differs in coordinates
 changed before. A chord's slope is a mean of derivatives at most 2 h_i away, on average at most h_i.
 
-**Without K.** Where P is known to rise with u_i, or to fall, its least and greatest values lie at
-opposite ends; other coordinates change it by at most L_i h_i. So P is within (v^+ - v^-) / 2 + Σ
-over the others of L_i h_i of (v^+ + v^-) / 2, v^± being the values where coordinates of known sign
-are at the ends that make P large, or small, and others at m_i; derivatives, where there are any,
-are within L_i of 0.
+**Without K**, or on boxes that are so large that L tells as much. Where P is known to rise with
+u_i, or to fall, its least and greatest values lie at opposite ends; other coordinates change it by
+at most L_i h_i. So P is within (v^+ - v^-) / 2 + Σ over the others of L_i h_i of (v^+ + v^-) / 2,
+v^± being the values where coordinates of known sign are at the ends that make P large, or small,
+and others at m_i; derivatives, where there are any, are within L_i of 0.
 
 **Rounding.** Values lie in [0, 1] and at most 4 (n + 1) operations are done with them, each with an
 error of at most 2^-51 (n + 1); widths of enclosures add up likewise.
@@ -144,7 +144,7 @@ def points(
         box: Any.
     """
     centre = tuple((low + high) / 2 for low, high in box)
-    if smoothness.curved is None:
+    if _curves(smoothness, box) is None:
         ends = list(zip(growth, centre, box, strict=True))
         return [
             tuple(own[(side * g + 1) // 2] if g else middle for g, middle, own in ends)
@@ -182,14 +182,14 @@ def near(
     unknown = float((upper - lower).max()) / 2 + 4 * (size + 1) ** 2 * 2.0**-51
     noise = 2 * unknown
     gradient = np.zeros(size)
-    if smoothness.curved is None:
+    curves = _curves(smoothness, box)
+    if curves is None:
         top, bottom = float(values[0]), float(values[1])
         free = [Fraction(0) if g else half for g, half in zip(growth, halves, strict=True)]
         value, steepness = (top + bottom) / 2, np.array(_above(smoothness.steep))
         spread = abs(top - bottom) / 2 + above(_dot(smoothness.steep, free)) + 2 * unknown
     else:
         value, place, steepness = float(values[0]), 1, np.zeros(size)
-        curves = [_dot(row, halves) for row in smoothness.curved]
         for axis, half in enumerate(halves):
             if half:
                 high, low = values[place], values[place + 1]
@@ -199,7 +199,7 @@ def near(
                 steepness[axis] = above(curves[axis] + Fraction(2 * unknown) / half)
         noise = (4 * size + 2) * unknown
         spread = above(_dot(curves, halves) / 2) + noise
-    if smoothness.rates is not None:
+    if smoothness.rates is not None and curves is not None:
         # The centre's value, and all that the form itself changes.
         change = _exponential_minus_one(_dot(smoothness.rates, halves))
         moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
@@ -213,6 +213,13 @@ def near(
         steep = np.minimum(steep, _above([each * Fraction(most) for each in smoothness.rates]))
     bends = np.zeros((size, size))
     return Model(value, gradient, spread, steepness, bends, spread, noise), steep
+
+
+def _curves(smoothness: Smoothness, box: Sequence[Interval]) -> list[Fraction] | None:
+    """Return Σ_j K_ij h_j, by axis; None where nothing is known, or less than by steepness."""
+    halves = [(high - low) / 2 for low, high in box]
+    found = [_dot(row, halves) for row in smoothness.curved or ()]
+    return found if found and _dot(found, halves) < 2 * _dot(smoothness.steep, halves) else None
 
 
 def _exponential_minus_one(exponent: Fraction) -> float:
