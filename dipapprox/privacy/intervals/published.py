@@ -236,7 +236,12 @@ class PublishedOverInterval:
 
     def _end(self, point: EpsilonPoint[KnownAtEps], number: int, narrow: bool) -> SpreadEnd:
         lesser = self._at_lesser_factor(point, number) if narrow else None
-        return SpreadEnd(point.factor.lower, point.known.deltas[number].upper, lesser)
+        growth, divergence = point.factor.lower, point.known.deltas[number].upper
+        if _is_coupled(point, number):
+            # A coupling tells of e^eps_prv, and nothing of what is a hair less.
+            above = point.factor.upper
+            growth, divergence = (growth, Fraction(1)) if above is None else (above, divergence)
+        return SpreadEnd(growth, divergence, lesser)
 
     def _at_lesser_factor(
         self, point: EpsilonPoint[KnownAtEps], number: int

@@ -3,7 +3,7 @@
 Fix two inputs, and for every eps in [lo, hi], w = hi - lo, a set S of outputs out of one family
 (`derivative_bounds`). Let p and q be its probabilities at u and u', as functions of eps: the rates
 bound |p'| by f(p) and |p''| by s(p), f and s affine and non-decreasing, and those of q likewise.
-Let L be affine and 0 < L <= E = e^eps_prv on the interval, G_e <= E at an end e, and
+Let L be affine and 0 < L <= E = e^eps_prv on the interval, and at an end e for some G_e
 
     D_e = sup over S of p_e(S) - G_e q_e(S),
 

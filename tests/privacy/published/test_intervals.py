@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
+from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import dipapprox
 from dipapprox import Answer, Options
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.language.core import Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.pairs.published.divergences import PublishedDivergences
+from dipapprox.privacy.intervals import published
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.minorants import Minorant
 from dipapprox.privacy.intervals.spread import SpreadEnd, highest
@@ -89,6 +93,24 @@ def test_no_divergence_is_higher_than_the_bound(
             t = k / 10
             bound = (1 - t) * float(bounds[0]) + t * float(bounds[1])
             assert delta(float(low + width * k / 10), growth) <= bound + 1e-12
+
+
+def test_couplings_tell_of_what_is_claimed_and_no_hair_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where all that is claimed is lost, less than e^eps_prv is not enough."""
+    seen = list[SpreadEnd]()
+
+    def watched(lower: SpreadEnd, *more: Any) -> tuple[Fraction, Fraction]:
+        seen.append(lower)
+        return highest(lower, *more)
+
+    monkeypatch.setattr(published, "highest", watched)
+    program = load(PROGRAMS / "laplace_mechanism.dpg", {})
+    assert decide(program, "1", "2", "eps + (eps - 1)^2", "1e-3").answer is Answer.DP
+    with ctx.workprec(400):
+        growths = [to_ball(end.growth) for end in seen if not end.divergence]
+        assert growths and all(growth >= arb(1).exp() for growth in growths)
 
 
 @pytest.mark.parametrize(
