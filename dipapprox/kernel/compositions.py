@@ -275,7 +275,7 @@ def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     if len(bounds) < len(known):
         raise BadProof("runs of which several are chosen from are no parts")
     with precision(grid.bits):
-        losses = grid.above(lambda loss: max([bound(loss) for bound in bounds], default=arb(0)))
+        losses = grid.above(lambda loss: to_ball(max((own(loss) for own in bounds), default=0)))
     return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)
 
 
@@ -284,9 +284,10 @@ def below_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
 
     Step: "parts", "eps", "input", "adjacent"; premises as of `violated`.
     """
-    whole, pairs = _whole(about, step, premises), about.pairs
-    change = Change(about.machine, whole.eps, None if pairs is None else frozenset(pairs), None)
-    return LossesOf({change: 1}, _below(whole, step, premises)[1])
+    whole = _whole(about, step, premises)
+    pair, losses = _below(whole, step, premises)
+    pairs = None if about.pairs is None or pair is None else frozenset((pair,))
+    return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)
 
 
 def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Private:

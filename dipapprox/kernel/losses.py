@@ -126,12 +126,12 @@ class Losses:
             # H is at most 1.
             return min(Fraction(whole, 1 << self.places), Fraction(1))
 
-    def bounds(self) -> Callable[[Fraction], arb]:
+    def bounds(self) -> Callable[[Fraction], Fraction]:
         """Return what F is at most, from above: what it is at the last place before, as it falls.
 
         From m at k on, F(e^k step) is the sum of m - m e^((k - j) step), each j >= k.
         """
-        spend(4 * len(self.masses))
+        spend((8 + self.places // 16) * len(self.masses))
         values, found, mass = [self.infinite], arb(0), self.infinite
         with precision(self.places + 64):
             ratio = to_ball(-self.step).exp()
@@ -139,10 +139,9 @@ class Losses:
                 found, mass = found * ratio + own, mass + own
                 values.append(upper_at(mass - found, 0))
 
-        def bound(loss: Fraction) -> arb:
+        def bound(loss: Fraction) -> Fraction:
             after = max(self.start + len(self.masses) - (loss - self.offset) // self.step, 0)
-            whole = values[after] if after < len(values) else 1 << self.places
-            return to_ball(Fraction(whole, 1 << self.places))
+            return Fraction(values[after], 1 << self.places) if after < len(values) else Fraction(1)
 
         return bound
 

@@ -216,3 +216,42 @@ def test_counts_of_histograms_cost_what_one_does() -> None:
     assert ends.lower is not None and ends.upper is not None
     # Each run is 1/2-differentially private, and attains that.
     assert Fraction(149, 100) < ends.lower <= ends.upper < Fraction(15005, 10000)
+
+
+def test_losses_below_a_pair_are_below_no_other_one() -> None:
+    """Of two coins the first one tells its input, the second one does not."""
+
+    def coin(k: int, odds: list[str]) -> Any:
+        one, other = (
+            [["choose", ["cell", f"o{k}"], [[0, p], [1, q]], False]] for p, q in (odds, odds[::-1])
+        )
+        return ["if", ["=", ["cell", f"q{k}"], 0], one, other]
+
+    machine = {
+        "inputs": [["q1", [0, 1]], ["q2", [0, 1]]],
+        "outputs": [["o1", [0, 1]], ["o2", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [coin(1, ["9/10", "1/10"]), coin(2, ["1/2", "1/2"])],
+    }
+    first, second = [[0, 0], [1, 0]], [[0, 0], [0, 1]]
+    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 60, "cuts": []}
+    grid = {"step": "1/8", "offset": 0, "places": 60, "knots": [[-40, 40, 1]]}
+    one = {"rule": "losses", "from": [0], **grid, "sample": None, "above": False, "orders": []}
+    both = {"rule": "losses below parts", "from": [3, 0, 1], "parts": [[0, 1], [1, 2]], "eps": 1}
+    steps: list[Any] = [
+        *({**run, "of": {"part": part, "pairs": None}} for part in ([0, 1], [1, 2], [0, 2])),
+        {**one, "of": {"part": [0, 1], "pairs": [[[0], [1]]]}, "input": [0], "adjacent": [1]},
+        {**both, "of": {"part": [0, 2], "pairs": [first, second]}, "input": [0, 0]},
+    ]
+    steps[-1]["adjacent"] = [1, 0]
+    said = {"eps": 1, "eps_prv": 0, "delta": "1/2"}
+    last = {"rule": "violated composition", "from": [4, 2], "parts": [[0, 2]], **said}
+
+    def told(pair: list[list[int]]) -> object:
+        claim = {"verdict": "Not_DP", "pairs": [pair], **said}
+        return replay(machine, claim, [*steps, {**last, "input": pair[0], "adjacent": pair[1]}])
+
+    assert told(first)
+    with pytest.raises(Refuted, match="not so much changes so"):
+        told(second)
