@@ -274,6 +274,7 @@ def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     bounds = [own.bounds() for own in known if isinstance(own, Losses)]
     if len(bounds) < len(known):
         raise BadProof("runs of which several are chosen from are no parts")
+    spend(3 * len(bounds) * len(grid.knots))
     with precision(grid.bits):
         losses = grid.above(lambda loss: to_ball(max((own(loss) for own in bounds), default=0)))
     return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)
@@ -286,7 +287,7 @@ def below_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     """
     whole = _whole(about, step, premises)
     pair, losses = _below(whole, step, premises)
-    pairs = None if about.pairs is None or pair is None else frozenset((pair,))
+    pairs = None if about.pairs is None or pair is None else frozenset([pair])
     return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)
 
 

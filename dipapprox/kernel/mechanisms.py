@@ -39,6 +39,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -271,7 +272,7 @@ def read_mechanism(json: object) -> Mechanism:
     record = as_record(json, "a mechanism", ("mechanism", *FIELDS[name]))
     if name == "rdp":
         rows = [as_list(each, "an order", 2) for each in as_list(record["orders"], "orders")]
-        found = Mechanism(name, tuple((_number(order), _number(bound)) for order, bound in rows))
+        found = Mechanism(name, tuple(tuple(map(_number, row)) for row in rows))
     else:
         found = Mechanism(name, tuple(_number(record[each]) for each in FIELDS[name]))
     with precision(64):
@@ -279,5 +280,4 @@ def read_mechanism(json: object) -> Mechanism:
     return found
 
 
-def _number(json: object) -> Fraction:
-    return as_number(json, "a parameter")
+_number = partial(as_number, what="a parameter")

@@ -98,6 +98,16 @@ def drawn_often(samples: int) -> tuple[Json, Json, list[Json]]:
     return service, {"verdict": "DP", "budget": 0, "at least": None}, steps
 
 
+def above(count: int) -> tuple[Json, Json, list[Json]]:
+    """Losses above a part, read again and again."""
+    given, claim, [run, step] = of_machine([["q", [0, 1]]], None)
+    part = {"of": {"run": 0, "part": [0, 1], "pairs": None}}
+    grid = {"step": 1, "offset": 0, "places": 1, "knots": [[0, 300, 1]]}
+    whole = {"rule": "losses above parts", "from": [0] + [1] * count, "of": {"run": 0}, **grid}
+    steps = [{**run, **part}, {**step, **part}, {**whole, "parts": [[0, 1]], "eps": 1}]
+    return given, claim, steps
+
+
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
@@ -116,6 +126,7 @@ COSTLY = {
     "how far samples are moved": drawn_often(300),
     "pairs of which nothing is known": of_machine([[f"q{k}", [0, 1]] for k in range(7)], [[0] * 7]),
     "a pair that is listed often": listed(1000),
+    "losses that are read often": above(400),
 }
 """Work that takes seconds, or hundreds of megabytes, with a few digits more."""
 
