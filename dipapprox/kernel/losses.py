@@ -87,9 +87,8 @@ class Losses:
             raise BadProof("losses on two grids, or on two sides")
         sides = 1 if self.above else 2
         spend(10 + sides * (len(self.masses) + len(other.masses)) * (8 + self.places // 2))
-        finite, others = sum(self.masses), sum(other.masses)
-        total = others + other.infinite
-        infinite = self.infinite * total + finite * other.infinite
+        total = sum(other.masses) + other.infinite
+        infinite = self.infinite * total + sum(self.masses) * other.infinite
         up = (1 << self.places) - 1 if self.above else 0
         masses = [m + up >> self.places for m in _convolved(self.masses, other.masses)]
         infinite = infinite + up >> self.places
