@@ -30,7 +30,6 @@ from dipapprox.proof_steps.knots import bends_of_worst, knots
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.sets import values_json
-from dipapprox.proof_steps.verdicts import MANY_OUTPUTS
 
 _MOST_BENDING = 40
 """Pairs whose bends are looked at, if many are needed."""
@@ -41,6 +40,9 @@ _MOST_TURNS = 100
 
 _MOST_ROWS = 20_000
 """Pairs with probabilities of their own, among which those are looked for that others are below."""
+
+MANY_OUTPUTS = 2048
+"""Of a program whose parts are multiplied; with fewer, pairs are followed run by run."""
 
 _MOST_PAIRS = 3_000
 """Of inputs of a program of independent parts, among which one is looked for that costs much."""

@@ -31,7 +31,7 @@ from dipapprox.proof_steps.sets import single_inputs
 LEAST_BITS = 24
 """Distributions are enclosed to 2 ** -LEAST_BITS where nobody knows what is enough."""
 
-_FEWEST_BITS = 12
+_FEWEST_BITS = 8
 """Of distributions that are enclosed."""
 
 IN_CLOSED_FORM = 0
@@ -46,7 +46,7 @@ BY_BUDGET = -2
 MANY_PAIRS = 1_000
 """Of a program that a budget is looked for first, if nothing else is known to be less work."""
 
-MANY_OUTPUTS = 2048
+MANY_OUTPUTS = 32
 """Of a program whose parts are tried first."""
 
 _MOST_RATE = 100
@@ -115,7 +115,7 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     if goal.gap is not None and goal.gap > 0:
         # Below what decides it: errors are in proportion to probabilities, which add up to 1.
         rate = min(int(goal.claim.growth.rate), _MOST_RATE)
-        spare = 4 + goal.outputs.bit_length() // 2 + 2 * rate
+        spare = 1 + goal.outputs.bit_length() // 4 + 2 * rate
         bits = max(_FEWEST_BITS, (1 / goal.gap).__ceil__().bit_length() + spare)
     first: list[int] = []
     if attained:
