@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from itertools import zip_longest
 
 from flint import arb, arb_poly
@@ -50,27 +50,14 @@ class Prices:
     """Prices of nodes of a graph at one eps > 0."""
 
     def __init__(self, graph: Graph, eps: Fraction) -> None:
-        self._graph = graph
-        self._eps = eps
-        self._places: dict[Node, Fraction] = {}
-        self._known: dict[tuple[Node, Node], Fraction | None] = {}
+        self._graph, self._eps = graph, eps
+        self.place, self.price = cache(self._place), cache(self._price)
 
-    def place(self, number: Node) -> Fraction:
+    def _place(self, number: Node) -> Fraction:
         """Return the least mean of the laws that a node is made of; 0 if there are none."""
-        if number not in self._places:
-            node = self._graph.nodes[number]
-            own = node.data[0].mean if node.kind == "density" else Fraction(0)
-            found = [self.place(part) for part in self._graph.parts_of(number)]
-            self._places[number] = min(found, default=own)
-        return self._places[number]
-
-    def price(self, f: Node, g: Node) -> Fraction | None:
-        """Return the price of two nodes, if one is known."""
-        if f == g:
-            return Fraction(0)
-        if (f, g) not in self._known:
-            self._known[f, g] = self._priced(f, g)
-        return self._known[f, g]
+        node = self._graph.nodes[number]
+        own = node.data[0].mean if node.kind == "density" else Fraction(0)
+        return min(map(self.place, self._graph.parts_of(number)), default=own)
 
     def of_all(self, pairs: Iterable[tuple[Node, Node]]) -> Fraction | None:
         """Return the price of the product of the first ones of some pairs to that of the second."""
@@ -78,7 +65,10 @@ class Prices:
         known = [price for price in prices if price is not None]
         return sum(known, Fraction(0)) if len(known) == len(prices) else None
 
-    def _priced(self, f: Node, g: Node) -> Fraction | None:
+    def _price(self, f: Node, g: Node) -> Fraction | None:
+        """Return the price of two nodes, if one is known."""
+        if f == g:
+            return Fraction(0)
         match self._graph.nodes[f], self._graph.nodes[g]:
             case ("density", _, (law, factor)), ("density", _, (other, size)) if law.is_like(other):
                 shift = (law.mean - other.mean) / law.scale(self._eps)
@@ -93,8 +83,6 @@ class Prices:
                 return self.price(inner, other_inner)
             case ("total", (inner,), _), ("total", (other_inner,), _):
                 return self.price(inner, other_inner)
-            case ("rational", _, (p,)), ("rational", _, (q,)) if 0 <= p <= q:
-                return Fraction(0)
             case ("product", *ours), ("product", *theirs):
                 return self._products(
                     *(Counter(dict(zip(*own, strict=True))) for own in (ours, theirs))
@@ -112,9 +100,7 @@ class Prices:
 
     def _order(self, number: Node) -> tuple[Node, Fraction]:
         """What a function is when its first mean is moved to 0, and where that is."""
-        node, place = self._graph.nodes[number], self.place(number)
-        if node.kind == "total":
-            return self._order(*node.parts)
+        place = self.place(number)
         return self._graph.moved(number, Fraction(1), place), place
 
 

@@ -69,16 +69,6 @@ def test_prices(made: tuple[Graph, Node, Node]) -> None:
     assert np.all(one <= exp(price) * other * (1 + 1e-6) + 1e-9)
 
 
-@pytest.mark.parametrize("p", [-1, 0, Fraction(1, 2), 1, 2])
-@pytest.mark.parametrize("q", [-1, 0, Fraction(1, 2), 1, 2])
-def test_numbers_compare_as_they_do(p: Fraction, q: Fraction) -> None:
-    graph = Graph()
-    one, other = (graph.rational(Fraction(each)) for each in (p, q))
-    price = Prices(graph, ONE).price(one, other)
-    assert (price == 0) == (p == q or 0 <= p <= q)
-    assert price in (None, 0)
-
-
 def test_restrictions_compare_as_intervals_do() -> None:
     graph, points = Graph(), [Fraction(k, 2) for k in (-1, 1, 3, 5)]
     law = graph.density(Law("Gauss", Fraction(0), ONE, 0))
