@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import exp
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
 from dipapprox import (
@@ -444,12 +449,12 @@ if r > 0 then out <- 1 else out <- 0 end
     assert point == fixed
 
 
-@pytest.mark.parametrize(("noise", "named"), [("Lap(q, 2 / eps)", True), ("Lap(q, 2)", False)])
-def test_what_is_not_covered_names_prove_where_it_answers(noise: str, named: bool) -> None:
-    """Prefix sums of Laplace noise; nothing is said to have been checked."""
+@pytest.mark.parametrize(("scale", "named"), [("1 / eps", True), ("1", False)])
+def test_what_is_not_covered_names_prove_where_it_answers(scale: str, named: bool) -> None:
+    """Inputs share what may change: no pair moves both numbers furthest, none is checked."""
     text = (
-        "input q in real\nadjacent linf 1\noutput y[2] in real\n"
-        f"a <- {noise}\nb <- {noise}\ny[1] <- a\ny[2] <- a + b\n"
+        "input q[2] in real\nadjacent l1 1\noutput y[2] in real\n"
+        f"y[1] <- Lap(q[1], {scale})\ny[2] <- Lap(q[2], {scale})\n"
     )
     program = parse(text)
     found = verify(program, eps=1, eps_prv="9/10", delta="1/2")
@@ -461,6 +466,64 @@ def test_what_is_not_covered_names_prove_where_it_answers(noise: str, named: boo
     assert whole.answer is (Answer.DP if named else Answer.UNKNOWN)
     if named:
         assert prove(program).answer is Answer.DP
+
+
+def _apart(losses: list[NDArray[np.float64]], width: float, eps_prv: float) -> float:
+    """The delta of independent losses, each a density over a grid of this width around 0."""
+    joint = losses[0]
+    for each in losses[1:]:
+        joint = fftconvolve(joint, each)
+    loss = (np.arange(len(joint)) - len(joint) // 2) * width
+    return float(np.sum(joint * np.maximum(0, -np.expm1(eps_prv - loss))))
+
+
+def _losses(log_density: Callable[[NDArray[np.float64]], Any], d: float) -> NDArray[np.float64]:
+    """The log of f(x) / f(x - d), counted on a grid."""
+    x = np.linspace(-60, 60, 600_001)
+    log_p, log_q = log_density(x), log_density(x - d)
+    places = np.rint(np.clip(log_p - log_q, -10, 10) / 1e-3).astype(int) + 10_000
+    return np.bincount(places, weights=np.exp(log_p) * (x[1] - x[0]), minlength=20_001).astype(
+        float
+    )
+
+
+_LOG_DENSITIES: dict[str, Callable[[NDArray[np.float64]], Any]] = {
+    "Lap": lambda z: -np.abs(z) - np.log(2),
+    "Gauss": lambda z: -z * z / 2 - np.log(2 * np.pi) / 2,
+    "Logistic": lambda z: -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))),
+    "Gumbel": lambda z: -z - np.exp(np.minimum(-z, 700)),
+}
+
+
+@pytest.mark.parametrize(
+    ("noise", "means", "published", "changes"),
+    [
+        (("Lap", "Lap"), ("q[1]", "q[1] + q[2]"), ("a", "b"), [(1, 2), (1, 0), (1, 1), (0, 1)]),
+        (("Lap", "Gauss"), ("q[1]", "q[2]/2"), ("a", "a + b"), [(1, 0.5), (0, 0.5), (0.5, -0.5)]),
+        (("Gumbel", "Logistic"), ("q[1]", "2*q[2]"), ("a", "b - a"), [(1, 2), (-1, 2), (-0.5, 1)]),
+        (("Gumbel", "Gumbel"), ("q[1]", "q[2]"), ("a", "b"), [(1, 1), (-1, 1), (-1, -1), (1, 0)]),
+    ],
+)
+def test_several_numbers_are_largest_where_inputs_move_all_furthest(
+    noise: tuple[str, str],
+    means: tuple[str, str],
+    published: tuple[str, str],
+    changes: list[tuple[float, float]],
+) -> None:
+    """Against distributions of losses on a grid, of some changes of the means, all allowed."""
+    text = "input q[2] in real 0..3\nadjacent linf 1\noutput y[2] in real\n" + "".join(
+        f"{name} <- {family}({mean}, 1/eps)\n"
+        for name, family, mean in zip("ab", noise, means, strict=True)
+    )
+    text += f"y[1] <- {published[0]}\ny[2] <- {published[1]}\n"
+    found = profile(parse(text), eps=1, eps_prv="1/2", width="1e-4").delta_enclosure
+    logs = [_LOG_DENSITIES[family] for family in noise]
+    own = [
+        _apart([_losses(log, d) for log, d in zip(logs, each, strict=True)], 1e-3, 0.5)
+        for each in changes
+    ]
+    assert float(found.lower) - 1e-3 <= max(own) <= float(found.upper) + 1e-3
+    assert found.width < Fraction(1, 1000)
 
 
 @pytest.mark.parametrize(
@@ -522,9 +585,12 @@ def test_numbers_that_no_vertex_stands_for_have_a_budget_and_pairs_that_demand_i
 
 
 def test_some_pairs_refute_where_no_method_bounds_all() -> None:
-    """Both numbers move by 1: Laplace noise of the scales 1 and 2."""
-    program = parse(TWO_NUMBERS)
-    pair = profile(program, eps=1, eps_prv="1/2", pairs="0,0~1,1").delta_enclosure
+    """The first number moves by 1, or the second one, by two scales of its noise, or both less."""
+    program = parse(
+        "input q[2] in real 0..2\nadjacent l1 1\noutput y[2] in real\n"
+        "y[1] <- Lap(q[1], 1/eps)\ny[2] <- Lap(2*q[2], 1/eps)\n"
+    )
+    pair = profile(program, eps=1, eps_prv="1/2", pairs="0,0~0,1").delta_enclosure
     assert pair is not None
     for claimed, answer in (
         (pair.lower - Fraction(1, 10**9), Answer.NOT_DP),

@@ -12,6 +12,13 @@ has: a·X has one, too, so the likelihood ratio is monotone, half-lines are opti
 probabilities move apart with the shift: delta does not fall as b·t moves away from 0 to either
 side. So a largest one is at an end of the values of b·t, which a vertex attains.
 
+**Several numbers.** Linear combinations of numbers, from which these follow, tell as much as they
+do; let these have independent noise of log-concave densities, or none. Where all but one have
+densities p under u and p' under u', delta is the integral of p times what the one has for
+e^ε p' / p in place of e^ε. So, by the theorem of one number, it does not fall as any b_k·t moves
+away from 0 to either side, the others staying; of even noise the side does not matter. One pair
+serves for all that move the numbers to certain sides, if none of these moves any number further.
+
 Differences of real inputs are adjacent if they lie in a box, for all adjacencies but l1, whose
 vertices are corners. For l1 they lie in a box and their absolute values add up to at most the
 radius: at a vertex every input changes as far as the box goes or not at all, but for one at most,
@@ -21,14 +28,18 @@ whose changes a radius limits has the differences that it has in a range as wide
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Norm, Program, Within
 from dipapprox.language.domains import AllReals
+from dipapprox.linear.form import LinearForm
+from dipapprox.linear.span import FormSpan
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.polygons import Point, Polygon
 from dipapprox.pairs.selections import Pair
@@ -50,8 +61,9 @@ def vertex_pairs(states: FinalStates) -> list[Pair]:
         UserError: If the adjacency does not suit the inputs.
         LimitReached: If the theorems do not cover the program, or there are too many vertices.
     """
-    _require_numbers(states)
-    return difference_pairs(states.program)
+    forms = _numbers(states)
+    pairs = difference_pairs(states.program)
+    return pairs if forms is None or not pairs else _furthest(states, forms, pairs)
 
 
 def difference_pairs(program: Program) -> list[Pair]:
@@ -90,8 +102,12 @@ def _bounded(program: Program) -> Program:
     return replace(program, inputs=inputs)
 
 
-def _require_numbers(states: FinalStates) -> None:
-    """Raise LimitReached unless one of the theorems covers the program."""
+def _numbers(states: FinalStates) -> list[LinearForm] | None:
+    """Return what is published, such that no two numbers share noise; None if vertices are enough.
+
+    Raises:
+        LimitReached: If the theorems do not cover the program.
+    """
     alone = len(states.states) == 1
     state = states.states[0]
     if not alone or state.path is not None or state.conditions or states.choices:
@@ -100,12 +116,83 @@ def _require_numbers(states: FinalStates) -> None:
             + _otherwise(states)
         )
     families = [states.samples[k].family for form in state.reals for k in form.samples()]
-    alone = len(state.reals) == 1 and not any(family.is_discrete for family in families)
-    if not alone and not all(family.is_normal for family in families):
+    real = not any(family.is_discrete for family in families)
+    if all(family.is_normal for family in families) or (real and len(state.reals) == 1):
+        return None
+    span = FormSpan()
+    found = []
+    for number, form in enumerate(state.reals):
+        left, _ = span.reduced(form)
+        if span.put(form, number) is not None:
+            found.append(left)
+    found += [row for row, _ in span.rows.values()]
+    shared = Counter(sample for form in found for sample in form.samples())
+    if not real or max(shared.values()) > 1:
         raise LimitReached(
-            "for real inputs only numbers with Gaussian noise, or one number, are covered"
-            + _otherwise(states)
+            "for real inputs only numbers with Gaussian noise, or with independent real noise, are "
+            "covered" + _otherwise(states)
         )
+    return found
+
+
+def _furthest(
+    states: FinalStates, forms: Sequence[LinearForm], pairs: Sequence[Pair]
+) -> list[Pair]:
+    """Return for all sides those of some pairs that move each number furthest; see the module.
+
+    Raises:
+        LimitReached: If one number moves furthest in this pair, another one in that.
+    """
+    samples = states.samples
+    means = [
+        sum((samples[k].mean.scaled(form.coefficient(k)) for k in form.samples()), form)
+        for form in forms
+    ]
+    even = [
+        all(samples[k].family.mirror is samples[k].family for k in form.samples()) for form in forms
+    ]
+    names = [cell.name for cell in states.program.inputs]
+    moves = {}
+    for pair in pairs:
+        changes = {
+            name: u - v
+            for name, u, v in zip(names, *pair, strict=True)
+            if isinstance(u, Fraction) and isinstance(v, Fraction)
+        }
+        moves[pair] = [
+            sum((mean.coefficient(name) * changes[name] for name in mean.inputs()), Fraction(0))
+            for mean in means
+        ]
+    sides = [
+        (0,) if own or not any(column) else (1, -1)
+        for own, column in zip(even, zip(*moves.values(), strict=True), strict=True)
+    ]
+    if prod(map(len, sides)) * len(pairs) > MOST_VERTICES:
+        raise LimitReached(f"pair limit: more than {MOST_VERTICES} vertices, by the sides of noise")
+    found: dict[Pair, None] = {}
+    for chosen in product(*sides):
+        far = {
+            pair: [
+                side * move if side else abs(move) for side, move in zip(chosen, own, strict=True)
+            ]
+            for pair, own in moves.items()
+        }
+        most = [max(column) for column in zip(*far.values(), strict=True)]
+        if any(each < 0 for each in most):
+            continue  # no pair moves all to these sides
+        best = (
+            pair
+            for pair, own in far.items()
+            if all(each >= limit or not limit for each, limit in zip(own, most, strict=True))
+        )
+        furthest = next(best, None)
+        if furthest is None:
+            raise LimitReached(
+                "of several numbers with real inputs no pair of inputs moves all furthest"
+                + _otherwise(states)
+            )
+        found[furthest] = None
+    return list(found)
 
 
 def _otherwise(states: FinalStates) -> str:
