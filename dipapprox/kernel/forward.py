@@ -344,8 +344,8 @@ def canonical(state: State) -> tuple[object, State]:
     """Number the samples by where the store has them; return what alike states have in common."""
     order: dict[int, int] = {}
     forms = sorted(state.forms.items(), key=lambda own: own[0])
-    sizes = [len(c.functions) + 4 * len(c.bounds) for c in state.measure.components]
-    spend(2 * sum(sizes) + 2 * sum([len(form.terms) for _, form in forms]))
+    spend(2 * sum([len(c.functions) + 4 * len(c.bounds) for c in state.measure.components]))
+    spend(2 * sum([len(form.terms) for _, form in forms]))
     for _, form in forms:
         for atom, _ in form.terms:
             order.setdefault(atom, len(order))

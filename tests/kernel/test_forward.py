@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import islice
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,26 @@ def test_what_has_no_meaning_is_not_proved() -> None:
         }
         with pytest.raises(NotProved):
             apply(proof, {}, step)
+
+
+def test_real_and_integer_noise_in_one_cell_stay_apart() -> None:
+    x, b, o = (["cell", name] for name in "xbo")
+    machine = {
+        "inputs": [],
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [
+            ["choose", b, [[0, "1/2"], [1, "1/2"]], False],
+            ["if", ["=", b, 0], *([["draw", x, law, 0, [1, 0]]] for law in ("Lap", "DLap"))],
+            ["forget", ["b"]],
+            ["if", [">", x, "1/2"], [["set", o, 1]], [["set", o, 0]]],
+        ],
+    }
+    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "cuts": [], "bits": 40}
+    found = apply(Proof(read_machine(machine), None), {}, run)
+    assert isinstance(found, Distributions)
+    low, high = (bounds[found.outputs.index((1,))] / 2**found.places for bounds in found.bounds[()])
+    true = exp(-1 / 2) / 4 + 1 / (2 * (1 + exp(1)))
+    assert low - 1e-15 < true < high + 1e-15
+    assert high - low < 1e-10
