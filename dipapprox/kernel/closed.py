@@ -48,16 +48,11 @@ def growth_of(eps_prv: Tree, signs: Signs) -> Ratio:
     """Return e ** eps_prv, or less."""
     value, point = formula_of(eps_prv, signs), signs.epsilons.point
     match value.numerator.terms, value.denominator:
-        case (), ():
-            return Ratio.constant(Fraction(1))
-        case ((((0, 1), factor),), ()) if factor > 0:
-            return Ratio(Sum.exponential(factor))
         case ((((0, 0), constant),), ()) if constant > 0:
             if point is not None:
                 return Ratio(Sum.exponential(constant / point))
             return Ratio.constant(growth_bound(Fraction(constant), PLACES, above=False))
-        case _:
-            raise Refused("eps_prv is no multiple of eps, and no constant")
+    return value.exponential()
 
 
 class Sums:

@@ -37,7 +37,7 @@ so for one reason. Means of integer noise are integers at integers between, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -121,6 +121,7 @@ class Couplings:
                 self.asked.append((number, (None,) * len(domains), _ends(domains)))
             else:
                 self.asked += [(number, given, [()]) for given in product(*domains)]
+            spend(2 * len(self.asked))
             if way == "exact":
                 self._exact.add(number)
         listed = [as_list(each, "changes", 2) for each in as_list(step["changes"], "changes")]
@@ -179,37 +180,37 @@ class Couplings:
 
     # --- what is matched ---------------------------------------------------------------------
 
-    def changes(self, store: Store) -> list[Case]:
-        """Return the calls in which runs differ, from a store."""
+    def changes(self, store: Store) -> Iterator[Case]:
+        """Yield the calls in which runs differ, from a store."""
         data = [way for way in self.asked if way[0] == 0]
+        spend(30 * len(data) ** 2)
         stay: Way = 0, None, [()]
         ways = [*product(data, data)]
         if self._service.inserts:
             ways = [way for each in data for way in ((each, stay), (stay, each))]
-        found = list[Case]()
         for one, other in ways:
+            spend(15 * len(one[2]) * len(other[2]))
             places = [(self.budget, self._same, ends) for ends in product(one[2], other[2])]
-            found.append(((store, one), (store, other), places))
-        return found
+            yield (store, one), (store, other), places
 
-    def calls(self, key: tuple[Store, Store]) -> list[Case]:
-        """Return the calls from a pair."""
-        (first, second), points, found = key, self.pairs[key], list[Case]()
+    def calls(self, key: tuple[Store, Store]) -> Iterator[Case]:
+        """Yield the calls from a pair."""
+        (first, second), points = key, self.pairs[key]
         for way in self.asked:
+            spend(30 + 10 * len(points) * len(way[2]))
             places = [(left, point, (e, e)) for point, left in points.items() for e in way[2]]
-            found.append(((first, way), (second, way), places))
-        return found
+            yield (first, way), (second, way), places
 
-    def require(self, cases: Sequence[Case], json: object) -> None:
+    def require(self, found: Iterable[Case], json: object) -> None:
         """Check the groups of cases: [paths, paths, c]; null: each path with the same one."""
+        cases = list(found)
         for case, groups in zip(cases, as_list(json, "calls", len(cases)), strict=True):
             self._require(case, groups)
 
     def _require(self, case: Case, json: object) -> None:
         ours, theirs, places = self.paths(*case[0]), self.paths(*case[1]), case[2]
         groups = [[[k], [k], 0] for k in range(len(ours))] if json is None else json
-        taken: list[int] = []
-        matched: list[int] = []
+        taken, matched = list[int](), list[int]()
         for each in as_list(groups, "groups"):
             first, second, factor = as_list(each, "a group", 3)
             for own, paths in ((as_list(first, "paths"), ours), (as_list(second, "paths"), theirs)):
@@ -240,7 +241,7 @@ class Couplings:
         """Make sure that paths are alike, and V >= gain + cost + V', at every place."""
         one, other = paths
         there = self.pairs.get(after, {self._same: ZERO} if after[0] == after[1] else {})
-        spend(50 + 20 * len(places) * (1 + len(other.guards)))
+        spend(20 + 20 * len(places) * (1 + len(other.guards)))
         for left, point, (mine, theirs) in places:
             atoms = _atoms(one, self._same, mine), _atoms(other, point, theirs)
             both = Beside(paths, atoms, {})

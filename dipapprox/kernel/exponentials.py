@@ -265,7 +265,7 @@ class Ratio:
             case (((q, 1), c),), () if not q:
                 return Ratio(Sum.exponential(c))
             case _:
-                raise Refused("the exponent of a weight is no rational multiple of eps")
+                raise Refused("an exponent is no rational multiple of eps")
 
     def ball(self, eps: Fraction) -> Ball:
         """Enclose the value at `eps`, at the precision of the enclosing block."""

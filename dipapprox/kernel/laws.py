@@ -63,8 +63,8 @@ class Family:
     is_exponential: bool
 
     def reach(self, bits: int) -> tuple[int, int]:
-        """Return how far from 0, left and right, all but 2^-bits of Z is: there w(z) is that."""
-        far = isqrt(7 * bits // 5 + 1) + 1 if self.is_light else 7 * bits // 10 + 1
+        """Return how far from 0, left and right, all but 2^-bits of Z is, at most 2 w(z)."""
+        far = isqrt(7 * bits // 5 + 1) + 1 if self.is_light else 7 * (bits + 1) // 10 + 1
         left, right = (far if side in self.sides else 0 for side in (-1, 1))
         return left, right
 
@@ -113,10 +113,6 @@ class Logistic(RealFamily):
 
     So |f'| <= f, and E exp(s Z) = pi s / sin(pi s); v / (1 + v)^2 >= v / 4 for v <= 1.
     """
-
-    def reach(self, bits: int) -> tuple[int, int]:
-        """Pr[|Z| >= t] <= 2 e^-t."""
-        return Family.reach(self, bits + 1)
 
     def above(self, z: arb) -> arb:
         """1 / (1 + e^z)."""

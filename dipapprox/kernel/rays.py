@@ -89,7 +89,8 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         raise Refuted("inputs of parts that come again do not change together")
     inputs = read_inputs(machine, step["inputs"], large)
     alike = list(runs.alike(run, parts))
-    integers = machine.whole and all(map(is_whole, alike))
+    turns = {id(turn): turn for each in alike for turn in each}
+    integers = machine.whole and is_whole([*turns.values()])
     first = flat(run, inputs, integers)
     noise = [read_pair(each) for each in as_list(step["noise"], "noise", len(first.samples))]
     require_possible(first, noise, large, integers)

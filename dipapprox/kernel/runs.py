@@ -92,7 +92,7 @@ class Runs(Follower):
         count = 0
         while waiting:
             known = waiting.pop()
-            spend(100)
+            spend(100 + len(known) // 8)
             if len(known) == len(run):
                 if len(self.word(known)) == len(word):
                     yield known

@@ -87,14 +87,13 @@ def near_zero(digits: int) -> tuple[Json, Json, list[Json]]:
     return machine, {"verdict": "DP", "eps": eps, "pairs": None, **numbers}, steps
 
 
-def drawn_often(samples: int) -> tuple[Json, Json, list[Json]]:
-    """A call that draws many samples, with each of its arguments in one run and in the other."""
-    draw = ["draw", ["cell", "x"], "Lap", 0, [1, -1]]
-    call = {"name": "data", "arguments": [["d", {"from": 1, "to": 8}]], "seen": False}
-    calls = [{**call, "body": [["repeat", samples, [draw]]]}]
+def replaced(values: int, body: Json, cases: int) -> tuple[Json, Json, list[Json]]:
+    """A call with one of so many arguments in one run, and another one in the other."""
+    call = {"name": "data", "arguments": [["d", {"from": 1, "to": values}]], "seen": False}
+    calls = [{**call, "body": body}]
     service = {"cells": [], "replies": [], "calls": calls, "change": "replace"}
     step = {"rule": "couplings", "from": [], "budget": 0, "held": [], "followed": ["given"]}
-    steps = [{**step, "changes": [[[], [None] * 64]], "pairs": []}]
+    steps = [{**step, "changes": [[[], [None] * cases]], "pairs": []}]
     return service, {"verdict": "DP", "budget": 0, "at least": None}, steps
 
 
@@ -108,6 +107,7 @@ def above(count: int) -> tuple[Json, Json, list[Json]]:
     return given, claim, steps
 
 
+DRAW = ["draw", ["cell", "x"], "Lap", 0, [1, -1]]
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
@@ -123,7 +123,8 @@ COSTLY = {
     ),
     "a statement for every turn": parted(100),
     "where intervals are cut": near_zero(150),
-    "how far samples are moved": drawn_often(300),
+    "how far samples are moved": replaced(8, [["repeat", 300, [DRAW]]], 64),
+    "arguments of two runs": replaced(1000, [], 1),
     "pairs of which nothing is known": of_machine([[f"q{k}", [0, 1]] for k in range(7)], [[0] * 7]),
     "a pair that is listed often": listed(1000),
     "losses that are read often": above(400),
