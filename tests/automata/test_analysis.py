@@ -6,9 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound, analyse
-from dipapprox.automata.candidates import first_changes
-from dipapprox.automata.description import automaton_of
+from dipapprox.automata.analysis import Analysis, RunBound, WeightBound, analyse
 from dipapprox.automata.determined import (
     is_determined,
     looks_of,
@@ -18,21 +16,19 @@ from dipapprox.automata.determined import (
 from dipapprox.automata.families import (
     cost_of_rounds,
     gain_of_round,
-    repeated,
     rounds_beyond,
 )
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.optimum import ClosedFamily, search
+from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.runs import Run, orders
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Unfolding, augment
 from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, word_bound, word_rate
 from dipapprox.errors import LimitReached
-from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from tests.automata import examples
-from tests.automata.examples import automaton, chain
+from tests.automata.examples import automaton
 from tests.automata.random_automata import feasible_runs, random_automaton
 
 
@@ -87,74 +83,6 @@ def test_private_automata_have_their_least_budget(text: str, least: str) -> None
     assert found.lower_bound == Fraction(least)
 
 
-@pytest.mark.parametrize("k", [3, 4, 7, 40])
-def test_bounds_of_automata_whose_runs_look_alike(k: int) -> None:
-    """D* of k-MIN-MAX is (3k + 2)/(4k) for even k, its least budget 1/2 + 1/k."""
-    found = check(analyse(automaton(examples.k_min_max(k)), Limits()))
-    assert found.lower_bound == found.upper_bound == Fraction(1, 2) + Fraction(1, k)
-    assert isinstance(found.upper, CellBound)
-    assert found.quotient is not None
-    runs = search(found.quotient.graph, Fraction(1), Limits()).family
-    assert runs is not None
-    assert runs.value == (Fraction(3 * k + 2, 4 * k) if k % 2 == 0 else runs.value)
-
-
-CHAINS = [
-    (chain("1", True, ">=1", ">=3/2"), "2"),
-    (chain("1/2", True, "<3/2", ">=1"), "3"),
-    (chain("1/3", True, "<1", ">=3/2*", "<3/2"), "17/3"),
-    (chain("1/2", False, ">=2/3", ">=3/2"), "1/2"),
-    (chain("1/2", False, "<3/2", ">=1"), "5/2"),
-    (chain("1/3", True, ">=2/3", "<1/4"), "7/6"),
-    (chain("1", True, "<2/3", ">=1", ">=1/3"), "8/3"),
-    (chain("1", True, ">=2/3", "<1/2", ">=1/2*"), "3"),
-    (chain("1/2", True, "<1"), "1"),
-    (chain("1", True, "<1/2"), "1"),
-    (chain("1", True, "<1"), "2"),
-    # The starred path of the paper's Proposition 4.29: its shift follows the input.
-    (chain("1", True, ">=1", ">=1", ">=1", ">=1"), "2"),
-    (chain("1", True, ">=1", ">=1*"), "2"),
-    (examples.sparse_vector(1), "1"),
-    (examples.sparse_vector(4), "1"),
-    (
-        """
-(q0, 1, 0): x := insample; output oi; goto q1
-(q1, 1, 0): if (insample >= x) then output oa; goto q2
-            elseif (insample < x) then output ob; goto q3
-(q2, 1, 0): if (insample >= x) then output oa; goto q2
-(q3, 1, 0): if (insample < x) then output ob; goto q3
-""",
-        "2",
-    ),
-    (
-        """
-(q0, 1, 0): x := insample; output oi; goto q1
-(q1, 1/2, 0): if (insample < x) then output oa; goto q2
-(q2, 1, 0): if (insample < x) then x := insample; output oa; goto q3
-(q3, 1/2, 0): if (insample >= x) then output oa; goto q4
-""",
-        "3",
-    ),
-    (
-        """
-(q0:non-input, 1/2, 0): x := insample; output oi; goto q1
-(q1, 1/4, 0, 1/2, 0): if (insample < x) then output obot; goto q1
-                      elseif (insample >= x) then output insampleprime; goto q2
-""",
-        "3/2",
-    ),
-]
-"""One-threshold automata of the coupling paper with their least budgets."""
-
-
-@pytest.mark.parametrize(("text", "least"), CHAINS)
-def test_one_threshold_automata_have_the_budgets_of_their_couplings(text: str, least: str) -> None:
-    found = check(analyse(automaton(text), Limits()))
-    assert found.is_exact
-    assert isinstance(found.upper, ClosedFamily)
-    assert found.lower_bound == Fraction(least)
-
-
 # --- families of runs ---------------------------------------------------------------------------
 
 
@@ -180,22 +108,6 @@ def test_costs_grow_with_the_rounds(text: str, costs: list[str], gain: str) -> N
     assert rounds_beyond(found.automaton, structure, Fraction(10**6), Limits()) is None
     assert cost_of_rounds(found.automaton, structure, rounds) > budget
     assert cost_of_rounds(found.automaton, structure, rounds - 1) <= budget
-
-
-def test_families_of_random_structures_grow_as_claimed() -> None:
-    kinds = set()
-    for seed in range(150):
-        found = analyse(random_automaton(seed, variables=1 + seed % 2, states=4), Limits())
-        structure = found.structure
-        if structure is None:
-            continue
-        kinds.add(structure.code)
-        few = cost_of_rounds(found.automaton, structure, 3)
-        many = cost_of_rounds(found.automaton, structure, 13)
-        assert many >= few + 9 * gain_of_round(found.automaton, structure), seed
-        run, _ = repeated(found.automaton, structure, 4)
-        assert orders(found.automaton, run) is not None
-    assert kinds == {"LC", "DC", "LP", "PV"}
 
 
 # --- runs that look alike -----------------------------------------------------------------------
@@ -278,20 +190,6 @@ def test_min_max_needs_what_is_proved_by_hand(k: int) -> None:
     bound = word_bound(found, tuple(map(Fraction, first)), second, word, Limits())
     assert bound is not None
     assert bound.value == Fraction(1, 2) + Fraction(1, k)
-
-
-def test_a_run_whose_samples_would_have_to_be_equal_has_no_rate() -> None:
-    """Its closure, with the ties, would be cheap; its probability is 0."""
-    found = unfolded("""
-(q0:non-input, 1, 0): x := insample, y := insample; output oa; goto q1
-(q1, 1, 0): if (insample >= x && insample < y) then output onever; goto q2
-            elseif (insample >= x && insample >= y) then output oup; goto q2
-""")
-    seen = SeenSymbol("oa"), SeenSymbol("onever")
-    assert word_rate(found, (None, Fraction(3)), seen, Limits()) is None
-    first, second = (None, Fraction(-3)), (None, Fraction(-2))
-    assert word_bound(found, first, second, seen, Limits()) is None
-    assert word_rate(found, first, (SeenSymbol("oa"), SeenSymbol("oup")), Limits()) == 3
 
 
 def unfolded(text: str) -> Unfolding:
@@ -391,21 +289,3 @@ def test_wherever_time_runs_out_what_is_said_is_true(
         if whole.upper is not None:
             assert part.lower_bound <= whole.lower_bound
             assert part.upper is None or part.upper.value >= whole.upper.value
-
-
-def test_inputs_between_two_samples_rise_and_fall_in_turn() -> None:
-    text = """
-(q0:non-input, 1/4, 0): x := insample; output oa; goto q1
-(q1:non-input, 1/4, 10): y := insample; output oa; goto q2
-(q2, 1/4, 0): if (insample >= x && insample < y) then output oa; goto q2
-              elseif (insample >= x && insample >= y) then output ob; goto q2
-              elseif (insample < x && insample < y) then output oc; goto q2
-"""
-    graph = augment(automaton_of(parse_dipa(text)), Limits())
-    found = set()
-    for edge, each in enumerate(graph.edges):
-        if each.source == each.target:
-            transition = graph.transition(edge)
-            changes = first_changes(graph, (edge,) * 3)
-            found.add((transition.above.bit_count(), transition.below.bit_count(), changes))
-    assert found == {(1, 1, (1, -1, 1)), (2, 0, (1, 1, 1)), (0, 2, (-1, -1, -1))}

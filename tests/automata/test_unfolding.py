@@ -6,10 +6,7 @@ import pytest
 
 from dipapprox.automata.runs import orders, run_of
 from dipapprox.automata.unfolding import augment
-from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from tests.automata import examples
-from tests.automata.examples import automaton
 from tests.automata.random_automata import feasible_runs, random_automaton
 from tests.thorough import part
 
@@ -26,8 +23,3 @@ def test_walks_are_the_feasible_runs(seed: int) -> None:
     assert runs == sorted(feasible_runs(found, 5))
     for run in runs:
         assert orders(found, run) is not None
-
-
-def test_too_many_nodes_are_a_limit() -> None:
-    with pytest.raises(LimitReached, match="more than 1000 symbolic states"):
-        augment(automaton(examples.all_pairs(4)), Limits(states=1000))

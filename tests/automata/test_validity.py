@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from dipapprox.automata.description import automaton_of, load_automaton
-from dipapprox.errors import SourceError, UserError
+from dipapprox.automata.description import automaton_of
+from dipapprox.errors import SourceError
 from dipapprox.language.dipa import parse_dipa
 from tests.automata import examples
-from tests.automata.described import text_of
 from tests.automata.examples import automaton
 
 VALID = {
@@ -20,12 +17,6 @@ VALID = {
         "LEAKING_CYCLE_OF_THE_PAPER", "TWO_RANGE_1", "TWO_RANGE_2", "SILENT", "GAP_PV", "GAP_LP",
     )
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", VALID)
-def test_an_automaton_survives_its_text(name: str) -> None:
-    found = automaton(VALID[name])
-    assert automaton_of(text_of(found)) == found
 
 
 @pytest.mark.parametrize(
@@ -102,19 +93,6 @@ def test_each_condition_has_its_message_and_place(text: str, place: str, message
     first = caught.value.render().splitlines()[0]
     assert first.startswith(f"f.dipa:{place}: "), first
     assert message in first, first
-
-
-def test_files_are_read_with_their_names_in_messages(tmp_path: Path) -> None:
-    path = tmp_path / "svt.dipa"
-    path.write_text(examples.SVT)
-    assert load_automaton(path) == automaton(examples.SVT)
-    path.write_text(examples.SVT.replace(">=", "<"))
-    with pytest.raises(SourceError) as caught:
-        load_automaton(path)
-    assert caught.value.render().startswith(f"{path}:4:")
-    for wrong in (tmp_path, tmp_path / "none.dipa"):
-        with pytest.raises(UserError):
-            load_automaton(wrong)
 
 
 MALFORMED = """

@@ -22,12 +22,10 @@ from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
     DiscreteGaussian,
-    ExponentialMechanism,
     Gaussian,
     Laplace,
     Mechanism,
     RandomisedResponse,
-    RenyiStatement,
     Subsampled,
 )
 from dipapprox.composition.pieces import RepeatedRun
@@ -196,53 +194,6 @@ def test_statements_beside_noise_that_is_on_no_lattice() -> None:
     assert answer.reason is None and answer.atoms < 50_000
 
 
-def test_what_no_pair_attains_is_bounded_from_above_alone() -> None:
-    """A Gaussian is zCDP: what the statement costs is more, and no less than nothing."""
-    loose, tight = (
-        cost((each, 10), width="0.02")
-        for each in (ConcentratedStatement(F(1, 200)), Gaussian(F(1), F(10)))
-    )
-    (_, high), (low, _) = ends(loose), ends(tight)
-    assert low < high < 2 * low
-    assert loose.reason is not None and "no pair is known" in loose.reason
-
-
-def test_exponential_mechanisms_are_between_two_bounds() -> None:
-    """They cost less than ε-private ones of the same ε, and at least randomised response of ε/2."""
-    low, high = ends(cost((ExponentialMechanism(F(1, 4)), 40)))
-    assert high < ends(cost((ApproximateStatement(F(1, 4)), 40)))[0]
-    assert ends(cost((ApproximateStatement(F(1, 8)), 40)))[0] <= low + 0.001 and low < high
-
-
-@pytest.mark.parametrize("budget", [F(1, 10), F(1, 2), F(9, 10)])
-def test_one_exponential_mechanism_attains_the_largest_of_its_pairs(budget: F) -> None:
-    """Two outcomes, of Pr ~ e^(t/2), whose losses are t and t - 1: the worst t, by trial."""
-
-    def delta(t: float) -> float:
-        q = (exp(1) - exp(t)) / (exp(t) * (exp(1) - 1))
-        return exp(t) * q - exp(budget) * q
-
-    answer = Composition((RepeatedRun(ExponentialMechanism(F(1))),)).delta(
-        [budget], F(1, 10**9), Limits()
-    )
-    low, high = ends(answer)
-    assert high - low < 1e-9
-    assert high == pytest.approx(max(delta(k / 1000) for k in range(1001)), abs=1e-6)
-
-
-def test_divergences_add_up_before_they_are_converted() -> None:
-    """A thousand statements are one of the sum; beside noise they are no worse than converted."""
-    many, one = (ends(cost((ConcentratedStatement(F(n, 2000)), 1000 // n))) for n in (1, 1000))
-    assert many == one and 4.37 < one[0] < one[1] < 4.73
-    mixed = RenyiStatement(((F(2), F(1, 100)), (F(20), F(1, 10))))
-    low, high = ends(cost((ConcentratedStatement(F(1, 400)), 10), (mixed, 10)))
-    # Of order 20 there is 10 (20/400 + 1/10) = 3/2: Mironov's conversion. Noise of m² = 10 (1/200 +
-    # 1/100) has no more than that, of order 2 and of order 20.
-    assert low < high < 1.5 + log(1e5) / 19
-    noise = optimize.brentq(lambda eps: gaussian_delta(0.15**0.5, eps) - 1e-5, 0, 9)
-    assert low == pytest.approx(noise, abs=0.001)
-
-
 def test_two_outcomes_attain_nearly_what_a_concentrated_statement_allows() -> None:
     """Of losses of 4.93 or next to 0: as likely as divergences of all orders, both ways, allow."""
     loss, orders = 4.93, np.concatenate([1 + np.logspace(-6, 0, 400), np.linspace(2, 40, 4_000)])
@@ -278,16 +229,6 @@ def test_noise_of_the_census() -> None:
     assert low <= rounded < high + 0.015  # each of 14 losses is rounded up by 0.001 at most
 
 
-def test_a_profile_of_many_pairs_bounds_from_above_alone() -> None:
-    masses = tuple(
-        (Enclosure.exact(F(a, 4)), Enclosure.exact(F(b, 4))) for a, b in ((3, 1), (1, 3))
-    )
-    known = ends(cost((Atoms(masses, symmetric=True), 20), width="0.05"))
-    low, high = ends(cost((Atoms(masses, symmetric=True, attained=False), 20), width="0.05"))
-    assert low == 0 and known[0] <= high <= known[1] + 0.05
-    assert ends(cost((RandomisedResponse(F(3, 4)), 20)))[0] <= known[1]
-
-
 def test_mass_at_infinity_is_there_from_below_too() -> None:
     """Mechanisms that reveal nothing but with probability δ', beside noise."""
     answer = cost((ApproximateStatement(F(0), F(1, 10**7)), 3), (Gaussian(F(1), F(10)), 3))
@@ -304,17 +245,6 @@ def test_mass_at_infinity_is_there_from_below_too() -> None:
     assert bounds.lower is None and bounds.upper is None
     low, high = ends(cost((one, 2), delta=F(7, 16)))
     assert low == 0 and high < 1e-3
-
-
-def test_limits_leave_what_is_known() -> None:
-    composition = Composition((RepeatedRun(SAMPLED, 1000),))
-    answer = composition.epsilon(DELTA, F(1, 10**9), Limits(atoms=8_000))
-    low, high = ends(answer)
-    assert 1.6 < low <= 1.8282368 and 1.8282368 <= high < 1.9
-    assert answer.reason == "atom limit: a composition takes more than 8000 losses"
-    answer = composition.epsilon(DELTA, F(1, 100), Limits(seconds=0, started=0.0))
-    assert answer.reason is not None and answer.reason.startswith("time limit")
-    assert answer.bounds[0].lower == 0 and answer.bounds[0].upper is None
 
 
 def test_what_cannot_be_composed_is_refused() -> None:

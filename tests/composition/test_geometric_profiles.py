@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 from math import comb, exp, tanh
 
 import pytest
@@ -95,23 +94,6 @@ def test_the_certified_interval_has_it(width: int, times: int) -> None:
         exact = profile.line(budget).enclosed(budget, 200)
         assert bounds.lower is not None and bounds.upper is not None
         assert bounds.lower <= exact.lower <= exact.upper <= bounds.upper
-
-
-def test_pieces_for_every_budget() -> None:
-    """Each holds from one loss to the next, and they meet there."""
-    profile = exact_profile(runs((2, F(3), 2), (1, F(2), 1)), Limits())
-    assert profile is not None
-    pieces = profile.pieces()
-    assert pieces is not None and pieces[-1].below is None and str(pieces[-1].line) == "0"
-    start = F(0)
-    for piece, after in pairwise(pieces):
-        assert piece.below is not None and str(piece.below) == f"exp({piece.below.loss})"
-        end = piece.below.loss
-        assert piece.line == profile.line(start) == profile.line((start + end) / 2)
-        here, there = (each.line.enclosed(end, 300) for each in (piece, after))
-        assert here.meets(there) and here.width < F(1, 2**200)
-        start = end
-    assert start == F(4, 3) + F(1, 2)
 
 
 def test_curves_are_exact_too() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import comb, exp, prod
+from math import comb, prod
 
-import numpy as np
 import pytest
 from flint import arb
 from hypothesis import given
@@ -40,25 +39,6 @@ def test_a_group_is_the_product(pair: list[tuple[F, F]], times: int) -> None:
             assert point.bound.overlaps(to_ball(true)) and point.bound.rad() < 1e-30
             line = point.first - to_ball(alpha) * point.second
             assert line.overlaps(to_ball(true))
-
-
-@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 20))
-def test_powers_on_a_lattice_are_those_of_sequences(shift: int, times: int, square: int) -> None:
-    """Discrete Gaussian noise: the total variation, by all differences of two sums."""
-    noise = DiscreteGaussian(shift, variance=F(square, 3))
-    with precision(200):
-        outcomes = outcomes_of(noise, 200)
-        assert outcomes is not None
-        known = outcomes.power(times).profile()
-        bound = known.at(arb(1)).bound
-    reach = 60
-    weights = [exp(-k * k * 3 / (2 * square)) for k in range(-reach, reach + 1)]
-    law = np.array(weights) / sum(weights)
-    total = np.array([1.0])
-    for _ in range(times):
-        total = np.convolve(total, law)
-    moved = np.abs(np.r_[total, np.zeros(shift * times)] - np.r_[np.zeros(shift * times), total])
-    assert float(bound) == pytest.approx(moved.sum() / 2, abs=1e-12)
 
 
 def test_what_is_not_told_apart_counts() -> None:

@@ -22,7 +22,6 @@ from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Gaussian,
 )
-from dipapprox.composition.profile import Ends, ProfilePoint
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -205,18 +204,6 @@ def test_mass_at_infinity_is_rounded_to_the_safe_side() -> None:
         below = from_below(profile.lines(), profile.ends, step, bits)
     assert third * 32 < above.infinite < third * 32 + 2
     assert third * 32 - 4 < below.infinite < third * 32
-
-
-def test_doubt_of_a_profile_counts() -> None:
-    """Ends of balls are rounded, not their middles."""
-    step = GridStep(F(1))
-    with precision(64):
-        wide = ProfilePoint(arb("0.5", "0.1"), arb("0.5", "0.1"), arb("0.25", "0.1"))
-        above = from_above([Knot(0, arb(1), wide)], 20)
-        ends = Ends(arb("0.5", "0.1"), arb(0))
-        below = from_below([(wide.first, wide.second)], ends, step, 20)
-    assert above.infinite >= F(6, 10) * 2**20
-    assert below.infinite <= F(4, 10) * 2**20
 
 
 def lines_of(knots: list[Knot]) -> list[tuple[arb, arb]]:

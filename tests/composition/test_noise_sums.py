@@ -12,12 +12,6 @@ from scipy.stats import laplace, norm
 
 import dipapprox
 from dipapprox import LeastDelta
-from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.composition.noise_sums import summed_divergence
-from dipapprox.events.event import Event, Marginal, Part
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.exponential import LAPLACE
-from dipapprox.linear.form import LinearForm
 
 _STEP = 1 / 200
 
@@ -64,17 +58,3 @@ def test_closed_forms_are_those_of_sums(
     assert float(found.delta_enclosure.lower) == pytest.approx(truth, abs=3e-5)
     assert found.witness is not None
     assert found.witness.delta_enclosure.lower > found.delta_enclosure.lower - Fraction(1, 10**8)
-
-
-@pytest.mark.parametrize("bits", [40, 80])
-def test_the_total_variation_of_two_laplace_numbers(bits: int) -> None:
-    """At a factor of 1 the slope is 0 at the maximum: 2 F(1/2) - 1 = 1 - 5/4 e^(-1/2)."""
-    laws = (Distribution(LAPLACE, Fraction(0), Fraction(1)),) * 2
-    form = LinearForm.symbol(0) + LinearForm.symbol(1)
-    first, second = (
-        (Part((), (Marginal(Event(laws, ()), form + LinearForm.constant_form(mean)),)),)
-        for mean in (0, 1)
-    )
-    found = summed_divergence(first, second, Enclosure.exact(1), bits)
-    assert found is not None and found.value.width <= Fraction(1, 2**bits)
-    assert float(found.value.lower) == pytest.approx(1 - 1.25 * exp(-0.5), abs=1e-15)

@@ -52,29 +52,6 @@ def value(first: Sequence[Part], second: Sequence[Part], budget: F, bits: int = 
     return found
 
 
-def by_lattice(shift: float, times: int, budget: float) -> tuple[float, float]:
-    """Bounds for Laplace counts of one shift, with losses moved down, or up, to a lattice.
-
-    One loss has the masses 1/2 at the shift, and e^((l - shift) / 2) / 2 up to l below it.
-    """
-    parts = 600
-    step = shift / parts
-    below = np.exp((np.arange(-parts, parts + 1) * step - shift) / 2) / 2
-    between = np.diff(below)
-    bounds = []
-    for up in (0, 1):
-        masses = np.zeros(2 * parts + 1)
-        masses[up : up + 2 * parts] += between
-        masses[0] += below[0]
-        masses[-1] += 0.5
-        total = masses
-        for _ in range(times - 1):
-            total = np.convolve(total, masses)
-        losses = (np.arange(len(total)) - parts * times) * step
-        bounds.append(float(np.sum(total * np.maximum(0.0, 1 - np.exp(budget - losses)))))
-    return bounds[0], bounds[1]
-
-
 @pytest.mark.parametrize("budget", [F(1, 2), F(2)])
 def test_gaussian_vectors_depend_on_the_norm_of_the_shift(budget: F) -> None:
     scales, shifts = (1, 2, 4), (F(1, 2), F(-1), F(3))
@@ -101,21 +78,6 @@ def test_the_same_measure_twice() -> None:
     assert value(part, part, F(1)).value == Enclosure.exact(0)
     assert value(part, (), F(1)).value == Enclosure.exact(1)
     assert value((), part, F(1)).value == Enclosure.exact(0)
-
-
-def test_probabilities_of_events_weigh() -> None:
-    events = [(canonical(half(mean)),) for mean in (F(0), F(-1))]  # 1/2 and more
-    parts = [
-        [Part(own, (noise(LAPLACE, m, 1), noise(LAPLACE, -m, 1)))]
-        for own, m in zip(events, (0, 1), strict=True)
-    ]
-    found = value(parts[1], parts[0], F(1, 4), 20).value
-    # (1 - 1/(2e)) H(growth / (2 - 1/e)) of two Laplace counts with shift 1
-    mass = 1 - exp(-1) / 2
-    factor = exp(0.25) / 2 / mass
-    low, high = by_lattice(1.0, 2, float(np.log(factor)))
-    assert low * mass - 1e-9 < found.lower <= found.upper < high * mass + 1e-9
-    assert found.width < 1e-5
 
 
 def test_truncated_noise_is_completed() -> None:

@@ -25,7 +25,6 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.pure import pure_epsilon
-from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
 F = Fraction
@@ -102,12 +101,6 @@ def test_pure_losses_add_up() -> None:
     assert abs(float(sampled.lower) - 10 * log(0.9 + 0.1 * exp(1))) < 1e-12
     for mechanism in (Gaussian(F(1), F(1)), ApproximateStatement(F(1), F(1, 9))):
         assert pure_epsilon(composition((mechanism, 1)), 64) is None
-
-
-def test_what_is_not_exact_is_said() -> None:
-    assert exact_profile(composition((Laplace(F(1), F(1)), 2)), Limits()) is None
-    with pytest.raises(LimitReached, match="more than 9 losses"):
-        exact_profile(composition((SKEWED, 40)), Limits(atoms=9))
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**6), F(1, 50), F(2, 3)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction as F
-from math import erfc, exp, log, sqrt
+from math import erfc, exp, sqrt
 
 import pytest
 
@@ -52,14 +52,6 @@ def test_laplace_noise(shift: F) -> None:
     assert delta.width < F(1, 2**90)
     found = noise.least_budget(delta.lower, 40) if delta.upper < 1 else None
     assert found is None or abs(found.lower - budget) < F(1, 2**30)
-
-
-def test_renyi_divergences_of_any_size() -> None:
-    assert gaussian(1000).renyi(F(2), 60).lower == gaussian(1000).renyi(F(2), 60).upper == 10**6
-    near, far = laplace(1).renyi(F(2), 60), laplace(10**6).renyi(F(2), 60)
-    assert abs(float(near.lower) - log((2 * exp(1) + exp(-2)) / 3)) < 1e-12
-    assert abs(float(far.lower - 10**6) - log(2 / 3)) < 1e-9
-    assert near.width < F(1, 2**60) and far.width < F(1, 2**30)
 
 
 def test_gaussian_noise_that_is_shifted_has_no_pure_budget() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dipapprox.events.gaussian_forms import are_uncorrelated, orthogonalised
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, LAPLACE
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.linear.form import LinearForm
 
 SMALL = st.integers(-3, 3)
@@ -41,14 +41,3 @@ def test_combinations_are_uncorrelated_and_keep_everything(
     assert are_uncorrelated(forms, laws) == (
         not np.any(np.triu(np.array(matrix) @ np.diag(deviations) ** 2 @ np.array(matrix).T, 1))
     )
-
-
-def test_other_noise_is_no_sum_of_independent_numbers() -> None:
-    """x + z and x - z are uncorrelated for Laplace noise, too, but not independent."""
-    forms = [LinearForm.of({0: Fraction(1), 1: Fraction(c)}) for c in (1, -1)]
-    plain, laplace = (
-        Distribution(family, Fraction(0), Fraction(1)) for family in (GAUSSIAN, LAPLACE)
-    )
-    assert are_uncorrelated(forms, [plain, plain])
-    assert not are_uncorrelated(forms, [plain, laplace])
-    assert orthogonalised(forms, {0: Fraction(1)}) == [[1, 0], [0, 1]]

@@ -14,14 +14,13 @@ from dipapprox.events.event import Independent
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Cell, Everyone, Program, Value
-from dipapprox.laws.distribution import Distribution, Scale
+from dipapprox.laws.distribution import Scale
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,
     Guard,
-    InputCondition,
     Path,
     Sample,
 )
@@ -105,25 +104,3 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
         ]
         assert found == expected
     assert len(catalogue.events) == distinct
-
-
-def test_means_scales_and_conditions_are_exact() -> None:
-    mean = LinearForm.of({"q[1]": Fraction(2), "q[2]": Fraction(-1, 3)}, Fraction(1, 7))
-    sample = Sample(GAUSSIAN, mean, Scale(Fraction(3, 2), -1), 0, "r")
-    less_than_two = InputCondition(form=LinearForm.of({"q[1]": ONE}, Fraction(-2)), strict=True)
-    at_most_two = InputCondition(form=LinearForm.of({"q[1]": ONE}, Fraction(-2)))
-    guard = LinearForm.of({0: ONE, "q[2]": Fraction(5)})
-    states = [
-        FinalState((ZERO,), (less_than_two,), None),
-        FinalState((ONE,), (at_most_two,), path(guard)),
-    ]
-    instantiator = Instantiator(
-        final_states((sample,), states, 2, (ONE, Fraction(2))), Fraction(1, 4)
-    )
-    ((output, event, _),) = instantiator.events((Fraction(2), ONE))
-    assert output == 1
-    assert event.samples == (
-        Distribution(GAUSSIAN, Fraction(4) - Fraction(1, 3) + Fraction(1, 7), Fraction(6)),
-    )
-    assert event.guards == (LinearForm.of({0: ONE}, Fraction(5)),)
-    assert [output for output, _, _ in instantiator.events((ONE, ONE))] == [0, 1]

@@ -9,17 +9,15 @@ from random import Random
 import pytest
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.events.canonical import as_star, canonical, normal_star
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.events.event import Star
 from dipapprox.exact.methods import Exact
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.semantics.execution import execute
 from tests.thorough import part
@@ -68,29 +66,6 @@ def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
     assert exact.meets(summed)
     assert summed.width <= Fraction(1, 2**50)
     assert abs(float(summed.lower) - probability(example)) < 1e-9
-
-
-@pytest.mark.parametrize("seed", part(range(20), 3))
-def test_normal_forms_do_not_depend_on_shifts_and_mirrors(seed: int) -> None:
-    random = Random(seed)
-    example = normal_star(star(random, DISCRETE_LAPLACE, DISCRETE_GAUSSIAN))
-    event = spelled_out(example)
-    assert as_star(event) is not None
-    assert canonical(event) == example
-    assert all(each.mean.denominator == 1 for each in event.samples)
-    shift, sign = Fraction(random.randint(-5, 5)), random.choice((1, -1))
-    moved = Event(
-        tuple(each.affine(Fraction(sign), shift) for each in event.samples),
-        tuple(_moved(guard, sign, shift) for guard in event.guards),
-    )
-    assert canonical(moved) == example
-
-
-def _moved(guard: LinearForm, sign: int, shift: Fraction) -> LinearForm:
-    """The guard on y = sign x + shift."""
-    terms = {symbol: c * sign for symbol, c in guard.terms}
-    constant = guard.constant - sum((c * sign * shift for _, c in guard.terms), Fraction(0))
-    return LinearForm.of(terms, constant)
 
 
 def test_equalities_of_integers_are_no_stars() -> None:

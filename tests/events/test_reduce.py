@@ -11,7 +11,6 @@ from event_strategies import (
     gauss,
     laplace,
     law_of_guards,
-    less,
     points,
 )
 from hypothesis import given
@@ -24,7 +23,6 @@ from dipapprox.events.reduce import (
     irredundant,
     sum_of_squares,
 )
-from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import implies
@@ -77,34 +75,6 @@ def test_comparisons_that_form_a_tree_become_plain(data: st.DataObject, size: in
     event = Event((laplace(0),) * size, tuple(data.draw(st.permutations(guards))))
     for guard in as_comparisons(event).guards:
         assert guard.constant == 0 and {factor for _, factor in guard.terms} == {-1, 1}
-
-
-def test_gaussian_sums_merge_where_the_deviation_is_rational() -> None:
-    # 3a + 4b <= c and c <= d: 3a + 4b ~ N(0, 5)
-    guards = (
-        LinearForm.of({0: Fraction(3), 1: Fraction(4), 2: Fraction(-1)}),
-        less(2, 3),
-    )
-    event = as_comparisons(Event((gauss(0), gauss(0), laplace(0), gauss(1)), guards))
-    assert len(event.samples) == 3
-    assert gauss(0, 5) in event.samples
-    assert all(len(guard.terms) == 2 for guard in event.guards)
-
-
-def test_differences_of_exponential_samples_are_laplace_samples() -> None:
-    # a - b <= c, c <= d: a - 1 and b are exponential samples of scale 2
-    law = Distribution(EXPONENTIAL, Fraction(1), Fraction(2))
-    other = Distribution(EXPONENTIAL, Fraction(0), Fraction(4))
-    guards = (
-        LinearForm.of({0: Fraction(1), 1: Fraction(-1, 2), 2: Fraction(-1)}),
-        less(2, 3),
-    )
-    event = as_comparisons(Event((law, other, gauss(0), gauss(1)), guards))
-    laplace_law = Distribution(LAPLACE, Fraction(1), Fraction(2))
-    assert event == Event((gauss(0), gauss(1), laplace_law), (less(2, 0), less(0, 1)))
-    unequal = (law, Distribution(EXPONENTIAL, Fraction(0), Fraction(2)))
-    kept = as_comparisons(Event((*unequal, gauss(0), gauss(1)), guards))
-    assert len(kept.samples) == 4
 
 
 def test_many_gaussians_become_few_squares() -> None:

@@ -8,12 +8,9 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
-from event_strategies import CONTINUOUS, events
-from hypothesis import given
 from scipy.special import gamma
 
-from dipapprox.events.event import Event
-from dipapprox.events.sums import law_of, leading, primitive, used_together
+from dipapprox.events.sums import law_of
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import (
     FAMILIES,
@@ -70,28 +67,3 @@ def test_the_law_of_a_sum_is_that_of_its_terms(first: Family, second: Family) ->
             for factor, term in law.terms:
                 found *= characteristic(term, float(factor) * t)
             assert cmath.isclose(found, wanted, rel_tol=1e-12)
-
-
-@given(events(families=CONTINUOUS))
-def test_forms_depend_on_sums_only(event: Event) -> None:
-    """Each sum takes its first sample's place; those without a sum are in no proportion."""
-    sums = used_together(event.guards)
-    first = {form.terms[0][0]: form for form in map(leading, sums)}
-    others = {s for form in sums for s in form.samples()[1:]}
-    assert not others & first.keys()
-    for guard in event.guards:
-        again = LinearForm.constant_form(guard.constant)
-        for sample, c in guard.terms:
-            if sample not in others:
-                again = again + first.get(sample, LinearForm.symbol(sample)).scaled(c)
-        assert again == guard
-
-
-def test_proportions_and_units() -> None:
-    def form(*coefficients: int) -> LinearForm:
-        return LinearForm.of(dict(enumerate(map(Fraction, coefficients))))
-
-    found = used_together([form(2, -4, 1, 0), form(-1, 2, 0, 3)])
-    assert [leading(each) for each in found] == [form(1, -2)]
-    assert used_together([form(1, 1), form(1, -1)]) == ()
-    assert primitive(form(-4, 6, 10)) == form(2, -3, -5)

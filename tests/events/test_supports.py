@@ -7,12 +7,12 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 
-from event_strategies import gauss, less
+from event_strategies import less
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Chosen, Event, Impossible, Independent, Star, spelled_out
+from dipapprox.events.event import Chosen, Event, Impossible, Star, spelled_out
 from dipapprox.events.reduce import reduce
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.events.supports import is_possible
@@ -103,20 +103,6 @@ def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
     assert series(product_of(normal, left)) == series(event)
 
 
-def test_open_sets_without_integers_are_impossible() -> None:
-    """x < y, y < z and z <= x + 1: the cuts at half-integers leave real points only."""
-    event = Event(
-        (integer(0),) * 3,
-        (
-            LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, HALF),
-            LinearForm.of({1: Fraction(1), 2: Fraction(-1)}, HALF),
-            LinearForm.of({2: Fraction(1), 0: Fraction(-1)}, -3 * HALF),
-        ),
-    )
-    assert reduce(event) == Impossible()
-    assert reduce(Event((gauss(0),) * 3, event.guards)) != Impossible()
-
-
 @given(
     st.lists(
         st.tuples(st.sampled_from(list(FAMILIES.values())[:4]), st.integers(0, 2), st.booleans()),
@@ -139,16 +125,3 @@ def test_stars_are_possible_when_their_events_are(leaves: list[tuple[Family, int
     entries = Counter(2 * solutions.law(law) + upper for law, (_, _, upper) in pairs)
     bag = tuple(sorted(entries.items()))
     assert (solutions.star(solutions.law(laws[0]), bag) != IMPOSSIBLE) == is_possible(star)
-
-
-def test_integers_are_not_rescaled() -> None:
-    """Two times a discrete Laplace sample is no such sample: scale 1 stays scale 1."""
-    event = Event(
-        (integer(3, 2), integer(4, 2)), (LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, HALF),)
-    )
-    reduced = reduce(event)
-    assert isinstance(reduced, Independent)
-    (factor,) = reduced.factors
-    normal = canonical(factor)
-    assert isinstance(normal, Event)
-    assert sorted((law.mean, law.scale) for law in normal.samples) == [(0, 2), (1, 2)]

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pair_programs import SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
+from pair_programs import UNEVEN_MAX, read
 from scrambled import Scrambled
 
 from dipapprox.events.symmetry import CellSymmetry
@@ -23,10 +23,6 @@ def swapped(input: Input, first: int, second: int) -> Input:
     values = list(input)
     values[first], values[second] = values[second], values[first]
     return tuple(values)
-
-
-def final_states(source: str, **parameters: int) -> FinalStates:
-    return execute(read(source, **parameters), True, Limits())
 
 
 @st.composite
@@ -139,36 +135,6 @@ end
 @pytest.mark.parametrize("merge", [True, False])
 def test_what_is_found_with_choices_and_integers_is_true(source: str, merge: bool) -> None:
     check_swaps(execute(read(source), merge, Limits()))
-
-
-def test_randomised_response_permutes_its_outputs() -> None:
-    symmetry = CellSymmetry(final_states(RESPONSES))
-    for first, second in combinations(range(3), 2):
-        swap = symmetry.swap(first, second)
-        assert swap is not None
-        assert all(swap.matched)
-        assert sum(swap.fixed) == 4  # those whose two bits agree
-
-
-def counted(source: str, adjacency: str | None = None, **parameters: int) -> list[int]:
-    program = read(source, adjacency, **parameters)
-    assert not isinstance(program.adjacency, Listed)
-    walk = plan_walk(program.inputs, program.adjacency)
-    assert walk is not None
-    symmetry = CellSymmetry(execute(program, True, Limits()))
-    plan = plan_counters(symmetry, program.inputs, walk, 10**6)
-    assert plan is not None
-    return [stage.states for stage in plan.stages]
-
-
-def test_numbers_of_counters() -> None:
-    # How many of the k first values are 1, in u and in u'.
-    assert counted("svt_gauss", N=6) == [4, 9, 16, 25, 36, 1]
-    # How often each of the four steps was taken: C(k + 3, 3).
-    assert counted("noisy_max_gauss", N=6) == [4, 10, 20, 35, 56, 1]
-    assert counted(SPARSE_VECTOR_TWICE, N=6) == [4, 10, 20, 35, 56, 1]
-    # Two cells make the range; the others are counted apart.
-    assert counted("k_min_max_gauss", N=5) == [4, 9, 36, 81, 1]
 
 
 def test_too_many_counters_are_refused() -> None:

@@ -66,34 +66,6 @@ def before(engine: Method) -> InOrder:
     return InOrder(steps, engine.name)
 
 
-@pytest.mark.parametrize("bits", [20, 60, 200])
-def test_sums_of_three_are_as_narrow_as_wanted(bits: int) -> None:
-    method = before(Recording(HALF))
-    assert method.name == "recording"
-    found = alone(method, THREE, bits, Limits())
-    assert isinstance(found, Enclosure)
-    assert found.width <= Fraction(1, 2**bits)
-    assert method.name == "exact"
-    # Partial fractions: the density is a combination of those of the three laws.
-    weights = {1: Fraction(1, 24), 2: Fraction(-16, 15), 3: Fraction(81, 40)}
-    assert sum(weights.values()) == 1
-    upper = ExponentialPolynomial.of({(0, Fraction(-1, s)): w / 2 for s, w in weights.items()})
-    exact = 1 - _at_one(upper, bits + 20)
-    assert found.lower - Fraction(1, 2**bits) <= exact <= found.upper + Fraction(1, 2**bits)
-
-
-def _at_one(function: ExponentialPolynomial, bits: int) -> Fraction:
-    """The value at 1 by Taylor sums, to far more than `bits` bits."""
-    total = Fraction(0)
-    for (_, rate), c in function.terms:
-        term = power = Fraction(1)
-        for k in range(1, bits):
-            power = power * rate / k
-            term += power
-        total += c * term
-    return total
-
-
 def test_quadrature_agrees() -> None:
     nested = Nested(Strategy.LEAST_NESTING)
     guards = (

@@ -31,29 +31,6 @@ def equal(left: ExponentialRatio, right: ExponentialRatio) -> bool:
     return not (left - right).numerator
 
 
-def ruin(size: int, start: int) -> ChainLaw:
-    """A walk on 0 … size, up with e^ε/(1+e^ε), absorbed at the ends; the start is state 0."""
-    order = [start, *(k for k in range(size + 1) if k != start)]
-    place = {k: number for number, k in enumerate(order)}
-    rows = tuple(
-        () if k in (0, size) else ((place[k + 1], STAY), (place[k - 1], LEAVE)) for k in order
-    )
-    return ChainLaw(rows, (place[0], place[size]))
-
-
-def test_gambler_s_ruin_has_the_textbook_solution() -> None:
-    """Pr[ruin] = (r^start - r^size) / (1 - r^size), r = e^{-ε} (Feller I, XIV.2)."""
-    size, start = 200, 63
-
-    def power(k: int) -> ExponentialPolynomial:
-        return ExponentialPolynomial.monomial(1, 0, -k)
-
-    expected = ExponentialRatio.of(power(start) - power(size), {ONE - power(size): 1})
-    found = probability(ruin(size, start), 0)
-    assert equal(found, expected)
-    assert equal(found + probability(ruin(size, start), 1), SURELY)
-
-
 def test_states_that_never_end_take_their_probability_with_them() -> None:
     law = ChainLaw((((1, STAY), (2, LEAVE)), (), ((2, SURELY),)), (1,))
     assert equal(absorption(law, Limits())[1], STAY)

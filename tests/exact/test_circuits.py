@@ -97,17 +97,3 @@ def value(law: ChoiceLaw, outcome: int, eps: Fraction) -> float:
     found = enclose_at(law.weights[outcome], eps, 60, Limits())
     assert isinstance(found, Enclosure)
     return float(found.lower)
-
-
-def test_outcomes_of_weight_zero_are_impossible() -> None:
-    """1 - eps at eps = 1."""
-    law = FiniteLaw((ExponentialRatio(ONE - EPS), ExponentialRatio(EPS)))
-    sets = OutcomeSets()
-    stop, go = sets.split(ALWAYS, 0, 2)
-    circuit, roots = circuit_of([Choice(law, 0, "x")], sets.nodes, [stop, go])
-    for eps, expected in ((Fraction(1), [False, True]), (Fraction(1, 2), [True, True])):
-        events = [Chosen(circuit, root, eps) for root in roots]
-        assert [is_possible_choice(event, Limits()) for event in events] == expected
-    assert enclose_choices([Chosen(circuit, roots[0], Fraction(1))], 10, Limits()) == {
-        Chosen(circuit, roots[0], Fraction(1)): Enclosure.exact(0)
-    }

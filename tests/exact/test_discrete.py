@@ -80,20 +80,6 @@ def test_random_systems_agree_with_enumeration(event: Event) -> None:
     assert box.width < Fraction(1, 10**4)
 
 
-@given(integer_events(most=3))
-def test_an_event_and_its_reflection_are_equally_likely(event: Event) -> None:
-    """z -> -z: discrete Laplace laws are symmetric about their means."""
-    laws = tuple(Distribution(law.family, -law.mean, law.scale) for law in event.samples)
-    mirrored = tuple(
-        LinearForm.of({i: -a for i, a in guard.terms}, guard.constant) for guard in event.guards
-    )
-    left = discrete_probability(event, Limits())
-    right = discrete_probability(Event(laws, mirrored), Limits())
-    assert isinstance(left, ExponentialRatio)
-    assert isinstance(right, ExponentialRatio)
-    assert equal(left, right)
-
-
 def test_residue_classes_add_up_to_one() -> None:
     """2 z0 - 3 z1 + 2 z2 falls into exactly one of the ranges below 0, 0 to 4, above 4."""
     row = {0: Fraction(2), 1: Fraction(-3), 2: Fraction(2)}

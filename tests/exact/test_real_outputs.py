@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal, localcontext
 from fractions import Fraction as F
 from math import exp
 
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exponential
-from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.exact.real_outputs import quotients
 from dipapprox.exact.real_outputs.comparison import ExactComparison
@@ -69,52 +67,10 @@ def test_the_laplace_mechanism_is_tight_at_its_budget() -> None:
     assert exceeds(noise[0], noise[1], 1 - F(1, 10**9))
 
 
-def test_averages_approach_their_budget() -> None:
-    """(x0 + x1) / 2: the quotient grows towards e^(1/2) and never reaches it."""
-    half = LinearForm.of({0: F(1, 2), 1: F(1, 2)})
-    noise = [number([law(mean, 2), law(0, 2)], (), half) for mean in (0, 1)]
-    assert not exceeds(noise[0], noise[1], F(1, 2))
-    assert exceeds(noise[0], noise[1], F(1, 2) - F(1, 1000))
-
-
-def test_counts_add_up() -> None:
-    parts = [[Part((), tuple(Marginal(Event((law(m),), ()), Y) for _ in range(3)))] for m in (0, 1)]
-    assert not exceeds(parts[0], parts[1], F(3))
-    assert exceeds(parts[0], parts[1], F(3) - F(1, 10**6))
-
-
-def test_events_weigh() -> None:
-    parts = [
-        (Part((canonical(Event((law(-m),), (Y,))),), (Marginal(Event((law(m),), ()), Y),)),)
-        for m in (0, 1)
-    ]
-    # Pr[x <= 0] grows from 1/2 to 1 - 1/(2e): by less than e
-    assert exceeds(parts[1], parts[0], F(1)) and not exceeds(parts[1], parts[0], F(2))
-    assert not exceeds(parts[0], parts[1], F(1))
-
-
-def test_scales_of_many_digits_are_compared_as_others_are() -> None:
-    """At the budget d / b nothing is left, for a scale of seven digits."""
-    scale = F(10**7, 6274509)
-    parts = [
-        [Part((), tuple(Marginal(Event((law(m, b),), ()), Y) for b in (scale, 2 * scale)))]
-        for m in (0, 1)
-    ]
-    budget = 3 / (2 * scale)
-    assert not exceeds(parts[0], parts[1], budget)
-    assert exceeds(parts[0], parts[1], budget * (1 - F(1, 10**9)))
-
-
 def test_one_sided_noise_and_empty_measures() -> None:
     first, second = (number([Distribution(EXPONENTIAL, F(mean), F(1))]) for mean in (0, 1))
     assert exceeds(first, second, F(50)) and not exceeds(second, first, F(1))
     assert exceeds(first, (), F(1)) and not exceeds((), first, F(1))
-
-
-def test_sums_of_gaussian_noise_have_no_quotient() -> None:
-    noise = number([Distribution(GAUSSIAN, F(0), F(1))] * 2, (), less(0, 1))
-    found = COMPARISON.exceeds(noise, noise, ExponentialPolynomial.constant(1))
-    assert isinstance(found, NotEnclosed) and "one sample" in found.reason
 
 
 def _density(family: Family, z: float) -> float:
@@ -151,19 +107,6 @@ def test_mixtures_on_an_interval_exceed_below_their_largest_quotient_alone(
     assert found == [True, False]
 
 
-def test_quotients_on_half_lines_are_those_at_infinity() -> None:
-    right = [LinearForm.of({0: F(-1)})]
-    for family, first, second, bounded in (
-        (LOGISTIC, 1, 0, True),
-        (LOGISTIC, 0, 1, True),
-        (GUMBEL, 1, 0, True),
-        (GAUSSIAN, 1, 0, False),
-    ):
-        own, other = (number([Distribution(family, F(m), F(1))], right) for m in (first, second))
-        assert exceeds(own, other, F(199, 200)) == (first == 1)
-        assert exceeds(own, other, F(20)) == (not bounded)
-
-
 @settings(max_examples=5)
 @given(
     st.lists(st.tuples(st.integers(-1, 1), st.integers(-1, 1)), min_size=2, max_size=3),
@@ -186,38 +129,6 @@ def test_comparisons_agree_with_enclosures(
         assert found.value.lower > 0 or found.value.upper < F(1, 2**30)
     else:
         assert found.value.lower == 0
-
-
-_MIXTURES = st.lists(st.tuples(st.integers(0, 2), st.integers(-2, 2)), min_size=1, max_size=3)
-
-
-def largest_quotient(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> Decimal:
-    """Σ e^-a e^-|y - m| over the other sum: between means it is (A t + B) / (C t + D), t = e^2y,
-    and so monotone: it is largest at a mean, or towards infinity."""
-
-    def at(terms: list[tuple[int, int]], y: int) -> Decimal:
-        return sum((Decimal(-a - abs(y - m)).exp() for a, m in terms), Decimal(0))
-
-    # From a mean on outwards both sums fall alike.
-    return max(at(first, y) / at(second, y) for y in range(-2, 3))
-
-
-@given(_MIXTURES, _MIXTURES, st.integers(0, 24))
-def test_comparisons_agree_with_the_largest_quotient(
-    first: list[tuple[int, int]], second: list[tuple[int, int]], eighths: int
-) -> None:
-    sides = [
-        tuple(
-            Part((canonical(Event((law(a),), (Y,))),), (Marginal(Event((law(m),), ()), Y),))
-            for a, m in terms
-        )
-        for terms in (first, second)
-    ]
-    with localcontext() as context:
-        context.prec = 60
-        over = largest_quotient(first, second) / (Decimal(eighths) / 8).exp() - 1
-    # Numbers that are equal to 50 digits are equal: then no set exceeds.
-    assert exceeds(sides[0], sides[1], F(eighths, 8)) is (over > Decimal(10) ** -50)
 
 
 @pytest.mark.parametrize(

@@ -44,19 +44,6 @@ def reason(law: ChoiceLaw, epsilons: EpsilonInterval) -> str | None:
     return found.reason
 
 
-def test_weights_must_add_up_to_one_as_functions() -> None:
-    assert reason(FiniteLaw((MORE, MORE)), UNIT) == "the weights do not add up to 1"
-    grown = monomial(1, 0, 1)
-    law = FiniteLaw((ratio(grown, grown + ONE), ratio(ONE, grown + ONE)))
-    assert reason(law, ALL_EPSILONS) is None
-    # ε/2 + 1/2 is 1 at ε = 1, and nowhere else.
-    crooked = FiniteLaw(
-        (ratio(EPSILON.scaled(Fraction(1, 2))), ExponentialRatio.constant(Fraction(1, 2)))
-    )
-    assert reason(crooked, point(1)) is None
-    assert reason(crooked, UNIT) == "the weights do not add up to 1"
-
-
 def test_denominators_must_not_vanish() -> None:
     """ε / (2 ε - 1) and its complement are undefined at 1/2."""
     below = EPSILON.scaled(2) - ONE

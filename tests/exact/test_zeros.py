@@ -19,7 +19,6 @@ from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from exact.sign_functions import (
     EPS,
-    OMEGA_BOUNDS,
     ONE,
     constant,
     exp,
@@ -48,48 +47,6 @@ def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
         points.append(simplest_between(lower, points[0]))
         points.append(simplest_between(points[0], upper))
         assert {sign_at(function, point, LIMITS) for point in points} == {sign}
-
-
-def test_rational_zeros_are_exact_and_ends_count_if_included() -> None:
-    function = (EPS - ONE) * (EPS - constant(2)) ** 2 * (EPS - constant(3)) * (exp(1) + EPS)
-    chart = zeros(function, EpsilonInterval(F(1), F(3), True, False), LIMITS)
-    assert [(zero.lower, zero.multiplicity) for zero in chart.zeros] == [(F(2), 2)]
-    assert chart.zeros[0].is_exact
-    assert chart.signs == (-1, -1)
-    assert chart.zero_at_lower
-    assert not chart.zero_at_upper
-    assert zeros(function, EpsilonInterval(F(2), F(2), True, True), LIMITS).zero_at_lower
-
-
-def test_zeros_closer_than_any_first_box() -> None:
-    # Rational, algebraic and transcendental zeros within 1e-12 of sqrt 2.
-    near = F("1.41421356237")
-    function = (
-        (EPS - constant(near)) * (EPS * EPS - constant(2)) * (exp(1) - constant(F("4.1132503788")))
-    )
-    chart = zeros(function, ALL_EPSILONS, LIMITS)
-    assert len(chart.zeros) == 3
-    assert sum(zero.is_exact for zero in chart.zeros) == 1
-    check_signs(function, chart)
-
-
-def test_zeros_of_all_sizes() -> None:
-    tiny, huge = F(1, 10**9), F(10**6)
-    function = (
-        (exp(1) - constant(1 + tiny))
-        * (EPS * exp(F(1, 10**6)) - constant(10**6))
-        * (EPS - constant(huge))
-    )
-    chart = zeros(function, ALL_EPSILONS, LIMITS)
-    assert len(chart.zeros) == 3
-    assert chart.signs == (-1, 1, -1, 1)
-    first = refine(chart.zeros[0], F(1, 10**20), LIMITS)
-    # ln(1 + x) = x - x²/2 + ...
-    assert tiny - tiny**2 < first.lower < first.upper < tiny
-    # A million times the zero of OMEGA.
-    second = refine(chart.zeros[1], F(1, 10**3), LIMITS)
-    assert second.lower < OMEGA_BOUNDS[0] * 10**6 + F(1, 10**6) < second.upper + F(1, 10**5)
-    assert chart.zeros[2].lower == huge
 
 
 def test_the_zero_function_and_constants() -> None:

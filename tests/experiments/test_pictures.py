@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.pictures import line_style, new_figure, save
+from dipapprox.experiments.pictures import new_figure, save
 from dipapprox.experiments.sweep.lines import FinishedCase, read_line
 from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.summary import Group, groups_of, readable
@@ -106,11 +106,6 @@ def test_numbers_as_people_write_them() -> None:
     assert {text: readable(Fraction(text)) for text in written} == written
     for text in ("1e400", "1e-400", "-1e400", "123456789/10"):
         assert Fraction(readable(Fraction(text))) == Fraction(text)
-
-
-def test_lines_look_different() -> None:
-    styles = [tuple(line_style(k).items()) for k in range(49)]
-    assert len(set(styles)) == 49
 
 
 def test_pictures_that_cannot_be_written(tmp_path: Path) -> None:

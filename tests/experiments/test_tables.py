@@ -9,15 +9,8 @@ import pytest
 from dipapprox.experiments.tables.plan import plan, printed_rows
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import Notes, PaperTable
-from dipapprox.semantics.structure import Structure
 from tests.cli.running import run
 from tests.thorough import THOROUGH
-
-OF_ANSWERS = {
-    *("verdict", "seconds", "ratio", "inequalities", "violation"),
-    *("nodes", "bad", "weight", "budget"),
-}
-
 
 TABLES = ("7", "dipc-3", "dipaut-1", "dipaut-4", "coupling-1")
 """Of verdicts, decisions, least budgets by structure and by coupling; `make tables` makes all."""
@@ -37,44 +30,6 @@ def test_every_difference_is_explained(quick: dict[str, PaperTable]) -> None:
         assert table.rows
         assert not any("Unknown" in cell for row in table.rows for cell in row)
         assert all(len(row) == len(table.columns) for row in table.rows)
-
-
-def test_the_plan_names_what_there_is() -> None:
-    """Programs, columns of figures, layouts, answers and notes: nothing is spelled wrongly."""
-    found = plan()
-    for table in found.tables:
-        layout, columns = found.layouts[table.layout], printed_rows(table.figures)[0].keys()
-        of_automata = any(asked.ask == "prove" for asked in layout.answers.values())
-        assert layout.program in columns
-        assert bool(layout.columns) != (layout.grid is not None)
-        for row in (*printed_rows(table.figures), *table.added):
-            if not of_automata:
-                assert row[layout.program] in found.programs
-            elif not row.get("automaton") and not row.get("family"):
-                assert row[layout.program] in found.automata
-        assert all(row.keys() - {"after"} <= columns for row in table.added)
-        for _, kind, *needs in layout.columns:
-            of_answers = kind in OF_ANSWERS
-            if of_answers:
-                assert needs.pop(0) in layout.answers
-            if kind == "structure":
-                assert hasattr(Structure, needs.pop(0))
-            if kind != "seconds":
-                named = {name for each in needs for name in each.split(" + ")}
-                assert {name for name in named if not name.startswith("= ")} <= columns
-        asked = {asked.eps for asked in layout.answers.values() if asked.ask == "verify"}
-        assert of_automata or asked | {"n", "eps_prv", "delta"} <= columns
-    for note in found.notes:
-        for table in (table for table in found.tables if table.name in note.tables):
-            assert {column[0] for column in found.layouts[table.layout].columns} & set(note.at)
-            assert note.when.keys() | note.unless.keys() <= printed_rows(table.figures)[0].keys()
-    used = {
-        row[found.layouts[t.layout].program]
-        for t in found.tables
-        for row in (*printed_rows(t.figures), *t.added)
-        if "n" in row
-    }
-    assert {name.partition(", 0<1")[0] for name in found.programs} == used
 
 
 def test_weights_that_are_not_the_least_budget_are_marked(quick: dict[str, PaperTable]) -> None:

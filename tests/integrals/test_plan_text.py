@@ -19,16 +19,6 @@ LABELS = ("t", "r[1]", "r[2]")
 EXAMPLE = Event((gauss(0, 4), gauss(0, 8), gauss(1, 8)), (less(1, 0), less(0, 2)))
 
 
-def test_text_of_the_example() -> None:
-    found = plan(EXAMPLE, Strategy.LEAST_NESTING, Limits())
-    assert plans.text(found, LABELS) == (
-        "integral over t of\n  product of\n    Pr[r[1] <= t]\n    Pr[t <= r[2]]"
-    )
-    assert plans.text(plan(EXAMPLE, Strategy.NONE, Limits()), LABELS) == (
-        "integral over r[2] of\n  integral over t <= r[2] of\n    Pr[r[1] <= t]"
-    )
-
-
 def test_latex_of_the_example() -> None:
     found = plan(EXAMPLE, Strategy.LEAST_NESTING, Limits())
     assert plans.latex(found, LABELS) == (

@@ -11,13 +11,12 @@ from event_strategies import CONTINUOUS, contains, events, gauss, laplace, less,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox import graphs
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals.builder import build_integrals
 from dipapprox.integrals.dependency import mentioned
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
-from dipapprox.integrals.optimizer import comparison_edges, plan
+from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
@@ -110,27 +109,6 @@ def test_pieces_are_disjoint_and_cover_for_any_order(
                 for lv in piece.levels
             )
         assert inside == contains(event, point)
-
-
-@given(events(most=5, families=CONTINUOUS))
-def test_least_nesting_bounds_mention_ancestors_only(event: Event) -> None:
-    forest = graphs.elimination_forest(len(event.samples), comparison_edges(event))
-    found = plan(event, Strategy.LEAST_NESTING, Limits())
-    assert nesting(found) <= forest.depth
-
-    def check(node: Plan, outside: tuple[int, ...]) -> None:
-        match node:
-            case Integral(level, body):
-                assert set(mentioned(level)) <= set(outside)
-                if body is not None:
-                    check(body, (*outside, level.variable))
-            case Multiply(parts) | Add(parts):
-                for part in parts:
-                    check(part, outside)
-            case _:
-                assert_never(node)
-
-    check(found, ())
 
 
 def star(

@@ -40,6 +40,7 @@ from kernel.pipelines import (
     number,
     steps_of,
 )
+from tests.thorough import part
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +98,7 @@ def test_the_truth_lies_between_losses(name: str, eps_prv: Fraction) -> None:
 
 @pytest.mark.parametrize("rate", [None, "1/3"])
 @pytest.mark.parametrize("others", [[], [(RESPONSE, None, 2)]])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", part(range(2), 2))
 def test_what_may_be_chosen_as_it_goes_is_known_closely(
     seed: int, others: list[tuple[Any, Any, int]], rate: str | None
 ) -> None:

@@ -157,7 +157,7 @@ QUESTIONS = list(_questions())
 IDS = [question.name for question in QUESTIONS]
 
 
-@pytest.mark.parametrize("question", part(QUESTIONS, 3), ids=part(IDS, 3))
+@pytest.mark.parametrize("question", part(QUESTIONS, 4), ids=part(IDS, 4))
 def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question: Question) -> None:
     machine, claim, (*before, last) = question.proof
     found = replay(machine, claim, [*before, last])

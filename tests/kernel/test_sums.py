@@ -117,7 +117,7 @@ def test_sums_of_integers_are_added_up(family: str, conditions: list[Any]) -> No
         "<=": lambda a, b: a <= b,
         "=": lambda a, b: a == b,
     }
-    law_of = masses(family, 1.0, 36 if family == "DLap" else 9)
+    law_of = masses(family, 1.0, 30 if family == "DLap" else 9)
     expected = math.fsum(
         law_of[a] * law_of[b] * law_of[c]
         for a, b, c in product(law_of, repeat=3)

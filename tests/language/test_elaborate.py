@@ -8,32 +8,14 @@ import pytest
 
 from dipapprox.language import core
 from dipapprox.language.core import (
-    Assign,
     Everyone,
     Listed,
     Norm,
-    Product,
-    Sum,
     Within,
 )  # fmt: skip
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
-from tests.language.samples import HEADER, core_of
-
-
-@pytest.mark.parametrize(
-    ("operator", "shape"), [("+", Sum), ("*", Product)], ids=["sum", "product"]
-)
-def test_long_sums_and_products_are_shallow_trees(
-    operator: str, shape: type[Sum] | type[Product]
-) -> None:
-    statement = core_of(HEADER + "s <- q[1]" + f" {operator} q[2]" * 1000).body[-1]
-    assert isinstance(statement, Assign)
-    depth, node = 0, statement.value
-    while isinstance(node, Sum | Product):
-        assert isinstance(node, shape)
-        depth, node = depth + 1, node.left
-    assert depth <= 10
+from tests.language.samples import core_of
 
 
 @pytest.mark.parametrize(

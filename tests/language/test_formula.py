@@ -13,7 +13,6 @@ from dipapprox.language.formula import (
     Formula,
     FormulaCall,
     FormulaFunction,
-    Negation,
     Operation,
     Operator,
     parse_formula,
@@ -74,14 +73,6 @@ def test_the_theorem_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("0.1", "1/10"), (".5", "1/2"), ("1.", "1"), ("1e-6", "1/1000000")]
-)
-def test_numbers_are_exact(text: str, value: str) -> None:
-    assert parse(text) == number(value)
-    assert parse(f"-{text}") == Negation(number(value))
-
-
-@pytest.mark.parametrize(
     ("text", "column", "message"),
     [
         ("", 1, "ends where an operand is expected"),
@@ -108,10 +99,6 @@ def test_faults_have_a_place(text: str, column: int, message: str) -> None:
     rendered = caught.value.render()
     assert rendered.startswith(f"--eps-prv:1:{column}: ")
     assert message in rendered
-
-
-def test_a_long_sum_is_no_deep_nest() -> None:
-    assert isinstance(parse("1" + "+1" * 390), Operation)
 
 
 @given(formulas)

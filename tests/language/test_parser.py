@@ -82,28 +82,13 @@ def test_samples_and_shipped_programs_survive_printing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression",
-    [
-        "a - (b - c)", "(a < b) = c", "not (not a and b)", "-(a * b)", "- -a", "(-a) * b",
-        "a / (b / c) / d", "not a < b", "a < (not b)", "(a or b) and c", "0.125", "x[y[1]]",
-        "-a^2", "(-a)^2", "a^-b", "a^(b^c)", "(a^b)^c", "a^-b^c", "2 * a^2 / b^3", "not a^2 < b",
-        "choose {a < b : 1, not c : exp(eps)}", "disc(a < b; (a < b) < c)", "disc(a; -1 < b + 1)",
-        "1 - choose {0 : 1}^2",
-    ],
-)  # fmt: skip
-def test_brackets_are_kept_where_they_matter(expression: str) -> None:
-    program = parse(f"x <- {expression}")
-    assert parse(print_program(program)) == program
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("if q = 0 then\n" * 110_000, "blocks nest deeper than 100"),
         ("out <- " + "(" * 110_000, "brackets nest deeper than 32"),
         ("out <- " + "-" * 110_000 + "1", "more than 32 prefix operators"),
         ("if q " + "< not q " * 110_000, "more than 32 prefix operators"),
-        ("out <- 1" + " + 1" * 60_000, "more than 100000 symbols"),
+        ("out <- 1" + " 1" * 100_000, "more than 100000 symbols"),
         ("out <- " + "9" * 110_000, "is too long or too extreme"),
         ("out <- 1e999999999", "is too long or too extreme"),
         ("a" * 110_000 + " <- 1", "is too long"),

@@ -142,15 +142,6 @@ def test_an_unclosed_choice_before_a_loop_is_one_mistake() -> None:
     assert str(caught.value).count("error:") == 1
 
 
-def test_labels_may_be_many_and_negative() -> None:
-    points = " < ".join(str(k) for k in range(-200, 201))
-    program = core_of(
-        f"input q in 0..1\noutput out in -200..200\nadjacent all\n"
-        f"out <- disc(Lap(q, 1/eps); {points})"
-    )
-    assert len(dipapprox.probability(program, input=(0,), eps=Fraction(1, 50)).outputs) == 401
-
-
 @dipapprox.mechanism(adjacent="linf 1")
 def snapped(
     q: Annotated[dipapprox.Quantity, "in -3..3"], eps: dipapprox.Weight

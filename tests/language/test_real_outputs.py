@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 import dipapprox
@@ -37,14 +35,3 @@ def test_what_makes_no_sense_is_refused(text: str, said: str) -> None:
         program = dipapprox.parse(HEAD + text)
         execute(program, True, Limits(), real_outputs=True)
     assert said in str(error.value)
-
-
-MECHANISM = HEAD + "output y in real\ny <- Lap(q[1], 1 / eps)\n"
-
-
-@pytest.mark.parametrize("ask", [lambda program: dipapprox.decide(program, delta=0)])
-def test_who_looks_at_finite_outputs_only_says_so(
-    ask: Callable[[dipapprox.Program], object],
-) -> None:
-    with pytest.raises(UserError, match="may be any real number"):
-        ask(dipapprox.parse(MECHANISM))

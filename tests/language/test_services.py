@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 
 from dipapprox.errors import SourceError
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.services import elaborate_service
-from dipapprox.limits import Limits
-from dipapprox.semantics.execution import execute
 
 PINQ = """\
 param t = 2
@@ -93,32 +89,3 @@ def test_other_commands_say_which_one_takes_services() -> None:
 def test_domains_without_bounds_are_for_services() -> None:
     with pytest.raises(SourceError, match="'int' is the domain of state cells"):
         elaborate(parse("input q in int\noutput out in 0..1\nout <- 0"), {}, "f")
-
-
-@pytest.mark.parametrize(
-    ("value", "ends", "expected"),
-    [("q", "0, 2", [0, 0, 1, 2, 2]), ("q / 2", "-1, 1", [-1, "-1/2", 0, "1/2", 1]),
-     ("q + choose {0 : 1}", "1, 1", [1, 1, 1, 1, 1])],
-)  # fmt: skip
-def test_clamp_is_the_nearest_number(value: str, ends: str, expected: list[object]) -> None:
-    text = (
-        "input q in -1..3\noutput out in {-1, -1/2, 0, 1/2, 1, 2}\n"
-        f"out <- clamp({value.replace('q', '(q)')}, {ends})"
-    ).replace("-1..3", "-2..2" if "/" in value else "-1..3")
-    program = elaborate(parse(text), {}, "f")
-    found = {}
-    for state in execute(program, True, Limits()).states:
-        for row in program.inputs[0].domain:
-            if all(
-                (row in c.values)
-                if c.values is not None
-                else c.form is not None
-                and _holds(c.form.at({"q": Fraction(row)}).constant, c.strict)
-                for c in state.conditions
-            ):
-                found[row] = state.outputs[0]
-    assert [found[row] for row in program.inputs[0].domain] == [Fraction(str(e)) for e in expected]
-
-
-def _holds(value: Fraction, strict: bool) -> bool:
-    return value < 0 if strict else value <= 0

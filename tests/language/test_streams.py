@@ -82,15 +82,6 @@ end
 """
 
 
-def test_rounds_that_are_not_alike_are_counted() -> None:
-    program = dipapprox.parse(COUNTED, rounds=2, values="{0, 4}")
-    assert [cell.name for cell in program.inputs] == ["q[1]", "q[2]"]
-    assert len(program.outputs) == 4
-    shown = dipapprox.probability(program, eps=1, input="4,0")
-    seen = {tuple(value for value in each.output if value != "nothing") for each in shown.outputs}
-    assert seen == {("a", "b", "a", "b"), ("a", "b", "b"), ("b", "a", "b"), ("b", "b")}
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.load import LARGEST_FILE, load
-from dipapprox.language.printer import print_decimal
 from dipapprox.language.values import parse_rational
-
-
-@given(st.fractions())
-def test_fractions_survive_formatting(value: Fraction) -> None:
-    assert parse_rational(str(value), "x") == value
-
-
-@given(st.integers(0, 10**30), st.integers(0, 40))
-def test_decimals_are_exact(digits: int, places: int) -> None:
-    value = Fraction(digits, 10**places)
-    assert parse_rational(print_decimal(value), "x") == value
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("0.1", Fraction(1, 10)), ("1/10", Fraction(1, 10)), ("1e-6", Fraction(1, 10**6)),
-        ("-3", Fraction(-3)), ("+2", Fraction(2)), (" 1.5/0.5 ", Fraction(3)),
-        (".5", Fraction(1, 2)),
-        ("2.", Fraction(2)),
-    ],
-)  # fmt: skip
-def test_rationals(text: str, value: Fraction) -> None:
-    assert parse_rational(text, "x") == value
 
 
 @pytest.mark.parametrize(

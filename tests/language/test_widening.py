@@ -6,8 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.errors import UserError
@@ -68,11 +66,6 @@ def test_the_words_of_a_command_line() -> None:
     for twice in (["0..1", "0..2"], ["q=0..1", "q = 0..2"]):
         with pytest.raises(UserError, match="twice"):
             read_widening(twice)
-
-
-@given(st.lists(st.fractions(max_denominator=5), min_size=1, max_size=9, unique=True))
-def test_domains_are_read_as_they_are_written(values: list[Fraction]) -> None:
-    assert read_domain(domain_text(tuple(values)), "widen") == tuple(values)
 
 
 def test_long_domains_are_shortened_for_people_only() -> None:

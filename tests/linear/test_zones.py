@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dipapprox.linear import zones
 from dipapprox.linear.form import Difference, difference
 from dipapprox.linear.zones import Zone, union
 
@@ -83,13 +80,3 @@ def test_what_was_split_is_joined(base: list[Difference], cuts: list[Difference]
     if whole is None:
         own = {facet for zone in zones for facet in zone.facets.items()}
         assert not before.facets.items() <= own
-
-
-def test_of_two_that_leave_a_gap_no_pieces_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = 12
-    monkeypatch.setattr(zones, "_fill", lambda *_: pytest.fail("their facets tell"))
-    chain = [(k, k + 1, Q(1)) for k in range(count)]  # the first that does not hold
-    own = [Zone.of([*chain[:k], (k + 1, k, Q(-1))]) for k in range(count)]
-    assert all(
-        a is not None and b is not None and union([a, b]) is None for a, b in combinations(own, 2)
-    )

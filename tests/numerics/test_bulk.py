@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -21,13 +20,10 @@ from dipapprox.events.catalogue import Catalogue, by_input
 from dipapprox.events.event import Connected, Independent, Star, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.methods import Answers
-from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.sources import open_method
@@ -113,13 +109,9 @@ def exact_rows(
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("svt_gauss", {"N": 6}),
         ("svt_mix1", {}),
         ("noisy_max_laplace", {}),
-        ("k_min_max_laplace", {}),
         ("m_range_gauss", {}),
-        ("svt_laplace_leaky_4", {}),
-        ("svt_laplace_leaky_6", {}),
     ],
 )
 def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int]) -> None:
@@ -145,26 +137,6 @@ def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int])
     assert (found.lower[places, outputs] <= cells.upper).all()
 
 
-def test_zeros_and_ones_stay_exact(tmp_path: Path) -> None:
-    program = tmp_path / "certain.dpg"
-    program.write_text(
-        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nx <- Gauss(0, 1 / eps)\n"
-        "out <- 0\nif q = 1 then\n    if x < x + 1 then\n        out <- 1\n    end\nelse\n"
-        "    if x < q then\n        out <- 1\n    end\nend\n"
-    )
-    states = execute(load(program, {}), True, Limits())
-    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
-    inputs: list[Input] = [(Fraction(1),), (Fraction(0),)]
-    table = source.table(inputs, 30)
-    one = states.outputs.index((Fraction(1),))
-    assert table.lower[0, one] == table.upper[0, one] == 1
-    assert table.lower[0, 1 - one] == table.upper[0, 1 - one] == 0
-    assert table.lower[1, one] <= 0.5 <= table.upper[1, one] <= 0.5 + 2.0**-30
-    cells = source.cells([one, 1 - one, one], [inputs[0], inputs[0], inputs[1]], 30)
-    assert cells.lower.tolist() == [1, 0, table.lower[1, one]]
-    assert cells.upper[:2].tolist() == [1, 0]
-
-
 class Failing:
     """Encloses nothing, or everything alike."""
 
@@ -178,19 +150,6 @@ class Failing:
         assert len(set(events)) == len(events)
         self.batches.append(len(events))
         return Answers.of([self.answer for _ in events])
-
-
-def test_what_is_not_enclosed_stays_wide_and_is_named() -> None:
-    states, _ = source_of("svt_gauss", N=3)
-    inputs = rows_of(states, 8)
-    source = OutputProbabilities(states, HALF, Failing(NotEnclosed("no idea")), Limits())
-    table: Bounds = source.table(inputs, 20)
-    assert table.obstacle is not None
-    place = r"the guards of line \d+ tie 'rT' \(line \d+\) and 'r' \(line \d+\) where out\[1\] = 1"
-    assert re.match(place, table.obstacle)
-    assert (table.lower == 0).all() and (table.upper == 1).all()
-    obstacle = source.cells([0], inputs[:1], 20).obstacle
-    assert obstacle is not None and obstacle.endswith("no idea")
 
 
 def test_lies_are_noticed() -> None:

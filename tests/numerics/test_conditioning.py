@@ -12,7 +12,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import FAMILIES, GAUSSIAN, LAPLACE
+from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
@@ -20,7 +20,7 @@ from dipapprox.numerics.closed_form import enclose_closed_form
 from dipapprox.numerics.conditioning import engine
 from dipapprox.numerics.conditioning.engine import Conditioned
 from dipapprox.numerics.conditioning.rules import panels_for, weighted
-from dipapprox.numerics.conditioning.separators import Separator, separation_by, separations
+from dipapprox.numerics.conditioning.separators import Separator, separation_by
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.kinds import has_density, is_gaussian
@@ -131,20 +131,6 @@ def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
     found = work.enclosed(DOUBLES, Limits())
     assert isinstance(found, Enclosure)
     assert found.meets(by_rank) and found.width < Q(1, 2**bits)
-
-
-def test_a_separator_needs_noise_in_all_of_its_guards() -> None:
-    """In a ring without noise of its own what is left changes its shape with the value."""
-    bare = Event(
-        (law(GAUSSIAN),) * 3,
-        (form(0, x0=1, x1=1), form(-1, x1=1, x2=1), form(1, x2=1, x0=1)),
-    )
-    assert not list(separations(bare, Limits()))
-    # Laplace noise has kinks: it does not do.
-    guards = ring([LAPLACE] * 3).guards
-    assert separation_by(Event((law(LAPLACE),) * 6, guards), (0,)) is None
-    pair = Event((law(GAUSSIAN),) * 2, (form(0, x0=1, x1=-1),))
-    assert separation_by(pair, (0, 1)) is None
 
 
 def test_work_is_known_before() -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.language.formula import Formula, parse_formula
 from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
-from tests.formula_strategies import exact, formulas, rational_formulas, rounded
+from tests.formula_strategies import exact, formulas, rational_formulas
 
 BITS = 120
 points = st.fractions(Fraction(1, 20), Fraction(5), max_denominator=50)
@@ -35,30 +34,6 @@ def test_rational_formulas_are_exact_at_points(formula: Formula, eps: Fraction) 
         assert caught.value.certain
     else:
         assert at(formula, eps).value == Enclosure.exact(expected)
-
-
-@given(formulas, points)
-@example(parse("5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(100))"), Fraction(1, 2))
-def test_values_against_decimals(formula: Formula, eps: Fraction) -> None:
-    try:
-        value = at(formula, eps).value
-    except Undefined:
-        assume(False)
-    try:
-        expected = Fraction(rounded(formula, eps))
-    except decimal.DecimalException:
-        assume(False)
-    scale = max(abs(expected), Fraction(1))
-    near = scale / 10**25
-    assume(abs(expected) < 10**20)
-    assert value.lower - near <= expected <= value.upper + near
-    assume(_tame(formula))
-    assert value.width <= scale / 10**20
-
-
-def _tame(formula: Formula) -> bool:
-    """Nothing is cancelled or magnified: no subtraction, division or function of functions."""
-    return not any(mark in repr(formula) for mark in ("SUBTRACT", "DIVIDE", "Negation", "EXP"))
 
 
 @given(formulas, points, points, st.fractions(0, 1, max_denominator=16))

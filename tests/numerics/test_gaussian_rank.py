@@ -9,25 +9,21 @@ from math import asin, factorial, pi, sqrt
 
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import erfc
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
-from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import irredundant
-from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.gaussian_rank.polyhedron import Polyhedron
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
-from tests.numerics.test_engines_agree import random_event
 
 Q = Fraction
 Coefficients = dict[int, int | Fraction]
@@ -83,37 +79,10 @@ def test_orthants(forms: list[LinearForm]) -> None:
     assert abs(float(found.lower) - expected) < 1e-13
 
 
-def test_an_orthant_to_thousands_of_bits() -> None:
-    forms = form({0: 1, 1: 2}), form({0: -3, 1: 1, 2: 5})
-    found = enclosed(Event((gauss(0),) * 3, forms), 3000)
-    with precision(3100):
-        rho = arb(-1) / (to_ball(5) * 35).sqrt()
-        other = to_enclosure(arb(1) / 4 + rho.asin() / (2 * arb.pi()))
-    assert isinstance(other, Enclosure) and other.meets(found)
-
-
 # --- laws -------------------------------------------------------------------------------------
 
 
-def _rank(event: Event) -> int:
-    rows = [[float(g.coefficient(k)) for k in range(len(event.samples))] for g in event.guards]
-    return int(np.linalg.matrix_rank(np.array(rows)))
-
-
 # --- other methods ------------------------------------------------------------------------------
-
-
-def test_elimination_agrees_on_orders() -> None:
-    chance = random.Random(5)
-    compared = 0
-    for _ in range(25):
-        event = random_event(chance, chance.randint(2, 4), [GAUSSIAN])
-        guards = irredundant(event.guards)
-        other = alone(Eliminated(), event, 60, Limits())
-        if guards and isinstance(other, Enclosure) and _rank(event) < 4:
-            assert enclosed(Event(event.samples, guards)).meets(other), event
-            compared += 1
-    assert compared > 12
 
 
 # --- cones and orthants -----------------------------------------------------------------------

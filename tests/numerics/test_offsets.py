@@ -8,7 +8,6 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -20,7 +19,6 @@ from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
-from dipapprox.linear.differences import tight
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
@@ -111,26 +109,6 @@ def test_the_two_largest_of_equal_samples(law: Distribution, size: int) -> None:
     assert Q(1, size * (size - 1)) in enclose(event, 80)
 
 
-@given(
-    weights=st.dictionaries(
-        st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda pair: pair[0] != pair[1]),
-        st.integers(-1, 6),
-        min_size=1,
-    ),
-    point=st.lists(st.integers(-30, 30), min_size=5, max_size=5),
-)
-def test_tight_bounds_describe_the_same_points(
-    weights: dict[tuple[int, int], int], point: list[int]
-) -> None:
-    def holds(bounds: dict[tuple[int, int], int]) -> bool:
-        return all(point[i] < point[j] + w for (i, j), w in bounds.items())
-
-    kept = tight(weights)
-    assert holds(weights) == (kept is not None and holds(kept))
-    if kept is not None:
-        assert kept.items() <= weights.items()
-
-
 def test_binomials_count_equal_samples_in_a_band() -> None:
     """k of n samples within a band of a threshold, the others below it."""
     found, n = Enclosure.exact(0), 4
@@ -146,7 +124,7 @@ def test_binomials_count_equal_samples_in_a_band() -> None:
 
 
 @pytest.mark.parametrize("law", [gauss(0), laplace(0)])
-@pytest.mark.parametrize("far", [4, 14, 1000])
+@pytest.mark.parametrize("far", [14, 1000])
 def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(
     law: Distribution, far: int
 ) -> None:

@@ -110,18 +110,6 @@ def test_engines_and_mirror_images_agree(event: Event) -> None:
             assert all(found.meets(other) for other in enclosures)
 
 
-@each_engine
-@pytest.mark.parametrize("scale", [Q(1, 10**6), Q(10**6)])
-def test_very_unlike_scales(engine: Method, scale: Fraction) -> None:
-    # both are 0 at the same edge; Pr[x <= y] = t / (s + t)
-    event = Event((plus(1), plus(1, scale)), (less(0, 1),))
-    assert scale / (1 + scale) in enclose(engine, event)
-    # Pr[c <= x <= y] for c = 1 + s: all of it is e^(-s/s - s) times that
-    beyond = LinearForm.of({0: Q(-1)}, 1 + scale)
-    cut = enclose(engine, Event((plus(1), plus(1, scale)), (less(0, 1), beyond)))
-    assert_near(cut, math.exp(-float(scale) - 1) * float(scale / (1 + scale)))
-
-
 def test_what_has_no_density_is_refused_with_the_reason() -> None:
     integer = Distribution(DISCRETE_LAPLACE, Q(0), Q(1))
     half = ExponentialRatio.constant(Q(1, 2))

@@ -26,6 +26,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
+from tests.thorough import part
 from tests.waiting import HOPELESS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -111,7 +112,7 @@ class Announced(Stubborn):
         return super().one(event, bits, limits)
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("end", part([signal.SIGINT, signal.SIGKILL], 2))
 def test_no_worker_outlives_the_process(end: signal.Signals) -> None:
     script = (
         "import signal\n"

@@ -22,6 +22,7 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.numerics.alone import alone
+from tests.thorough import part
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 HALF = Fraction(1, 2)
@@ -83,16 +84,13 @@ def test_svt_gauss_oracles() -> None:
             assert found[k].lower - slack <= Fraction(reference) <= found[k].upper + slack
 
 
-@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("merge", part([True, False], 2))
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("svt_gauss", {"N": 4}),
-        ("svt_mix1", {"N": 3}),
+        ("svt_gauss", {"N": 3}),
         ("noisy_max_laplace", {}),
-        ("k_min_max_gauss", {}),
         ("m_range_laplace", {}),
-        ("svt_laplace_leaky_6", {}),
     ],
 )
 def test_outputs_sum_to_one_for_every_input(
@@ -102,36 +100,6 @@ def test_outputs_sum_to_one_for_every_input(
     source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
     for input in rows_of(states):
         assert len(distribution(source, input, 40)) == len(states.outputs)
-
-
-def test_impossible_outputs_are_exactly_zero_and_certain_ones_exactly_one(tmp_path: Path) -> None:
-    program = tmp_path / "certain.dpg"
-    program.write_text(
-        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\n"
-        "x <- Gauss(0, 1 / eps)\n"
-        "if q = 1 then\n    out <- 1\nelse\n    if x < x + 1 then\n        out <- 0\n"
-        "    else\n        out <- 1\n    end\nend\n"
-    )
-    states = execute(load(program, {}), True, Limits())
-    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
-    for value in (0, 1):
-        found = distribution(source, (Fraction(value),), 30)
-        for outputs, enclosure in zip(states.outputs, found, strict=True):
-            assert enclosure == Enclosure.exact(int(outputs == (Fraction(value),)))
-
-
-@pytest.mark.parametrize("name", ["svt_gauss", "noisy_max_gauss"])
-def test_some_outputs_are_as_among_all(name: str) -> None:
-    states = states_of(name, N=2)
-    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
-    for input in rows_of(states)[:2]:
-        whole = distribution(source, input, 25)
-        for chosen in ([0], [len(whole) - 1, 0]):
-            found = source.some(chosen, input, 30)
-            assert not isinstance(found, NotEnclosed)
-            for output, enclosure in zip(chosen, found, strict=True):
-                assert enclosure.meets(whole[output])
-                assert enclosure.width <= Fraction(1, 2**30)
 
 
 def test_failures_are_values_and_lies_are_noticed() -> None:

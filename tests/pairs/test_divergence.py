@@ -9,7 +9,6 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.decimals import outward, short
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.pairs.divergence import certain_outputs, difference_over, divergence, likely_outputs
 from dipapprox.pairs.growth import eps_prv_factor
@@ -96,20 +95,3 @@ def test_budgets_beyond_all_bounds() -> None:
         difference_over((1,), p, q, factor)
     unknown = [Enclosure(Fraction(0), Fraction(1, 8))]
     assert divergence([p[0]], unknown, factor) == Enclosure(Fraction(0), Fraction(1, 2))
-
-
-@given(
-    st.fractions(-3, 3, max_denominator=10**9),
-    st.fractions(0, 3, max_denominator=10**9),
-    st.integers(-60, 10),
-)
-def test_decimals_enclose(low: Fraction, width: Fraction, exponent: int) -> None:
-    scale = Fraction(10) ** exponent
-    enclosure = Enclosure(low * scale, (low + width) * scale)
-    lower, upper = map(Fraction, outward(enclosure))
-    assert lower <= enclosure.lower
-    assert enclosure.upper <= upper
-    slack = enclosure.width / 1000 if width else Fraction(1, 10**29)
-    assert upper - lower - enclosure.width <= slack
-    lower, upper = map(Fraction, short(enclosure))
-    assert lower <= enclosure.lower <= enclosure.upper <= upper

@@ -5,14 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import dipapprox
 from dipapprox import LeastDelta, LeastEpsPrv, RenyiProfile
 from dipapprox.errors import LimitReached
-from dipapprox.pairs import largest, maxima, selected
-from dipapprox.pairs.hockey_stick import HockeyStickBounds
+from dipapprox.pairs import maxima, selected
 from dipapprox.privacy.profiles import renyi
 
 HALF = Fraction(1, 2)
@@ -96,17 +94,3 @@ def test_counters_take_more_pairs_than_can_be_listed() -> None:
     assert own.delta_enclosure.meets(found.delta_enclosure)
     with pytest.raises(LimitReached, match="pair limit"):
         dipapprox.profile(many, eps=HALF, renyi=ORDERS)
-
-
-def test_terms_that_are_alike_are_worked_out_once() -> None:
-    """Sums over many pairs of places hold what each pair of places gives alone."""
-    chance = np.random.default_rng(2)
-    low = chance.random(3)
-    bounds = HockeyStickBounds(low, low + 0.3, 1.2 * low, 1.2 * low + 0.4, None)
-    values = largest._Values(np.arange(3), bounds, None)
-    first, second = (chance.choice([0, 2], (4, 5)) for _ in range(2))
-    least, most = largest._bounds(values, first, second)
-    for place in np.ndindex(first.shape):
-        one = slice(place[0], place[0] + 1), slice(place[1], place[1] + 1)
-        own = largest._bounds(values, first[one], second[one])
-        assert (least[place], most[place]) == (own[0].item(), own[1].item())

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import divergence
@@ -81,12 +79,6 @@ BOTH = [(ZERO, ONE), (ONE, ZERO)]
 ALL = [(u, v) for u in (ZERO, ONE, TWO) for v in (ZERO, ONE, TWO) if u != v]
 
 
-def why_unknown(conclusion: Conclusion) -> str:
-    assert conclusion.answer is Answer.UNKNOWN
-    assert conclusion.reason is not None
-    return conclusion.reason
-
-
 @given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
 def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fraction) -> None:
     _, conclusion = run(source, delta, ALL, budget)
@@ -102,33 +94,6 @@ def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fractio
             assert any(abs(d.lower - delta) < Fraction(1, 2**120) for d in largest)
             assert conclusion.reason is not None
             assert "critical" in conclusion.reason
-
-
-@given(SOURCES, BUDGETS)
-def test_decided_on_either_side_of_delta(source: Fake, budget: Fraction) -> None:
-    largest = max((true_delta(source, p, budget) for p in ALL), key=lambda d: d.lower)
-    near = Fraction(1, 2**100)
-    if largest.upper + near <= 1:
-        _, above = run(source, largest.upper + near, ALL, budget)
-        assert above.answer is Answer.DP
-        assert above.delta_enclosure is not None
-        # The enclosure of the largest delta holds over all pairs.
-        assert above.delta_enclosure.lower <= largest.lower
-        assert largest.upper <= above.delta_enclosure.upper
-    if largest.lower >= near:
-        _, below = run(source, largest.lower - near, ALL, budget)
-        assert below.answer is Answer.NOT_DP
-
-
-def test_critical_delta_is_unknown_and_says_so() -> None:
-    source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
-    search, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
-    reason = why_unknown(conclusion)
-    assert reason.startswith("critical delta, as far as 128 bits tell: delta = 1/2")
-    assert "for input (0) and adjacent (1) (and 1 other undecided pairs)" in reason
-    assert search.bits == 128
-    assert conclusion.witness is not None
-    assert [row.output for row in conclusion.witness.rows] == [(Fraction(1),)]
 
 
 def test_a_failed_last_attempt_keeps_the_witness_of_the_one_before() -> None:
@@ -158,15 +123,3 @@ def test_unknown_goes_on_to_a_later_violation() -> None:
     assert conclusion.delta_enclosure is not None
     assert conclusion.delta_enclosure.upper == 1
     assert conclusion.witness is None
-
-
-def test_contradicting_enclosures_are_a_bug() -> None:
-    class Lying(Fake):
-        def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-            self.laws = {ZERO: law(1, bits), ONE: law(bits, 1)}
-            return super().distribution(input, bits)
-
-    source = Lying({})
-    search = Search(source, Fraction(7, 9), Growth(Fraction(0)), LADDER, Limits())
-    with pytest.raises(BrokenInvariant, match="disjoint"):
-        search.run(one_by_one(BOTH), 2)

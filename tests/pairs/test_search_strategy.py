@@ -9,14 +9,14 @@ from functools import cache, partial
 from itertools import product
 
 import pytest
-from pair_programs import CASES, PLAIN, SCRAMBLED, SPARSE_VECTOR_TWICE, read
+from pair_programs import CASES, SCRAMBLED, SPARSE_VECTOR_TWICE, read
 from scrambled import Scrambled
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import Input, Listed
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits, silent
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.nested.engine import Nested
@@ -224,12 +224,6 @@ def test_astronomically_many_pairs() -> None:
     verdict = verify(program, Claim(EPSILON, Fraction(1, 2)), AllPairs(), Options())
     assert verdict.answer is Answer.DP
     assert verdict.pairs == 4**9 - 2**9
-
-
-def test_listed_pairs_are_taken_as_they_stand() -> None:
-    program = read(PLAIN, adjacency="{ (0,0,0,0) ~ (1,1,1,1) }")
-    assert isinstance(program.adjacency, Listed)
-    assert verify(program, Claim(EPSILON, Fraction(1)), AllPairs(), Options()).pairs == 2
 
 
 def test_a_time_limit_ends_every_road() -> None:

@@ -21,8 +21,8 @@ from dipapprox import (
     Options,
     PairDistributions,
     Program,
-    UserError,
 )
+from tests.thorough import part
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -59,7 +59,7 @@ def test_a_mechanism_solved_by_hand() -> None:
     assert found.refuted.eps - found.certified.eps <= found.refuted.eps / 10**9
 
 
-@pytest.mark.parametrize(("budget", "delta"), [(HALF, Fraction(0)), (0, Fraction(1, 50))])
+@pytest.mark.parametrize(("budget", "delta"), part([(0, Fraction(1, 50)), (HALF, Fraction(0))], 2))
 def test_verification_agrees_at_both_ends(budget: Fraction, delta: Fraction) -> None:
     svt = program("svt_gauss", N=2)
     found = dipapprox.calibrate(svt, eps_prv=budget, delta=delta, width=Fraction(1, 50))
@@ -131,17 +131,6 @@ def test_privacy_that_is_not_monotone_in_epsilon() -> None:
                 is answer
             )
     assert found.certified is not None or found.refuted is not None
-
-
-def test_bad_targets() -> None:
-    for budget, delta, width, message in (
-        (-1, 0, HALF, "eps_prv must be >= 0, got -1"),
-        (1, 2, HALF, "delta must be in"),
-        (1, 0, 0, "width must be in"),
-        (1, 0, 1, "width must be in"),
-    ):
-        with pytest.raises(UserError, match=message):
-            dipapprox.calibrate(LAPLACE, eps_prv=budget, delta=delta, width=width)
 
 
 @pytest.mark.parametrize("budget", [Fraction(0), Fraction(1, 10), Fraction(1, 5)])

@@ -24,7 +24,6 @@ from dipapprox.privacy.charts import (
     Picture,
     needs_powers,
     svg,
-    ticks,
 )
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
@@ -82,33 +81,12 @@ def texts_fit(drawn: str) -> None:
         assert left >= -5 and right <= WIDTH + 5
 
 
-@given(st.lists(PROBABILITIES, min_size=2, max_size=6), PROBABILITIES, PROBABILITIES)
-def test_curves_stay_inside(deltas: list[Fraction], budget: Fraction, delta: Fraction) -> None:
-    falling = sorted(deltas, reverse=True)
-    points = tuple((Fraction(k, 3), Enclosure(y / 2, y)) for k, y in enumerate(falling))
-    marked = svg(
-        Curve("a title", "across", "up", points, (budget, delta, "claim"), ("about",)), STYLE
-    )
-    inside(marked)
-    no_text_over_data(svg(Curve("a title", "across", "up", points, (budget, delta, "claim"))))
-    inside(svg(Curve("a title", "across", "up", points)))
-
-
 @given(st.lists(st.tuples(PROBABILITIES, PROBABILITIES), max_size=15))
 def test_bars_stay_inside(pairs: list[tuple[Fraction, Fraction]]) -> None:
     groups = tuple(
         (f"out = {k}", (Enclosure(p / 3, p), Enclosure.exact(q))) for k, (p, q) in enumerate(pairs)
     )
     inside(svg(Bars("a title", ("input", "adjacent"), groups)))
-
-
-def test_small_deltas_stand_on_a_logarithmic_axis() -> None:
-    points = tuple((Fraction(k), Enclosure.exact(Fraction(1, 10 ** (2 * k + 1)))) for k in range(4))
-    claim = (Fraction(2), Fraction(1, 10**6), "claim")
-    shown = texts(svg(Curve("t", "x", "δ", points, claim, of_delta=True)))
-    assert "1e-6" in shown and "δ, logarithmic" in shown
-    assert "δ" in texts(svg(Curve("t", "x", "δ", points[:1], of_delta=True)))
-    assert "δ" in texts(svg(Curve("t", "x", "δ", points, claim)))
 
 
 def test_a_profile_that_falls_by_many_powers_of_ten_stands_on_a_logarithmic_axis() -> None:
@@ -163,18 +141,6 @@ def test_maps_of_heights_stay_inside(grid: list[list[Fraction]]) -> None:
     assert drawn.count('class="blank"') == 3
     largest = max((d for col in grid for d in col if d <= 1 / 2), default=Fraction(0))
     assert ("δ of a pair, log." in texts(drawn)) == (0 < largest < Fraction(1, 100))
-
-
-def test_ticks_are_round() -> None:
-    assert ticks(0.0, 1.24) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
-    assert ticks(2.0, 7.0) == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
-
-
-def test_bars_write_wide_enclosures_as_intervals() -> None:
-    wide = Enclosure(Fraction(1, 4), Fraction(1, 2))
-    narrow = Enclosure(Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**12))
-    drawn = svg(Bars("t", ("a", "b"), (("o", (wide, narrow)),)))
-    assert "[0.25, 0.5]" in texts(drawn) and "≈ 0.333333" in texts(drawn)
 
 
 def test_a_curve_plots_itself(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dipapprox import decide, parse, profile, verify
 from dipapprox.errors import UserError
-from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Program
 from dipapprox.language.formula import parse_formula
 from dipapprox.numerics.formula_values import eps_jet, evaluate
@@ -258,38 +257,6 @@ def test_what_is_possible_for_one_input_only_on_an_interval() -> None:
     check_schema("decide", decision.to_dict())
 
 
-def test_ends_of_violated_ranges_in_json(tmp_path: Path) -> None:
-    text = """
-        input q in {0, 1}
-        output out in {0, 1}
-        adjacent linf 1
-        if q = 0 then
-            out <- choose {0 : eps/10, 1 : 1 - eps/10}
-        else
-            out <- choose {0 : 1/5, 1 : 4/5}
-        end
-        """
-    path = tmp_path / "tenth.dpg"
-    path.write_text(text)
-    words = ("decide", str(path), "--budget", "0", "--violations", "--interval")
-    for interval, expected in (
-        ("2..3", [("2", "3", False, True)]),
-        ("1..2", [("1", "2", True, False)]),
-        ("1..3", [("1", "2", True, False), ("2", "3", False, True)]),
-        ("0..2", [("0", "2", False, False)]),
-        ("3", [("3", "3", True, True)]),
-        ("2", []),
-    ):
-        _, fields = run_json(*words, interval)
-        check_schema("decide", fields)
-        for name in ("violated_on", "violated_within"):
-            found = [
-                (each["lower"], each["upper"], each["lower_closed"], each["upper_closed"])
-                for each in fields[name]
-            ]
-            assert found == expected
-
-
 HALVES = """
 input q in {0, 1}
 output out in {0, 1}
@@ -320,14 +287,3 @@ def test_certificates_of_such_deltas(
     words = "--budget", "0", "--interval", interval, "--delta", delta
     assert run("decide", str(program), *words, "--certificate", str(record))[0] == status
     assert run_json("check", str(record))[1]["result"] == "confirmed"
-
-
-def test_a_probability_that_is_one_in_another_form_is_one() -> None:
-    program = with_bit(
-        "x <- DLap(q, 1/(2*eps))", "out <- 0", "if x <= 0 and q = 1 then out <- 1 end"
-    )
-    violation = decide(program).violation
-    assert violation is not None
-    assert violation.left is not None
-    assert violation.left.lower == violation.left.upper == 1
-    assert [row.form for row in violation.rows] == [ExponentialRatio.constant(1)]

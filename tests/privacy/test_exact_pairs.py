@@ -21,7 +21,7 @@ from dipapprox.pairs import many_pairs
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.search import Search
-from dipapprox.pairs.selections import AllPairs, OrderedPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import LAST_PRECISION, Engine, Options
@@ -77,13 +77,6 @@ def test_the_thresholded_laplace_attains_its_budget(eps: Fraction, engine: Engin
     assert 0 < violated.witness.delta_enclosure.lower < Fraction(1, 10**199)
 
 
-def test_who_asks_for_one_engine_gets_what_it_tells() -> None:
-    claim = Claim(Fraction(1), Fraction(0))
-    for engine in (Engine.ELIMINATION, Engine.NESTED):
-        verdict = ask(noisy_max(2), claim, engine=engine, max_precision=80)
-        assert verdict.answer is Answer.UNKNOWN
-
-
 @pytest.mark.parametrize("count", [2, 4, 6])
 def test_noisy_max_attains_its_budget_on_every_road(count: int) -> None:
     # 40 pairs one by one, 2320 in blocks, 116920 by counters and then in blocks.
@@ -94,13 +87,6 @@ def test_noisy_max_attains_its_budget_on_every_road(count: int) -> None:
     assert tight.precision == 40
     below = Fraction(1, 2) - Fraction(1, 10**20)
     assert ask(asked, Claim(Fraction(1, 2), Fraction(0), below)).answer is Answer.NOT_DP
-
-
-def test_discrete_noise_attains_its_budget() -> None:
-    text = THRESHOLD.replace("Lap", "DLap")
-    assert ask(program(text), Claim(Fraction(1, 3), Fraction(0))).answer is Answer.DP
-    less = Fraction(1, 3) - Fraction(1, 10**150)
-    assert ask(program(text), Claim(Fraction(1, 3), Fraction(0), less)).answer is Answer.NOT_DP
 
 
 def test_gaussian_programs_have_no_closed_forms() -> None:
@@ -157,13 +143,6 @@ if coin < 0 then out <- q end
         assert ask(program(text), Claim(Fraction(1), half, budget)).answer is Answer.DP
         below = half - Fraction(1, 10**150)
         assert ask(program(text), Claim(Fraction(1), below, budget)).answer is Answer.NOT_DP
-
-
-def test_listed_pairs_are_compared_exactly() -> None:
-    pair = (tuple(map(Fraction, (-1, 1))), tuple(map(Fraction, (0, 0))))
-    claim = Claim(Fraction(1), Fraction(0))
-    verdict = verify(noisy_max(2), claim, OrderedPairs((pair,)), Options())
-    assert (verdict.answer, verdict.pairs) == (Answer.DP, 1)
 
 
 EXPONENTIAL_MAX = """

@@ -19,12 +19,10 @@ from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals import formula_claim as formula_claim_module
 from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
 from tests.claims import formula_claim
@@ -175,12 +173,6 @@ def test_a_critical_claim_holds() -> None:
     assert decide(text, "7/10", "1", "2 - eps", "0").answer is Answer.DP
 
 
-def test_unused_and_missing_pairs() -> None:
-    lonely = dipapprox.parse(THRESHOLD.replace("adjacent all", "adjacent linf 0"))
-    verdict = decide(lonely, "1", "2", None, "0")
-    assert (verdict.answer, verdict.pairs) == (Answer.DP, 0)
-
-
 @pytest.mark.parametrize(
     ("failure", "reason"),
     [
@@ -252,17 +244,6 @@ def test_a_budget_may_touch_zero() -> None:
     text = dipapprox.parse(THRESHOLD)
     assert decide(text, "1", "2", "(eps - 3/2)^2", "3/4").answer is Answer.DP
     assert decide(text, "1", "2", "sqrt(eps - 1)", "3/4").answer is Answer.DP
-
-
-@given(
-    st.fractions(Fraction(1, 50), 20, max_denominator=200),
-    st.fractions(Fraction(1, 1000), 3, max_denominator=1000),
-)
-def test_simplest_fractions(low: Fraction, width: Fraction) -> None:
-    found = simplest(low, low + width)
-    assert low <= found <= low + width
-    for denominator in range(1, min(found.denominator, 60)):
-        assert (low * denominator).__ceil__() > (low + width) * denominator
 
 
 def test_irrational_claims_at_one_epsilon() -> None:
@@ -351,17 +332,6 @@ def test_a_wide_interval_is_split_by_ratios() -> None:
     assert verdict.answer is Answer.DP
     assert verdict.delta_enclosure is not None
     assert float(verdict.delta_enclosure.upper) >= stats.norm.cdf(1 / math.hypot(1, 1 / 50)) - 0.5
-
-
-@given(
-    st.fractions(min_value="1e-9", max_value="1e9"), st.fractions(min_value="1e-9", max_value=1000)
-)
-def test_the_point_between_is_well_inside(lower: Fraction, more: Fraction) -> None:
-    upper = lower + more
-    middle = between(lower, upper)
-    assert lower < middle < upper
-    if upper > 4 * lower:
-        assert Fraction(1, 2) < middle**2 / (lower * upper) < 2
 
 
 _SAME = """input q in {domain}
@@ -467,10 +437,3 @@ def test_choices_have_answers_for_any_budget_and_delta() -> None:
     ):
         found = dipapprox.verify(program, eps="1/2..1", eps_prv=budget, delta=delta)
         assert found.answer is answer, (budget, delta, found.reason)
-
-
-def test_a_violation_inside_is_found_without_bounds() -> None:
-    """Discrete Gaussian noise: δ is largest where the budget is least."""
-    program = dipapprox.parse(_WHOLE.replace("DLap", "DGauss"))
-    found = dipapprox.verify(program, eps="1/2..3/2", eps_prv="2*(eps - 1)^2", delta="0.2")
-    assert found.answer is Answer.NOT_DP

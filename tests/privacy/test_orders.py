@@ -53,37 +53,6 @@ def result(order: int | str, lower: Fraction | None, upper: Fraction | None) -> 
     return OrderResult("inf" if isinstance(order, str) else Fraction(order), made, None)
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.fractions(min_value=0, max_value=1),
-            st.fractions(min_value=0, max_value=1),
-            st.none() | st.fractions(min_value=0, max_value=1),
-        ),
-        min_size=1,
-        max_size=6,
-    )
-)
-def test_clipping_keeps_the_truth_and_only_narrows(
-    drawn: list[tuple[Fraction, Fraction, Fraction | None]],
-) -> None:
-    truth = sorted(value for value, _, _ in drawn)
-    given_ = [
-        result(k + 1, max(value - below, Fraction(0)), None if above is None else value + above)
-        for k, (value, (_, below, above)) in enumerate(zip(truth, drawn, strict=True))
-    ]
-    narrowed = clipped(given_)
-    for value, before, after in zip(truth, given_, narrowed, strict=True):
-        assert value in after.divergence
-        assert before.divergence.lower is not None and after.divergence.lower is not None
-        assert before.divergence.lower <= after.divergence.lower
-        if before.divergence.upper is not None:
-            assert after.divergence.upper is not None
-            assert after.divergence.upper <= before.divergence.upper
-    lowers = [each.divergence.lower or Fraction(0) for each in narrowed]
-    assert lowers == sorted(lowers)
-
-
 def test_infinity_spreads_to_larger_orders_and_contradictions_are_noticed() -> None:
     zero, one = Fraction(0), Fraction(1)
     spread = clipped([result(1, None, None), result(2, zero, None), result("inf", one, None)])

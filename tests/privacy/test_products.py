@@ -23,11 +23,8 @@ from dipapprox import (
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.limits import Limits
 from dipapprox.pairs.products import program as products
-from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
-from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.products import exact
 from dipapprox.privacy.verdict import Verdict
@@ -191,43 +188,6 @@ def test_pure_privacy_of_a_product_is_decided_exactly(budget: str, answer: Answe
     assert "exact" in verdict.engine
 
 
-def test_costs_of_adjacency_bound_the_parts_that_change() -> None:
-    """With l0 2, two bits of twenty change: the delta is that of two bits alone."""
-    many = dipapprox.profile(parse(RAPPOR, N=20), eps=HALF, eps_prv=Fraction(1, 4))
-    few = dipapprox.profile(parse(RAPPOR, N=2), eps=HALF, eps_prv=Fraction(1, 4))
-    assert isinstance(many, LeastDelta) and isinstance(few, LeastDelta)
-    assert many.delta_enclosure.meets(few.delta_enclosure)
-    assert many.witness is not None
-    u, v = many.witness.input, many.witness.adjacent
-    assert sum(a != b for a, b in zip(u, v, strict=True)) == 2
-
-
-@pytest.mark.parametrize("budget", ["1", "2"])
-def test_the_outputs_of_a_witness_violate_the_claim(budget: str) -> None:
-    """Whether they are all that exceed or as many as are needed."""
-    claim = Claim(HALF, Fraction(1, 100), Fraction(budget))
-    for size in (5, 14):
-        verdict = dipapprox.verify(
-            parse(RESPONSES, N=size), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
-        )
-        if verdict.answer is Answer.DP:
-            continue
-        assert verdict.witness is not None and verdict.witness.at_least is None
-        assert verdict.witness.delta_enclosure.lower > claim.delta
-        p = exp(HALF) / (1 + exp(HALF))
-        total = 0.0
-        for row in verdict.witness.rows:
-            u, v, o = verdict.witness.input, verdict.witness.adjacent, row.output
-            first, second = (
-                p ** sum(a == b for a, b in zip(w, o, strict=True))
-                * (1 - p) ** sum(a != b for a, b in zip(w, o, strict=True))
-                for w in (u, v)
-            )
-            total += first - exp(float(claim.eps_prv)) * second
-        assert total > float(claim.delta)
-    assert verdict.answer is Answer.NOT_DP
-
-
 def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
     found = dipapprox.profile(parse(RESPONSES, N=16), eps=HALF, eps_prv=Fraction(0))
     assert isinstance(found, LeastDelta) and found.witness is not None
@@ -237,18 +197,6 @@ def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
     assert isinstance(fields, dict)
     assert fields["outputs_at_least"] == found.witness.at_least
     assert len(fields["outputs"]) == 1
-
-
-def test_states_that_are_not_merged_are_those_of_the_whole() -> None:
-    claim = Claim(HALF, Fraction(1), Fraction(1))
-    verdict = dipapprox.verify(
-        parse(RESPONSES),
-        eps=claim.eps,
-        eps_prv=claim.eps_prv,
-        delta=claim.delta,
-        options=Options(merge=False),
-    )
-    assert verdict.final_states == 2**4 * 2**4
 
 
 def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
@@ -302,27 +250,6 @@ def test_distributions_of_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch,
         assert each.probability.width <= Fraction(1, 2**40)
         assert (each.final_states > 0) == (whole[output].final_states > 0)
     assert found[0].reason is None
-
-
-def test_one_large_part_is_not_taken_apart() -> None:
-    """Its pairs are too many to be tried; a coin beside it changes nothing about that."""
-    program = dipapprox.parse("""
-param N = 10
-input q[N] in {0, 1}
-output out in 0..N
-output heads in bool
-adjacent linf 1
-t <- Lap(0, 2 / eps)
-out <- 0
-for i in 1..N do
-    x <- Lap(q[i], 4 / eps)
-    if x >= t and out = 0 then out <- i end
-end
-heads <- choose {true : 1/2, false : 1/2}
-""")
-    assert select_parts(program, AllPairs(), True, Limits()) is None
-    verdict = dipapprox.verify(program, eps=HALF, delta=Fraction(0), eps_prv=Fraction(3))
-    assert verdict.answer is not Answer.UNKNOWN
 
 
 def test_distributions_that_are_too_long_say_so() -> None:
@@ -423,20 +350,6 @@ def test_atoms_enclose_the_sum_over_all_outputs(
 
 def _above_zero(each: Enclosure) -> Enclosure:
     return Enclosure(max(each.lower, Fraction(0)), each.upper)
-
-
-def test_infinite_factors_leave_what_cannot_occur() -> None:
-    half, nothing = Enclosure.exact(HALF), Enclosure.exact(0)
-    atoms = atoms_of([half, half], [Enclosure.exact(1), nothing], True, 40)
-    assert ProductAtoms([atoms.power(2)]).excess(None).first == Fraction(3, 4)
-
-
-def test_losses_that_are_as_large_as_a_budget_do_not_exceed_it() -> None:
-    """Three times 3/4 against 1/4: of 8 outputs one loses 27 times, three lose 3 times."""
-    own = [Enclosure.exact(Fraction(k, 4)) for k in (3, 1)]
-    atoms = ProductAtoms([atoms_of(own, own[::-1], True, 40)] * 3)
-    counts = [atoms.excess(Fraction(x)).outputs for x in (27, 26, 3, 2)]
-    assert counts == [0, 1, 1, 4]
 
 
 def test_too_many_losses_are_refused() -> None:

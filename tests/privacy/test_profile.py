@@ -20,10 +20,6 @@ from dipapprox import (
     RenyiProfile,
     UserError,
 )
-from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import replace
-from dipapprox.privacy.compositions.result import ComposedCurve
-from dipapprox.privacy.profiles.curve import Envelope, Line
 from dipapprox.privacy.profiles.details import ListedDetails
 
 HALF = Fraction(1, 2)
@@ -133,24 +129,6 @@ def test_section_10() -> None:
     assert abs(largest.delta_enclosure.lower - Fraction("0.060126556")) < Fraction(1, 10**9)
 
 
-def test_infinite_budgets_have_a_witness() -> None:
-    leaky = program("svt_gauss_leaky_2", N=2)
-    found = least_eps_prv(leaky, HALF, Fraction(0))
-    assert found.eps_prv_enclosure.infinite
-    assert found.to_dict()["eps_prv_enclosure"] == ["inf", "inf"]
-    assert found.witness is not None
-    for row in found.witness.rows:
-        assert row.probability.lower > 0
-        assert row.adjacent_probability.upper == 0
-    assert found.witness.delta_enclosure.lower > Fraction(9, 100)
-    # Beyond the mass of what cannot happen next door, 0.0987…, budgets are finite.
-    assert least_eps_prv(leaky, HALF, Fraction(1, 10)).eps_prv_enclosure.upper == 0
-    renyi = dipapprox.profile(leaky, eps=HALF, renyi=(Fraction(2),))
-    assert isinstance(renyi, RenyiProfile)
-    assert renyi.orders[0].divergence.infinite
-    assert renyi.rho.infinite
-
-
 # --- laws ----------------------------------------------------------------------------------------
 
 SVT = program("svt_gauss", N=3)
@@ -186,27 +164,6 @@ def test_curves_are_decreasing_and_tight_at_points() -> None:
     assert finer.largest_gap < CURVE.largest_gap
     with pytest.raises(UserError, match="the curve covers"):
         CURVE.envelope.at(Fraction(1))
-
-
-@given(
-    st.lists(st.fractions(0, 2, max_denominator=100), min_size=2, max_size=6, unique=True),
-    st.booleans(),
-)
-def test_the_largest_gap_is_that_of_the_envelope(budgets: list[Fraction], attained: bool) -> None:
-    """The profile of a shifted Laplace sample, with the lines that attain it and without."""
-    places = sorted(budgets)
-    known = [Enclosure.exact(Fraction(max(1 - math.exp((float(b) - 1) / 2), 0))) for b in places]
-    points = ComposedCurve.of(places, known).points
-    if attained:  # with x = e^eps_prv it is 1 - (x / e)^(1/2), and lies above its tangents
-        roots = [math.exp((min(float(b), 1) - 1) / 2) for b in places]
-        tangents = [Line(Fraction(1 - r / 2 - 1e-9), Fraction(1 / (2 * math.e * r))) for r in roots]
-        points = tuple(replace(p, line=t) for p, t in zip(points, tangents, strict=True))
-    envelope = Envelope(points)
-    gap = max(envelope.gap(k) for k in range(len(places) - 1))
-    step = (places[-1] - places[0]) / 100
-    widest = max(envelope.at(places[0] + k * step).width for k in range(101))
-    assert widest <= gap + Fraction(1, 10**20)
-    assert gap <= widest * Fraction(5, 4) + Fraction(1, 10**6)
 
 
 def test_narrow_widths_and_critical_deltas() -> None:
@@ -252,32 +209,6 @@ def test_renyi_divergences_of_a_threshold() -> None:
             a = float(each.order)
             expected = max(divergence(a, 0.5, q), divergence(a, q, 0.5))
         assert float(bounds.lower) == pytest.approx(expected, rel=1e-8)
-
-
-def test_renyi_laws() -> None:
-    orders = (1, Fraction(11, 10), 2, 3, 8, 32, 128, "inf")
-    found = dipapprox.profile(SVT, eps=HALF, renyi=orders)
-    assert isinstance(found, RenyiProfile)
-    assert [each.order for each in found.orders] == list(orders)
-    uppers = [each.divergence.upper for each in found.orders]
-    lowers = [each.divergence.lower for each in found.orders]
-    for low, high in zip(lowers, uppers[1:], strict=False):
-        assert low is not None and high is not None
-        assert low <= high  # D_a does not fall with a
-    pure = least_eps_prv(SVT, HALF, Fraction(0)).eps_prv_enclosure
-    assert lowers[-1] is not None and pure.upper is not None
-    assert lowers[-1] <= pure.upper
-    rho = found.rho
-    assert rho.lower is not None and rho.upper is not None
-    assert lowers[0] is not None and rho.lower >= lowers[0]
-    # Pure eps-privacy gives zCDP with eps^2/2 (Bun and Steinke 2016, proposition 3.3).
-    assert rho.lower <= pure.upper**2 / 2
-    finer = dipapprox.profile(SVT, eps=HALF, renyi=(*orders, Fraction(3, 2), 5, 16, 64))
-    assert isinstance(finer, RenyiProfile)
-    assert finer.rho.upper is not None and finer.rho.upper <= rho.upper
-    without = dipapprox.profile(SVT, eps=HALF, renyi=(2,))
-    assert isinstance(without, RenyiProfile)
-    assert without.rho.upper is None
 
 
 # --- results -------------------------------------------------------------------------------------

@@ -17,9 +17,6 @@ from scipy.special import ndtr
 
 from dipapprox import (
     Answer,
-    LimitReached,
-    Limits,
-    Options,
     SourceError,
     UserError,
     calibrate,
@@ -108,21 +105,6 @@ def test_no_pair_exceeds_the_largest_delta(values: list[Fraction]) -> None:
     assert own.lower <= _delta(_SVT.format(domain="real 0..1", adjacency="linf 1"), "1/10").upper
 
 
-def test_a_box_without_a_size_is_a_value() -> None:
-    text = _ONE.replace("Gauss(q,", "Gauss(q + k,").format(domain="real 1..1", adjacency="all")
-    text = "input k in {0, 1}" + text
-    box, finite = _delta(text, "1/20"), _delta(text.replace("real 1..1", "{1}"), "1/20")
-    assert box.meets(finite)
-    assert box.width < Fraction(1, 10**20)
-    alone = _SVT.format(domain="real 1..1", adjacency="linf 1")
-    assert verify(parse(alone), eps=1, eps_prv=0, delta=0).answer is Answer.DP
-
-
-def test_very_narrow_boxes_are_no_trouble() -> None:
-    text = _ONE.format(domain="real 0..1/10000000000000000", adjacency="linf 1")
-    assert _delta(text, "0").upper < Fraction(1, 10**12)
-
-
 def test_finite_inputs_stand_beside_real_ones() -> None:
     text = "input k in {0, 1, 5}\ninput q in real 0..1\noutput o in {0, 1}\nadjacent {rule}\n"
     text += "r <- Gauss(q + k, 2)\no <- 0\nif r >= 1 then o <- 1 end\n"
@@ -131,38 +113,6 @@ def test_finite_inputs_stand_beside_real_ones() -> None:
         grid = text.replace("{rule}", rule).replace("real 0..1", "{0, 1/2, 1}")
         assert box.upper >= _delta(grid, "1/10").lower
         assert box.width < Fraction(1, 10**8)
-
-
-def test_claims_a_hair_on_each_side() -> None:
-    program = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"))
-    least = profile(program, eps=_HALF, delta="1e-5").eps_prv_enclosure
-    assert least.lower is not None and least.upper is not None
-    assert least.upper - least.lower < Fraction(1, 10**6)
-    hair = Fraction(1, 10**6)
-    holds = verify(program, eps=_HALF, eps_prv=least.upper + hair, delta="1e-5")
-    assert holds.answer is Answer.DP
-    assert "for all inputs q[1..2] in real 0..1, adjacent linf 1" in holds.to_json()
-    assert holds.pairs is None
-    fails = verify(program, eps=_HALF, eps_prv=least.lower - hair, delta="1e-5")
-    assert fails.answer is Answer.NOT_DP
-    assert fails.witness is not None
-    own = [(fails.witness.input, fails.witness.adjacent)]
-    again = verify(program, eps=_HALF, eps_prv=least.lower - hair, delta="1e-5", pairs=own)
-    assert again.answer is Answer.NOT_DP
-
-
-def test_comparing_a_real_input_without_noise_is_an_error_with_its_place() -> None:
-    text = "input q in real 0..1\noutput o in {0, 1}\no <- 0\nif q >= 1/2 then o <- 1 end\n"
-    with pytest.raises(SourceError, match=r"4:4.*compared without noise"):
-        verify(parse(text), eps=1, delta=0)
-
-
-def test_inputs_without_bounds_that_are_compared_are_unknown() -> None:
-    """No end of one of them makes the other one irrelevant, and clamping moves all for l1."""
-    without = parse(_MAX.format(domain="real", adjacency="l1 1"))
-    found = verify(without, eps=1, delta="0.1")
-    assert found.answer is Answer.UNKNOWN
-    assert found.reason is not None and "without bounds" in found.reason
 
 
 @pytest.mark.thorough
@@ -206,7 +156,7 @@ def test_published_numbers_of_all_real_inputs() -> None:
     assert found.answer is Answer.NOT_DP
 
 
-@pytest.mark.parametrize("text", [_SVT, _MAX])
+@pytest.mark.parametrize("text", part([_MAX, _SVT], 2))
 def test_laplace_noise_is_as_on_finite_domains(text: str) -> None:
     """The maxima lie at corners here."""
     text = text.replace("Gauss", "Lap")
@@ -239,11 +189,6 @@ def test_one_input_with_laplace_noise_has_a_closed_form() -> None:
         )
         found = _delta(text.format(domain="real -3..3", adjacency="linf 1"), eps_prv)
         assert float(found.lower) - 1e-6 < exact < float(found.upper) + 1e-12
-
-
-def test_violations_are_found_with_laplace_noise() -> None:
-    kinks = parse(_ONE.format(domain="real 0..1", adjacency="linf 1").replace("Gauss", "Lap"))
-    assert verify(kinks, eps=1, eps_prv="1/10", delta=0).answer is Answer.NOT_DP
 
 
 @pytest.mark.parametrize("noise", part(["Gauss", "Lap", "LapPlus"], 2))
@@ -293,16 +238,6 @@ def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch: pytest.MonkeyPat
     assert verify(wide, eps=1, delta="1e-9").answer is not Answer.DP
 
 
-def test_a_limit_leaves_both_bounds() -> None:
-    program = parse(_SVT.format(domain="real -5..5", adjacency="linf 1"), {"N": 3})
-    found = verify(
-        program, eps=2, eps_prv=1, delta="0.0001", options=Options(limits=Limits(seconds=0))
-    )
-    assert found.answer is Answer.UNKNOWN
-    with pytest.raises(LimitReached):
-        profile(program, eps=2, delta="1e-5", options=Options(limits=Limits(seconds=0)))
-
-
 _MIRROR = """input x in real 0..2
 output y in 0..2
 adjacent linf 1/2
@@ -340,13 +275,6 @@ def test_finite_orders_are_refused() -> None:
         profile(program, eps=1, renyi=(2,))
 
 
-def test_curves_are_certified_at_their_points() -> None:
-    program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
-    curve = profile(program, eps=1, curve=(0, "1/4", 2))
-    exact = float(ndtr(0.5) - ndtr(0.0))
-    assert abs(float(curve.envelope.points[0].delta.lower) - exact) < 1e-10
-
-
 _GAUSS = "input q[{n}] in real 0..1\noutput y[{n}] in real\nadjacent {rule}\n" + (
     "for i in 1..{n} do y[i] <- Gauss(q[i], 1) end\n"
 )
@@ -367,22 +295,6 @@ def test_gaussian_mechanisms_depend_on_the_largest_norm(n: int, rule: str, shift
     found = profile(program, eps=1, eps_prv=1).delta_enclosure
     assert abs(float(found.lower) - _balle_wang(shift, 1.0)) < 1e-10
     assert found.width < Fraction(1, 10**10)
-
-
-def test_the_gaussian_mechanism_on_the_unit_interval() -> None:
-    program = parse(_GAUSS.format(n=1, rule="linf 1"))
-    found = profile(program, eps=1, delta="1e-5")
-    assert found.eps_prv_enclosure.lower is not None
-    assert abs(float(found.eps_prv_enclosure.lower) - 4.3771780957) < 1e-9
-    assert "vertices" in found.engine
-    assert verify(program, eps=1, eps_prv="4.3771781", delta="1e-5").answer is Answer.DP
-    assert verify(program, eps=1, eps_prv="4.3771780", delta="1e-5").answer is Answer.NOT_DP
-
-
-def test_one_number_with_laplace_noise_is_as_private_as_its_scale() -> None:
-    text = _GAUSS.format(n=1, rule="linf 1").replace("Gauss(q[i], 1)", "Lap(q[i], 2)")
-    assert verify(parse(text), eps=1, eps_prv="1/2", delta=0).answer is Answer.DP
-    assert verify(parse(text), eps=1, eps_prv="0.499", delta=0).answer is Answer.NOT_DP
 
 
 def test_a_calibration_asks_of_sets_of_pairs_only_what_is_claimed() -> None:

@@ -8,8 +8,7 @@ from math import factorial
 import pytest
 
 import dipapprox
-from dipapprox import LimitReached, Options, UserError
-from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox import Options
 
 CHAIN = """
 param N = 3
@@ -51,12 +50,6 @@ def test_a_chain_has_six_digits(n: int) -> None:
     assert found.width <= MILLIONTH * truth
 
 
-def test_without_it_the_precision_is_absolute() -> None:
-    found = ascending(16, None, Options(precision=20))
-    assert Fraction(1, factorial(16)) in found
-    assert found.width > MILLIONTH * found.upper
-
-
 def test_the_last_precision_ends_the_refinement_and_says_so() -> None:
     program = dipapprox.parse(CHAIN, {"N": 16})
     options = Options(precision=20, max_precision=30)
@@ -66,29 +59,6 @@ def test_the_last_precision_ends_the_refinement_and_says_so() -> None:
     assert found.reason is not None and "1e-30 times" in found.reason
     assert found.precision == 30
     assert all(each.probability.width <= Fraction(1, 2**30) for each in found.outputs)
-
-
-@pytest.mark.parametrize("width", [0, 1, -1, Fraction(3, 2)])
-def test_other_widths_are_refused(width: Fraction) -> None:
-    program = dipapprox.parse(CHAIN, {"N": 3})
-    with pytest.raises(UserError, match="relative_width must be in"):
-        dipapprox.probability(program, eps=1, input=(0,), relative_width=width)
-
-
-def test_little_precision_is_kept_when_much_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    compute = OutputProbabilities.distribution
-
-    def slow(self: OutputProbabilities, input: tuple[Fraction, ...], bits: int) -> object:
-        if bits > 40:
-            raise LimitReached("time limit: 1 s")
-        return compute(self, input, bits)
-
-    monkeypatch.setattr(OutputProbabilities, "distribution", slow)
-    found = dipapprox.probability(
-        dipapprox.parse(CHAIN), eps=1, input=(0,), options=Options(precision=200)
-    )
-    assert (found.reason, found.precision) == ("time limit: 1 s", 40)
-    assert all(each.probability.width <= Fraction(1, 2**40) for each in found.outputs)
 
 
 def test_what_is_too_small_to_be_written_is_not_called_enclosed() -> None:

@@ -16,7 +16,7 @@ from dipapprox import (
     UserError,
 )
 from dipapprox.language.core import Input
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, in_both_orders
+from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.privacy.scope import scope_of
 from tests.schemas import check_schema, validator
 from tests.thorough import part
@@ -76,45 +76,6 @@ def test_domains_and_adjacency_in_words(declarations: str, text: str) -> None:
     assert scope_of(program, AllPairs()).text == f"for {text}"
 
 
-def test_wider_domains_and_none() -> None:
-    program = dipapprox.parse(COUNT, widen="-5..5")
-    text = scope_of(program, AllPairs()).text
-    assert text == "for inputs q in -5..5 (widened from {0, 1}), adjacent linf 1"
-    assert scope_of(dipapprox.parse(BODY), AllPairs()).text == "without inputs"
-
-
-@pytest.mark.parametrize(
-    ("pairs", "text"),
-    [
-        (in_both_orders((pair("0,0", "0,1"),)), "the pair (0, 0) ~ (0, 1)"),
-        ((pair("0,0", "0,1"),), "the pair (0, 0) ~ (0, 1) (ordered)"),
-        (
-            in_both_orders((pair("0,0", "0,1"), pair("1,0", "1,1"))),
-            "the 2 listed pairs in both orders",
-        ),
-        ((pair("0,0", "0,1"), pair("0,0", "1,1"), pair("0,0", "1,1")),
-         "the 2 listed pairs (ordered)"),
-        ((pair("0,0", "0,1"), pair("0,1", "0,0"), pair("0,0", "1,1")),
-         "the 3 listed pairs (ordered)"),
-        ((pair("0,0", "0,0"),), "the pair (0, 0) ~ (0, 0)"),
-    ],
-)  # fmt: skip
-def test_selected_pairs_in_words(pairs: tuple[Pair, ...], text: str) -> None:
-    program = dipapprox.parse(f"input q[2] in {{0, 1}}\n{BODY}")
-    scope = scope_of(program, OrderedPairs(pairs))
-    assert (scope.text, scope.restriction) == (f"for {text}", f" for {text}")
-    assert scope.fields()["scope"] == {
-        "text": f"for {text}", "inputs": "q[1..2] in {0, 1}", "selection": "listed"
-    }  # fmt: skip
-
-
-def test_a_long_pair_is_counted() -> None:
-    program = dipapprox.parse(f"input q[30] in {{0, 1}}\n{BODY}")
-    long = pair(",".join("0" * 30), ",".join("1" * 30))
-    scope = scope_of(program, OrderedPairs(in_both_orders((long,))))
-    assert scope.text == "for the listed pair in both orders"
-
-
 # --- every answer --------------------------------------------------------------------------------
 
 
@@ -165,19 +126,6 @@ def test_the_delta_of_a_violating_pair_is_not_called_the_largest() -> None:
 
 
 # --- selected pairs ------------------------------------------------------------------------------
-
-
-def test_a_verdict_on_listed_pairs_is_about_these() -> None:
-    text = COUNT.replace("{0, 1}\nout", "0..9\nout")
-    program = dipapprox.parse(text)
-    pairs = [((0,), (1,)), ((0,), (2,)), ((1,), (2,))]
-    verdict = dipapprox.verify(program, eps=ONE, delta=ONE, pairs=pairs)
-    assert verdict.scope.text == "for the 3 listed pairs (ordered)"
-    certificate = dipapprox.certify(program, text, verdict, pairs=pairs)
-    checked = dipapprox.check(json.loads(certificate.to_json()))
-    assert checked.outcome is Outcome.CONFIRMED
-    assert checked.scope == "for the 3 listed pairs (ordered)"
-    assert "for the 3 listed pairs" in checked._repr_html_()
 
 
 def test_no_pairs_are_bad_input() -> None:

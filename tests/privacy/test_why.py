@@ -94,13 +94,6 @@ def test_why_is_said_where_it_is_asked(tmp_path: Path) -> None:
     assert "closed forms" in run("decide", str(path), "--why")[1].partition("Why")[2]
 
 
-def test_a_lower_end_names_the_pair_and_the_outputs() -> None:
-    found = dipapprox.profile(dipapprox.parse(ABOVE), eps=1, delta=0)
-    least, most = found.why()
-    assert least.pair == ("count = 2", "count = 1") and least.outputs == "answer = yes"
-    assert most.pair is None
-
-
 def test_what_composes_says_who_bounds_it(tmp_path: Path) -> None:
     path = tmp_path / "runs.toml"
     path.write_text(

@@ -15,7 +15,6 @@ import dipapprox
 from dipapprox import Answer, AutomatonProof, Limits, Options, UserError
 from dipapprox.automata.analysis import RunBound
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
-from dipapprox.automata.families import cost_of_rounds
 from dipapprox.automata.structures import holds
 from dipapprox.automata.words import WordBound
 from dipapprox.proofs import prove_automaton
@@ -85,31 +84,6 @@ def test_shipped_automata_keep_what_their_headers_promise(path: Path) -> None:
 TINY = Fraction(1, 10**9)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_claims_are_decided_outside_the_bounds_only(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A claim at the upper bound holds, one below the lower bound fails, between is unknown."""
-    known = proof_of(path)
-    # The same for every claim: it is found once.
-    monkeypatch.setattr(prove_automaton, "analyse", lambda *_: known.analysis)
-    if known.analysis.unbounded:
-        proof = dipapprox.prove(path, budget=100)
-        assert proof.answer is Answer.NOT_DP
-        assert proof.beyond is not None and proof.beyond > 1
-        assert proof.rounds == known.rounds
-        return
-    asked = [(known.lower, Answer.UNKNOWN), (known.lower - TINY, Answer.NOT_DP)]
-    if known.upper is not None:
-        below = Answer.NOT_DP if known.is_exact else Answer.UNKNOWN
-        asked = [*asked[1:], (known.upper, Answer.DP), (known.upper - TINY, below)]
-    for budget, answer in asked:
-        if budget >= 0:
-            proof = dipapprox.prove(path, budget=budget)
-            assert proof.answer is answer, budget
-            assert proof.to_dict()["budget"] == str(budget)
-
-
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -165,17 +139,6 @@ STOPS = """
 """It stops as soon as a sample is above: what is seen then costs."""
 
 
-def test_stopping_is_seen_or_not() -> None:
-    hidden = dipapprox.prove(automaton(STOPS))
-    assert (hidden.answer, hidden.stopping) == (Answer.DP, ("q1",))
-    assert "q1" in dict(hidden.describe().facts)["caveat"]
-    visible = dipapprox.prove(automaton(STOPS), stops="visible")
-    assert visible.stopping == ()
-    # With it seen, it is the automaton of the sparse vector technique.
-    assert (hidden.upper, visible.upper) == (Fraction(1, 2), Fraction(1))
-    assert visible.to_dict()["states"] == 2
-
-
 @pytest.mark.parametrize("distinct", [True, False])
 def test_what_is_seen_never_makes_a_budget_smaller(distinct: bool) -> None:
     """Random automata: bounds with stops unseen and seen fit together, and suit the schema."""
@@ -221,17 +184,6 @@ def test_ctrl_c_ends_in_unknown(stops: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert (proof.answer, proof.interrupted) == (Answer.UNKNOWN, True)
     assert (proof.lower, proof.upper) == (0, None)
     check_schema("prove", proof.to_dict())
-
-
-def test_rounds_beyond_a_budget_are_the_fewest() -> None:
-    leaky = AUTOMATA / "svt_without_limit.dipa"
-    proof = dipapprox.prove(leaky, budget=100)
-    assert proof.analysis.structure is not None and proof.beyond == 101
-    assert proof.to_dict()["witness"]["rounds_beyond_budget"] == 101  # type: ignore[index]  # not None
-    costs = [cost_of_rounds(proof.automaton, proof.analysis.structure, n) for n in (100, 101)]
-    assert costs[0] <= 100 < costs[1]
-    far = dipapprox.prove(leaky, budget=10**9)
-    assert (far.answer, far.beyond) == (Answer.NOT_DP, None)
 
 
 def test_strangers_are_named() -> None:

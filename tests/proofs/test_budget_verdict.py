@@ -67,25 +67,6 @@ y <- clamp(round(Lap(x, 1 / eps)), 0, 4)
 """
 
 
-@pytest.mark.parametrize(
-    ("eps", "eps_prv", "answer"),
-    [
-        ("1", "1", Answer.DP),
-        ("1", "1.000001", Answer.DP),
-        ("1", "0.999", Answer.NOT_DP),
-        ("1/2..1", "eps", Answer.DP),
-        ("1/2..1", "eps * 0.999", Answer.NOT_DP),
-    ],
-)
-def test_rounded_noise_is_told_a_hair_inside_and_outside(
-    eps: str, eps_prv: str, answer: Answer
-) -> None:
-    found = dipapprox.verify(dipapprox.parse(ROUNDED), eps=eps, eps_prv=eps_prv, delta=0)
-    assert found.answer is answer
-    if answer is Answer.DP:
-        assert found.engine == "budget" and found.delta_enclosure == Enclosure.exact(0)
-
-
 def test_a_budget_is_the_upper_end_of_profiles_and_calibrations() -> None:
     program = dipapprox.parse(ROUNDED)
     found = dipapprox.profile(program, eps="1/2", delta=0)
@@ -152,40 +133,3 @@ def test_budgets_of_finite_domains_serve_all_pairs(values: str, near: str) -> No
         assert isinstance(found, dipapprox.LeastEpsPrv)
         assert found.engine.count("budget") == 0
         assert (found.eps_prv_enclosure.lower or 0) <= budget * eps
-
-
-@pytest.mark.parametrize(
-    ("values", "noise", "served"),
-    [
-        ("0..2", "DLap", True),
-        ("{0, 1/2}", "DLap", False),  # a budget beside integer noise is about integers
-        ("{0, 1/2}", "Lap", True),
-        ("0..2", "Gauss", False),
-    ],
-)
-def test_which_finite_domains_have_budgets(values: str, noise: str, served: bool) -> None:
-    text = f"""
-    input p in {values}
-    input q in 0..2
-    output out in {{0, 1, 2}}
-    adjacent linf 1
-    r <- Lap(p, 1 / eps)
-    s <- {noise}(q, 1 / eps)
-    out <- 0
-    if r >= 0 then out <- 1 end
-    if s >= 1 then out <- 2 end
-    """
-    program = dipapprox.parse(text)
-    assert (serving_budget(program, AllPairs(), Limits()) is not None) is served
-
-
-def test_names_and_compared_inputs_have_no_budget() -> None:
-    for cell, test in [("{a, b}", "q = a"), ("0..3", "q >= 2")]:
-        text = f"""
-        input q in {cell}
-        output out in {{0, 1}}
-        adjacent all
-        r <- Lap(0, 1 / eps)
-        if {test} then out <- 1 else if r >= 0 then out <- 1 else out <- 0 end end
-        """
-        assert serving_budget(dipapprox.parse(text), AllPairs(), Limits()) is None

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from fractions import Fraction
-
 import pytest
 
 import dipapprox
 from dipapprox import StreamProof
 from dipapprox.privacy.verdict import Answer
-from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 from tests.proofs.test_random_streams import Writer, of_rounds
 
@@ -28,18 +24,6 @@ forever do
     end
 end
 """
-
-
-@pytest.mark.parametrize("above", ["publish no", ""])  # that it ends is seen like what it publishes
-def test_rounds_that_publish_nothing(above: str) -> None:
-    text = SILENT.replace("ABOVE", above)
-    proof = dipapprox.prove(dipapprox.parse(text))
-    assert isinstance(proof, StreamProof)
-    found = proof.answer, proof.lower, proof.upper
-    assert found == (Answer.DP, Fraction(1, 2), Fraction(1, 2))
-    fields = json.loads(dipapprox.certify(proof.subject, text, proof).to_json())
-    assert fields["claim"]["budget"] == "1/2"
-    assert check(fields).outcome is Outcome.CONFIRMED
 
 
 @pytest.mark.parametrize("above", ["publish no", ""])

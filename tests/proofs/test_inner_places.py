@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 
 import dipapprox
-from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.prove_real import prove_real
 from dipapprox.replays.result import Outcome
-from tests.proofs.confirmation import confirm
 
 HEAD = "output out in {0, 1, 2}\nadjacent linf 1\n"
 
@@ -25,39 +19,12 @@ else
   if r >= s then out <- 0 else out <- 1 end
 end
 """
-INTEGERS = """
-input q in real
-r <- DLap(2*q, 1 / eps)
-s <- DLap(1, 2 / eps)
-out <- 0
-if r < 0 then
-  if s >= 2 then out <- 1 end
-elif s >= 0 then
-  out <- 1
-end
-"""
 FROM_THE_MIDDLE = """
 input q in real 0..2
 r <- Lap(q + 1, 3 / eps)
 s <- Lap(q, 3 / eps)
 if r >= 2 then out <- 0 elif s >= r then out <- 1 elif s < 1 then out <- 0 else out <- 2 end
 """
-
-
-@pytest.mark.parametrize(
-    ("text", "lower", "upper"),
-    [
-        (HALVES, "1/8", "1/4"),
-        (INTEGERS, "1", "2"),
-        (FROM_THE_MIDDLE, "4/9", "2/3"),  # as eps vanishes
-    ],
-)
-def test_inputs_where_guards_turn_are_tried(text: str, lower: str, upper: str) -> None:
-    line, _, body = text.strip().partition("\n")
-    proof = prove_real(dipapprox.parse(f"{line}\n{HEAD}{body}\n"), Limits())
-    assert proof.answer is Answer.DP
-    assert (proof.lower, proof.upper) == (Fraction(lower), Fraction(upper))
-    confirm(proof)
 
 
 @pytest.mark.parametrize("text", [HALVES, FROM_THE_MIDDLE])

@@ -20,22 +20,6 @@ x <- Lap(q, 1/2 / eps)
 y <- Lap(p, 1 / eps)
 if y > 1/2 and x <= t then out <- 0 else out <- 1 end
 """
-CLIMBED = """
-input a in real
-input b in real
-input c in real
-output out in {0, 1, 2}
-adjacent linf 1
-t <- Lap(1, 2 / eps)
-x <- Lap(a, 2 / eps)
-y <- Lap(b, 4 / eps)
-z <- Lap(c, 1 / eps)
-if y > 0 then
-  if t > 1/2 and z <= x then out <- 0 else out <- 1 end
-else
-  if z > t then out <- 0 else out <- 2 end
-end
-"""
 
 
 def proved(program: str) -> RealProof:
@@ -60,8 +44,3 @@ def test_more_is_lost_at_one_eps_than_at_the_ends() -> None:
     assert f"At ε = {lost.eps}" in str(answer)
     fields = answer.to_dict()["witness"]
     assert isinstance(fields, dict) and fields["kind"] == "one eps"
-
-
-def test_a_pair_that_is_found_by_climbing_closes_the_interval() -> None:
-    answer = proved(CLIMBED)
-    assert answer.lower == answer.upper == Fraction(5, 4)

@@ -175,13 +175,6 @@ def test_adjacencies(adjacency: str, answer: Answer, budget: str) -> None:
         confirm(proof)
 
 
-def test_time_runs_out() -> None:
-    program = load(PROGRAMS / "svt_laplace.dpg", {})
-    proof = prove_real(program, Limits(seconds=0, started=0.0))
-    assert proof.answer is Answer.UNKNOWN
-    assert "time limit" in proof.reason
-
-
 BOUNDED = "input q[{n}] in real {domain}\noutput out in 0..{n}\nadjacent {adjacency}\nout <- 0\n"
 
 

@@ -45,20 +45,6 @@ SEEN = ((), ("a",), ("b",), ("c",), ("c", "exit"))
 @pytest.mark.parametrize(
     ("run", "cycles", "told"),
     [
-        ((1,), (), False),  # after a silent step, too
-        ((2, 4), (), False),
-        ((), (), True),
-    ],
-)
-def test_silent_steps_leave_runs_open(
-    run: tuple[int, ...], cycles: tuple[range, ...], told: bool
-) -> None:
-    assert is_told(runs_in(GRAPH), SEEN, run, cycles) == told
-
-
-@pytest.mark.parametrize(
-    ("run", "cycles", "told"),
-    [
         ((1, 3), (), True),
         ((1, 3, 3), (range(1, 2),), True),
         ((2, 4), (), True),

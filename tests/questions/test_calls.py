@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -55,11 +54,3 @@ def test_names_of_files_are_no_programs(call: Callable[[Any], object], says: str
     with pytest.raises(UserError) as caught:
         call(dipapprox)
     assert re.search(says, caught.value.render())
-
-
-@pytest.mark.parametrize(
-    "text", ["output o in {0}; o <- 0.5", "# svt.dpg\noutput o in {0}; o <- 0"]
-)
-def test_short_programs_are_no_names_of_files(text: str) -> None:
-    with contextlib.suppress(dipapprox.SourceError):
-        dipapprox.parse(text)

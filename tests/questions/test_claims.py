@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -13,9 +10,6 @@ import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.privacy.options import Options
 from dipapprox.questions.claims import ClaimOutcome, StatedClaim, claims_in, read_claims, try_claim
-from dipapprox.questions.decide import Decide
-from dipapprox.questions.prove import Prove
-from dipapprox.questions.verify import Verify
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 EXAMPLES = PROGRAMS.parent / "examples" / "mechanisms.py"
@@ -40,22 +34,6 @@ def tried(line: str, folder: Path) -> tuple[ClaimOutcome, str]:
     (found,) = claims_in(file)[file]
     tested = try_claim(found, file, Options())
     return tested.outcome, tested.message
-
-
-def test_what_a_claim_says_makes_the_question() -> None:
-    one = claim("claim: Not_DP at eps = 1/2, eps_prv = log(2), delta = 0.01, b = 3, pairs = 0~1")
-    assert isinstance(one.question, Verify)
-    assert (one.answer, one.parameters) == ("Not_DP", {"b": Fraction(3)})
-    two = claim("claim: DP for eps in 0..1 at budget = 2, b = 1/2")
-    assert isinstance(two.question, Decide)
-    assert (two.question.budget, two.parameters) == (2, {"b": Fraction(1, 2)})
-    assert isinstance(claim("claim: DP for all eps").question, Decide)
-    three = claim("claim: least budget 3/4 for all N at b = 1")
-    assert isinstance(three.question, Prove)
-    assert (three.least, three.for_all, three.answer) == (Fraction(3, 4), "N", "DP")
-    four = claim("claim: Not_DP (LC) for real inputs")
-    assert isinstance(four.question, Prove)
-    assert (four.structure, four.question.reals) == ("LC", True)
 
 
 @pytest.mark.parametrize(
@@ -153,14 +131,6 @@ def test_every_line_of_the_programs_is_a_claim() -> None:
         assert len(claims) == sum(line.startswith(words) for line in lines), path
 
 
-def test_functions_have_their_claims_in_docstrings() -> None:
-    found = claims_in(EXAMPLES)
-    assert [len(claims) for claims in found.values()] == [1, 1, 1, 0]
-    for path, claims in found.items():
-        for each in claims:
-            assert try_claim(each, path, Options()).outcome is ClaimOutcome.HOLDS
-
-
 def test_an_assertion_shows_the_witness() -> None:
     program = dipapprox.parse(NOISY)
     assert dipapprox.assert_private(program, eps=1).answer is dipapprox.Answer.DP
@@ -235,15 +205,3 @@ def test_files_have_the_modules_beside_them(program: str, tmp_path: Path) -> Non
         ClaimOutcome.ERROR,
         ClaimOutcome.HOLDS,
     ]
-
-
-def test_a_module_from_elsewhere_is_set_aside(
-    python: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = ModuleType("scale")
-    other.SCALE = Fraction(1, 2)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "scale", other)
-    python.write_text(PYTHON)
-    ((path, (asked,)),) = claims_in(python).items()
-    assert try_claim(asked, path, Options()).outcome is ClaimOutcome.HOLDS
-    assert sys.modules["scale"] is other

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox.privacy.methods import Consultation, consult
 from dipapprox.privacy.verdict import Answer
 from tests.cli.running import run_json
 from tests.privacy.test_why import ABOVE
@@ -29,23 +28,6 @@ else
 end
 """
 """At ε = 1 it needs 0.6824: log((w + v/2) / (w e^-1 + v/2 e^-1/2)), the weights w and v."""
-
-
-def test_methods_are_asked_in_their_order_while_the_question_is_open() -> None:
-    class Open:
-        is_open = True
-        asked = ""
-
-    def row(name: str, applies: bool, closes: bool = False) -> Consultation[Open]:
-        def ask(question: Open) -> None:
-            question.asked += name
-            question.is_open = not closes
-
-        return Consultation(name, "", lambda _: applies, ask)
-
-    question = Open()
-    consult([row("a", True), row("b", False), row("c", True, True), row("d", True)], question)
-    assert question.asked == "ac"
 
 
 @pytest.mark.parametrize(

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from math import nan
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dipapprox
 from dipapprox import Limits, Options, UserError
-from dipapprox.cli import asking
-from dipapprox.experiments.sweep.tasks import TASKS, keys_of
-from dipapprox.questions.argument import spelled_as_flag, spelled_as_keyword
 from dipapprox.questions.calibrate import Calibrate
-from dipapprox.questions.computing import COMPUTING
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.prove import Prove
-from dipapprox.questions.question import Question, arguments_of, read
+from dipapprox.questions.question import Question, arguments_of
 from dipapprox.questions.verify import Verify
 
 QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)
@@ -43,40 +37,6 @@ LEAST: dict[str, dict[str, object]] = {
     "prove": {},
 }
 """What must be given."""
-
-EACH = [pytest.param(question, id=question.name) for question in QUESTIONS]
-
-
-def words_of(question: type[Question], words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    asking.add_question(parser, question)
-    return parser.parse_args(words)
-
-
-def as_words(given: Mapping[str, object]) -> list[str]:
-    return [f"{spelled_as_flag(name)}={_text(value)}" for name, value in given.items()]
-
-
-def _text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def without_names(question: Question) -> list[object]:
-    """The values of a question; inputs and pairs are as they were given, by whatever name."""
-    values = [getattr(question, each.name) for each in arguments_of(type(question))]
-    return [_text(value.given) if hasattr(value, "given") else value for value in values]
-
-
-@pytest.mark.parametrize("question", EACH)
-def test_the_command_line_reads_the_same(question: type[Question]) -> None:
-    least = LEAST[question.name]
-    words = words_of(question, as_words(least))
-    found = asking.question_of(words, question)
-    assert without_names(found) == without_names(read(question, least, spelled_as_keyword))
-    options = asking.options_of(words)
-    usual = dipapprox.Options()
-    for name in ("engine", "tier", "strategy", "precision", "max_precision", "merge", "jobs"):
-        assert getattr(options, name) == getattr(usual, name)
 
 
 WRONG: list[tuple[str, Any]] = [
@@ -133,27 +93,6 @@ def test_every_wrong_argument_is_named(name: str, wrong: object) -> None:
             assert refused.value.hint == f'write "{wrong!r}"'
 
 
-@pytest.mark.parametrize(("name", "wrong"), [w for w in WRONG if isinstance(w[1], str)])
-def test_other_edges_name_it_in_their_own_words(name: str, wrong: str) -> None:
-    for question in QUESTIONS:
-        named = {each.name: each for each in arguments_of(question)}
-        if name not in named or name in ("pairs", "violations", "interval"):
-            continue
-        given = as_words({**LEAST[question.name], name: wrong})
-        with pytest.raises(UserError, match=spelled_as_flag(name)):
-            asking.question_of(words_of(question, given), question)
-
-
-def test_sweeps_have_the_keys_that_are_declared() -> None:
-    for task, question in TASKS.items():
-        keys = [key.name for key in keys_of(task)]
-        declared = (*arguments_of(question), *COMPUTING)
-        swept = {each.name for each in declared if each.swept}
-        assert len(set(keys)) == len(keys)
-        assert set(keys) <= {*swept, "widen"}
-        assert {each.name for each in arguments_of(question) if each.required} <= set(keys)
-
-
 @pytest.mark.parametrize("half", ["0.5", "1/2", " .5 ", "5e-1", Fraction(1, 2), Decimal("0.50")])
 def test_numbers_may_be_written_in_many_ways(half: Any) -> None:
     verdict = dipapprox.verify(PROGRAM, eps=half, delta=half, eps_prv=half)
@@ -179,10 +118,6 @@ def test_names_are_told_from_texts(name: str) -> None:
     with pytest.raises(UserError, match=f"^program is no program, but a name: {name}$") as caught:
         dipapprox.verify(name, eps=1, delta=0)  # type: ignore[call-overload]  # on purpose
     assert caught.value.hint == NAMES[name]
-
-
-def test_an_example_is_read_by_its_name() -> None:
-    assert dipapprox.parse(Path("svt_gauss"), {"N": 3}).name == "svt_gauss"
 
 
 def test_intervals_may_be_given_in_two_ways() -> None:

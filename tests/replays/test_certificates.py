@@ -24,33 +24,10 @@ from tests.replays.certified import (
     retold,
     signed,
 )
-from tests.schemas import check_schema
 
 Q = Fraction
 HALF = Q(1, 2)
 SVT = PROGRAMS / "svt_gauss.dpg"
-
-CASES = [
-    ("svt_gauss", {"N": 4}, HALF, "31/25", "1/100", "all"),
-    ("svt_mix1", {"N": 9}, HALF, "31/25", "1/100", "single"),
-    ("m_range_laplace", {"N": 1}, HALF, None, "0", "all"),
-    ("svt_laplace_leaky_4", {}, Q(1), None, "0", "all"),
-    ("svt_gauss_leaky_1", {"N": 5}, Q(8), "1/2", "1/100", "all"),
-]
-
-
-@pytest.mark.parametrize(("name", "values", "eps", "budget", "delta", "pairs"), CASES)
-def test_programs_that_come_along(
-    name: str, values: dict[str, int], eps: Fraction, budget: str | None, delta: str, pairs: str
-) -> None:
-    claim = Claim(eps, Q(delta), None if budget is None else Q(budget))
-    parameters = {key: Q(value) for key, value in values.items()}
-    fields = certificate(PROGRAMS / f"{name}.dpg", parameters, claim, pairs)
-    check_schema("certificate", fields)
-    assert fields["verdict"] == ("Not_DP" if "leaky" in name else "DP")
-    result = dipapprox.check(fields)
-    assert result.outcome is Outcome.CONFIRMED, (result.reason, result.differences)
-    check_schema("check", result.to_dict())
 
 
 HEAD = "input q in {0, 1}\noutput out in 0..4\nadjacent all\nout <- 0\n"

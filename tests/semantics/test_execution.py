@@ -74,7 +74,7 @@ def test_merged_orders_partition_and_agree_with_the_interpreter(
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@examples(6)
+@examples(4)
 @given(program=programs(integers=True), seed=st.integers(0, 2**32))
 def test_states_of_integers_partition_ties_included(
     merge: bool, program: core.Program, seed: int
@@ -83,7 +83,7 @@ def test_states_of_integers_partition_ties_included(
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@examples(6)
+@examples(4)
 @given(program=programs(choices=True), seed=st.integers(0, 2**32))
 def test_states_with_choices_and_loops_have_the_right_probabilities(
     merge: bool, program: core.Program, seed: int

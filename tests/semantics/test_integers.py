@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError
 from dipapprox.language import core
@@ -15,14 +13,11 @@ from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.integers import at_most_zero, below_zero, coprime
-from dipapprox.semantics.order import complement
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.test_choices import BIT
 from tests.semantics.test_execution import check_partition
 
 HALF = Fraction(1, 2)
-SMALL = st.builds(Fraction, st.integers(-4, 4), st.sampled_from([1, 2, 3]))
 
 
 def integer(name: str, mean: object, site: int) -> core.Draw:
@@ -31,36 +26,6 @@ def integer(name: str, mean: object, site: int) -> core.Draw:
 
 def branched(condition: core.Condition, *drawn: core.Statement) -> Sequence[core.Statement]:
     return [*drawn, choose(condition, [assign("out[1]", 1)], [assign("out[1]", 0)])]
-
-
-@given(
-    coefficients=st.lists(SMALL, min_size=1, max_size=3).filter(all),
-    constant=SMALL,
-    point=st.lists(st.integers(-5, 5), min_size=3, max_size=3),
-)
-def test_guards_of_integers_say_what_was_compared(
-    coefficients: list[Fraction], constant: Fraction, point: list[int]
-) -> None:
-    form = LinearForm.of(dict(enumerate(coefficients)), constant)
-    values: dict[int | str, Fraction] = {k: Fraction(v) for k, v in enumerate(point)}
-    value = form.at(values).constant
-    whole = coprime(form)
-    assert (whole.at(values).constant > 0) == (value > 0)
-    for guard, holds in ((at_most_zero(whole), value <= 0), (below_zero(whole), value < 0)):
-        cut = guard.form.at(values).constant
-        assert cut != 0
-        assert (cut < 0) == holds
-    assert complement(at_most_zero(whole)) == below_zero(-whole)
-    assert complement(below_zero(whole)) == at_most_zero(-whole)
-
-
-def test_paths_of_ties_are_taken() -> None:
-    """The output is assigned unless z = y: a null set for reals, not for integers."""
-    body = [choose(compare("z", "!=", "y"), [assign("out[1]", 0)])]
-    reals = [draw("z", 0, 0), draw("y", 0, 1), *body]
-    assert len(execute(program((), BIT, reals), True, Limits()).states) == 1
-    with pytest.raises(SourceError, match="never assigned"):
-        execute(program((), BIT, [integer("z", 0, 0), integer("y", 0, 1), *body]), True, Limits())
 
 
 def test_means_of_integers_are_integers() -> None:

@@ -8,13 +8,10 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.errors import LimitReached, SourceError
-from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
-from dipapprox.language.traversal import reaching
-from dipapprox.laws.choices import ChainLaw, FiniteLaw
+from dipapprox.laws.choices import ChainLaw
 from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
-from dipapprox.semantics.chains import law_of_end
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
@@ -60,17 +57,6 @@ def test_gamblers_ruin(merge: bool) -> None:
     assert isinstance(choice.law, ChainLaw)
     assert len(choice.law.transitions) == 5
     assert probabilities(states) == {Fraction(4): Fraction(4, 5), Fraction(0): Fraction(1, 5)}
-
-
-def test_rejection_sampling_is_a_conditional_law() -> None:
-    """A uniform number of {0, 1, 2} from two fair bits."""
-    draws = [coin("a", 0), coin("b", 1)]
-    total = core.Sum(
-        core.Variable("a"), core.Product(core.Constant(Fraction(2)), core.Variable("b"))
-    )
-    body = [assign("x", 3), loop(compare("x", "=", 3), *draws, assign("x", total))]
-    found = probabilities(run([*body, assign("out[1]", "x")]))
-    assert found == {Fraction(k): Fraction(1, 3) for k in range(3)}
 
 
 HALF = number("1/2")
@@ -133,18 +119,3 @@ def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge: b
     wider = program(cells("q", 1, (-1, 1)), BIT, [*body, assign("out[1]", 0)])
     with pytest.raises(SourceError, match="'y' is read before it is assigned"):
         execute(wider, merge, Limits())
-
-
-def test_markov_chains_are_as_simple_as_they_get() -> None:
-    third = ExponentialRatio.constant(Fraction(1, 3))
-    sure = ExponentialRatio.constant(1)
-    # 0 -> 1 -> {2, 3, 4}, 3 -> 5: ends 2, 4 and 5
-    transitions = [{1: sure}, {2: third, 3: third, 4: third}, {}, {5: sure}, {}, {}]
-    assert len(reaching(dict(enumerate(transitions)), {2, 4, 5})) == len(transitions)
-    assert len(reaching(dict(enumerate(transitions)), {2, 4})) < len(transitions)
-    assert law_of_end(transitions, {2, 4, 5}) == (FiniteLaw((third,) * 3), (2, 5, 4))
-    # two ways to the same end add up
-    both = [{1: third, 2: third, 3: third}, {3: sure}, {}, {}]
-    law, ends = law_of_end(both, {2, 3})
-    assert isinstance(law, FiniteLaw)
-    assert dict(zip(ends, law.weights, strict=True)) == {2: third, 3: third + third}

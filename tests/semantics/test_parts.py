@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import fields, replace
-from enum import Enum
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Any
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.language import core
-from dipapprox.language.cells import statements_in
-from dipapprox.laws.distribution import Scale
-from dipapprox.laws.family import Family
 from dipapprox.semantics.parts import ProgramPart, independent_parts
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
@@ -26,35 +20,6 @@ from tests.semantics.strategies import programs
 def test_parts_multiply(whole: core.Program, random_: random.Random) -> None:
     """For fixed samples and inputs, choices are the only randomness left."""
     check_product(whole, random_)
-
-
-@given(programs(choices=True), programs(), st.randoms(use_true_random=False))
-def test_programs_side_by_side_are_parts(
-    first: core.Program, second: core.Program, random_: random.Random
-) -> None:
-    """One after the other, with the same scratch variables and outputs of their own."""
-    second = renamed(second)
-    outputs = (*first.outputs, *second.outputs)
-    body = (*first.body, *second.body)
-    both = core.Program("both", {}, first.inputs, outputs, body, core.Everyone())
-    assume(not any(isinstance(each, core.Exit) for each in statements_in(first.body)))
-    for part in independent_parts(both):
-        assert len({place < len(first.outputs) for place in part.outputs}) <= 1
-    check_product(both, random_)
-
-
-def renamed(node: Any) -> Any:
-    """Call the outputs `two` instead of `out`."""
-    match node:
-        case str():
-            return node.replace("out", "two")
-        case tuple():
-            return tuple(map(renamed, node))
-        case Enum() | Family() | Scale() | Fraction() | int() | None | dict():
-            return node
-        case _:
-            names = [each.name for each in fields(node) if each.init and each.name != "span"]
-            return replace(node, **{name: renamed(getattr(node, name)) for name in names})
 
 
 def check_product(whole: core.Program, random_: random.Random) -> None:

@@ -18,7 +18,7 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.semantics import execution
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.state import Extreme, FinalState, FinalStates, guards_of
+from dipapprox.semantics.state import FinalStates, guards_of
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -71,15 +71,6 @@ def described(states: FinalStates) -> list[object]:
     ]
 
 
-def has_extremes(state: FinalState) -> bool:
-    node = state.path
-    while node is not None:
-        if isinstance(node.step, Extreme):
-            return True
-        node = node.parent
-    return False
-
-
 SELECTING = {
     "argmax": HEAD + "out <- argmax(v)",
     "argmin": HEAD + "out <- argmin(v)",
@@ -101,31 +92,6 @@ def test_the_states_are_those_of_the_branches(name: str) -> None:
     with branch_by_branch():
         expected = execute(example, True, Limits())
     assert described(at_once) == described(expected)
-
-
-@pytest.mark.parametrize("name", ["noisy_max_gauss", "noisy_min_laplace"])
-def test_shipped_selections_are_one_step(name: str) -> None:
-    states = execute(program(f"{name}.dpg"), True, Limits())
-    assert all(has_extremes(state) for state in states.states)
-    with branch_by_branch():
-        expected = execute(program(f"{name}.dpg"), True, Limits())
-    assert described(states) == described(expected)
-
-
-OTHERS = {
-    "one sample twice": HEAD + "out <- argmax(v[1], v[2], v[1])",
-    "known before": HEAD + "if v[1] > v[2] then x <- 1 else x <- 0 end\nout <- argmax(v)\n"
-    "if x = 1 then out <- 0 end",
-    "no samples": HEAD + "out <- argmax(v[1], v[2] + 1, v[3])",
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_what_is_no_selection_of_samples_is_left_to_the_branches(name: str) -> None:
-    example = program(OTHERS[name])
-    states = execute(example, True, Limits())
-    with branch_by_branch():
-        assert described(states) == described(execute(example, True, Limits()))
 
 
 MIXED = """

@@ -16,7 +16,6 @@ from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.pairs.products.program import execute_parts
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.questions.interface import decide
@@ -170,17 +169,6 @@ def test_decisions() -> None:
         patched.setattr(spent_samples, "_MANY", 2)
         mixed = decide(small, budget="1")
     assert mixed.answer is decide(small, budget="1").answer
-
-
-def test_independent_counts_are_parts_of_their_own() -> None:
-    turn = "r <- Lap(q[i], 4 / eps)\nif r >= 1 then {c} <- {c} + 1 end"
-    text = (
-        "param N = 24\ninput q[N], p[N] in {0, 1}\noutput c, d in 0..N\nadjacent linf 1\n"
-        f"c <- 0\nd <- 0\nfor i in 1..N do\n{turn.format(c='c')}\nend\n"
-        f"for i in 1..N do\n{turn.format(c='d').replace('q[i]', 'p[i]')}\nend\n"
-    )
-    product = execute_parts(elaborate(parse(text), {}, "counts"), True, Limits())
-    assert product is not None and [len(each.states) for each in product.states] == [25, 25]
 
 
 def test_comparisons_of_samples_that_are_looked_at_again_do_not_trade_places() -> None:

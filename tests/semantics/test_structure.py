@@ -109,15 +109,6 @@ def test_published_columns_of_table_6(name: str, size: int) -> None:
     assert rounded(result.average_depth, 1) == row[3]
 
 
-def test_exact_averages() -> None:
-    """Specification 9.1 and 9.3."""
-    assert structure(sparse_vector(10)).average_guards == Fraction(65, 11)
-    assert structure(sparse_vector(10)).average_depth == Fraction(31, 11)
-    assert structure(min_max(4)).average_guards == Fraction(36, 7)
-    assert structure(min_max(4)).average_depth == Fraction(34, 10)
-    assert structure(range_monitor(3)).average_guards == Fraction(99, 19)
-
-
 def test_merged_states_have_no_structure() -> None:
     with pytest.raises(ValueError, match="not merged"):
         measure_structure(execute(sparse_vector(2), True, Limits()))

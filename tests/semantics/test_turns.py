@@ -254,24 +254,6 @@ def test_what_is_written_out_is_what_every_turn_elaborates_into(text: str) -> No
     assert plain(read(HEAD + text)) == unrolled(HEAD + text)
 
 
-def repeats(statement: core.Statement | core.Repeat) -> bool:
-    return isinstance(statement, core.Repeat)
-
-
-@pytest.mark.parametrize(
-    "turn",
-    [
-        "out[N + 1 - i] <- 0",
-        "v[i] <- q[i]",
-        "last <- q[1]; out[i] <- q[i]",
-        "if i = 2 then last <- 1 end",
-        "out[i] <- choose { 0 : 1/2, 1 : 1/2 }",
-    ],
-)
-def test_turns_that_are_not_equal(turn: str) -> None:
-    assert not any(map(repeats, read(f"{HEAD}for i in 1..N do {turn} end").body))
-
-
 @pytest.mark.parametrize("range", ["0..N", "1..N + 1"])
 def test_what_is_wrong_in_one_turn_is_reported(range: str) -> None:
     with pytest.raises(SourceError, match="of 'q' is out of range"):

@@ -37,12 +37,3 @@ def test_the_signs_of_denominators_do_not_matter(sign: int) -> None:
     assert back.upper is not None
     assert back.upper <= 0
     assert back.lower == Fraction(-1, 2)
-
-
-def test_what_does_not_vanish_with_eps_has_no_budget() -> None:
-    gain = gain_of(ratio(ONE), ratio(HALF), Limits())
-    assert gain.is_unbounded
-    assert gain.upper is None
-    less = gain_of(ratio(HALF), ratio(ONE), Limits())
-    assert not less.is_unbounded
-    assert less.upper == 0

@@ -7,13 +7,12 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from dipapprox.services.model import Call, CallOutcome, Inexpressible
 from dipapprox.services.pairs import Exploration, PairGraph
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import Runs, SeenCall
-from tests.services.examples import proof_of, service_of
+from tests.services.examples import service_of
 
 REAL = """
 state n in 0..1 <- 0
@@ -73,11 +72,3 @@ def test_a_reply_without_a_match_bounds_nothing() -> None:
     )
     with pytest.raises(Inexpressible, match="one run may give and the other cannot"):
         list(exploration.grouped((one,), (other,)))
-
-
-def test_an_untaken_branch_before_the_calls_leaves_the_bound() -> None:
-    """A hidden coin decides whether anything is answered: both bounds hold, whichever are shown."""
-    proof = proof_of(REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "Lap(0, 1 / eps)"))
-    assert proof.answer is Answer.DP
-    assert proof.upper == 1
-    assert proof.is_exact

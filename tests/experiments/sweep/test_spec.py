@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import UserError
 from dipapprox.experiments.sweep.axes import read_axis
-from dipapprox.experiments.sweep.case import cases_of
 from dipapprox.experiments.sweep.spec import Spec, read_spec
 from dipapprox.experiments.sweep.sweep import check_programs
 
@@ -44,43 +42,6 @@ def read(tmp_path: Path) -> Read:
         return spec
 
     return from_text
-
-
-def test_cases_are_all_combinations_in_order(read: Read) -> None:
-    spec = read(
-        '[[grid]]\ntask = "verify"\nprograms = "p.dpg"\nparameters = { N = [1, 2] }\n'
-        'eps = [0.1, "1/3"]\neps_prv = "2*eps"\ndelta = { from = 0, to = 0.1, count = 3 }\n'
-    )
-    cases = list(cases_of(spec))
-    assert len(cases) == spec.size == 12
-    assert [c.fields["delta"] for c in cases[:4]] == ["0", "1/20", "1/10", "0"]
-    assert [c.fields["eps"] for c in cases[:4]] == ["1/10", "1/10", "1/10", "1/3"]
-    assert len({c.key for c in cases}) == 12
-    sent = [pickle.loads(pickle.dumps(c)) for c in cases]
-    assert sent == cases
-    assert [c.key for c in sent] == [c.key for c in cases]
-
-
-def test_a_case_that_two_grids_share_runs_once(read: Read) -> None:
-    assert len(list(cases_of(read(GRID + GRID)))) == 1
-
-
-def test_keys_depend_on_the_program_and_the_limits(read: Read, tmp_path: Path) -> None:
-    (before,) = cases_of(read(GRID))
-    (limited,) = cases_of(read("[limits]\ntimeout = 5\n" + GRID))
-    (tmp_path / "p.dpg").write_text(PROGRAM + "# changed\n")
-    (changed,) = cases_of(read_spec(tmp_path / "grid.toml"))
-    assert len({before.key, limited.key, changed.key}) == 3
-
-
-def test_the_largest_limits_are_limits(read: Read) -> None:
-    found = read(f"[limits]\ntimeout = {10**7}\nmemory = {2**30}\n" + GRID).limits
-    assert (found.seconds, found.memory) == (10**7, 2**30)
-
-
-def test_a_program_under_two_names_is_one(read: Read) -> None:
-    spec = read(GRID.replace('["p.dpg"]', '["p.dpg", "./p.dpg"]'))
-    assert [p.name for p in spec.grids[0].programs] == ["p.dpg"]
 
 
 def test_patterns_name_programs(read: Read, tmp_path: Path) -> None:

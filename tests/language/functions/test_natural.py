@@ -8,7 +8,6 @@ from textwrap import indent
 import pytest
 
 from dipapprox.errors import SourceError
-from dipapprox.language.functions import machine
 from dipapprox.language.functions.mechanism import read_mechanism
 from tests.language.functions.beside import differences
 
@@ -323,17 +322,6 @@ def test_what_people_write_does_what_python_does(body: str) -> None:
 @pytest.mark.parametrize("body", RETURNING)
 def test_a_branch_that_returns_changes_nothing_for_the_other(body: str) -> None:
     assert not list(differences(file_with(body)))
-
-
-def test_a_loop_of_tests_that_return_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = []
-    monkeypatch.setattr(machine.Machine, "step", lambda machine: steps.append(machine))
-    body = "for _ in range({}):\n    if laplace(k, 1) > 0:\n        return 1\nreturn 0"
-    for turns in (20, 40):
-        read_mechanism(Path("f.py"), file_with(body.format(turns)), "f").text()
-        steps.append(None)
-    first = steps.index(None)
-    assert first < len(steps) < 3 * first
 
 
 @pytest.mark.parametrize("body", OUTSIDE)

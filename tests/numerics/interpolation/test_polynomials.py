@@ -15,9 +15,7 @@ from dipapprox.numerics.interpolation.entire import StateBound, sizes_for, tails
 from dipapprox.numerics.interpolation.polynomial import (
     Polynomial,
     fit,
-    lebesgue,
     nodes,
-    restriction,
 )
 
 _SLOPES = StateBound(((Fraction(1, 2), Fraction(0)), (Fraction(0), Fraction(1))))
@@ -72,17 +70,6 @@ def test_models_hold_everywhere_in_their_boxes(data: st.DataObject) -> None:
                 assert abs(own - model.gradient[axis]) <= model.steepness[axis] + 1e-14
 
 
-@pytest.mark.parametrize("count", [2, 5, 12, 24])
-def test_lebesgue_constants_are_bounds(count: int) -> None:
-    places = np.array([float(x) for x in nodes(count)])
-    points = np.linspace(-1, 1, 2001)
-    total = np.zeros_like(points)
-    for j in range(count):
-        others = np.delete(places, j)
-        total += np.abs(np.prod((points[:, None] - others) / (places[j] - others), axis=1))
-    assert total.max() <= float(lebesgue(count)) < 1.2 * total.max()
-
-
 def test_tails_contain_the_coefficients_left_out() -> None:
     """One variable: the coefficients of Φ on [-1, 1] by a fine discrete transform."""
     count = 64
@@ -94,13 +81,3 @@ def test_tails_contain_the_coefficients_left_out() -> None:
         left_out = sum(map(abs, exact[size:40]))
         assert left_out <= bound.value < 1000 * left_out + 1e-12
         assert sum(k * k * abs(a) for k, a in enumerate(exact[:40]) if k >= size) <= bound.slopes[0]
-
-
-def test_restrictions_are_those_of_chebyshev_polynomials() -> None:
-    centre, half = Fraction(1, 3), Fraction(1, 5)
-    found = restriction(9, centre, half)
-    z = np.linspace(-1, 1, 17)
-    inside = np.polynomial.chebyshev.chebvander(z, found.matrix.shape[1] - 1)
-    outside = np.polynomial.chebyshev.chebvander(float(centre) + float(half) * z, 8)
-    assert np.abs(inside @ found.matrix.T - outside).max() <= found.dropped + 1e-13
-    assert found.norm >= np.abs(found.matrix).sum(axis=1).max() * (1 - 1e-15)

@@ -24,8 +24,7 @@ from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CornerSearch
 from dipapprox.pairs.boxes.images import image_of
 from dipapprox.pairs.boxes.one_by_one import one_by_one
-from dipapprox.pairs.boxes.thresholds import all_between, thresholds_of
-from dipapprox.pairs.boxes.triangles import TriangleSets, halved, have_halves
+from dipapprox.pairs.boxes.thresholds import thresholds_of
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.semantics.execution import execute
 from tests.thorough import part
@@ -103,22 +102,12 @@ _MIXED: list[Part] = [("Gauss", (1, 0), 2, Fraction(1)), ("Logistic", (0, 1), 3,
 _ALIKE: list[Part] = [("Lap", (1, 1), 1, Fraction(3, 2)), ("Lap", (1, 1), 1, Fraction(2))]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_what_holds_with_any_part_of_others(seed: int) -> None:
-    true = np.random.default_rng(seed).random(16) < 0.8
-    found = all_between(true)
-    for own, more in product(range(16), repeat=2):
-        if not own & more:
-            parts = {own | part & more for part in range(16)}
-            assert found[own, more] == all(true[list(parts)])
-
-
 @pytest.mark.parametrize(
     ("parts", "high", "rule", "eps", "eps_prv"),
     [
         (_APART, 2, "linf 1", "19/10", "19/20"),
         (_SHARED, 2, "linf 1", "19/10", "19/20"),
-        (_MIXED, 2, "linf 1/2", "1", "1/2"),
+        pytest.param(_MIXED, 2, "linf 1/2", "1", "1/2", marks=pytest.mark.thorough),
         (_APART, 1, "l1 1", "3/5", "3/20"),
         (_ALIKE, 2, "linf 1/2", "7/5", "3/20"),
     ],
@@ -160,7 +149,7 @@ def _random(seed: int) -> tuple[list[Part], int, str, str, str]:
     return parts, high, rule, chosen.choice(("1/2", "1", "7/5", "19/10", "3")), eps_prv
 
 
-@pytest.mark.parametrize("seed", part(range(200), 40))
+@pytest.mark.parametrize("seed", part(range(200), 80))
 def test_random_parts_of_two_inputs(seed: int) -> None:
     parts, high, rule, eps, eps_prv = _random(seed)
     found = profile(parse(_text(parts, high, rule)), eps=eps, eps_prv=eps_prv).delta_enclosure
@@ -258,12 +247,6 @@ end
     assert verdict.answer is Answer.NOT_DP
 
 
-def test_some_pair_is_looked_at_where_nothing_exceeds_a_budget() -> None:
-    parts: list[Part] = [("Gauss", (1, 0), 1, F(1)), ("Gauss", (0, 1), 1, F(1))]
-    found = profile(parse(_text(parts, 2, "linf 1")), eps="1/2", eps_prv=20)
-    assert found.delta_enclosure.upper < F(1, 10**9)
-
-
 def test_a_claim_about_two_independent_parts_is_decided() -> None:
     text = _text(_APART, 2, "linf 1")
     for delta, answer in (("0.8722", "DP"), ("0.8721", "Not_DP")):
@@ -289,20 +272,6 @@ if x > {threshold.numerator}/{threshold.denominator} then out <- 1 else out <- 0
     truth = exp(-float(threshold - slope)) / 2
     assert bounds.steep[0, 0, 0] >= 2.0**38 * truth
     assert bounds.curved[0, 0, 0] >= 2.0**76 * truth
-
-
-def test_what_is_cut_has_exact_halves() -> None:
-    """However narrow the one coordinate gets as the other stays wide."""
-    triangle = np.array([[[2.0**13, 0.0], [2.0**14, 0.0], [2.0**14, 2.0**14]]])
-    bends = np.array([[[1.0, 2.0**-60]]])
-    sets, cuts = TriangleSets((triangle,), np.ones(1), bends), 0
-    while have_halves(sets).all():
-        half, *_ = halved(sets)
-        corners = [[Fraction(x) for x in each.ravel()] for each in (*sets.corners, *half.corners)]
-        both = [Fraction(a + b, 2) for a, b in product(corners[0][::2], repeat=2)]
-        assert set(corners[1][::2]) <= set(both)
-        sets, cuts = half, cuts + 1
-    assert 40 < cuts < 120
 
 
 @pytest.mark.parametrize("looks", [1, 3])

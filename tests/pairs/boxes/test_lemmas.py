@@ -80,8 +80,8 @@ def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[BoxSea
     ("text", "eps_prv", "lemmas"),
     part(
         [
-            (_SVT.replace("Gauss", "Lap"), _TENTH, {OUTPUTS}),
             (_MIXED, Fraction(1, 2), {OUTPUTS}),
+            (_SVT.replace("Gauss", "Lap"), _TENTH, {OUTPUTS}),
             (
                 _MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"),
                 _TENTH,

@@ -83,26 +83,6 @@ def test_small_rational_pipelines_are_exact() -> None:
     )
 
 
-def test_a_program_is_what_it_computes() -> None:
-    """Randomised response as a program, and as an entry of the catalogue."""
-    text = Path("programs/geometric_mechanism.dpg").read_text(encoding="utf-8")
-    program = dipapprox.parse(text)
-    one = dipapprox.compose([{"program": program, "eps": "1/4", "times": 30}])
-    profile = dipapprox.profile(program, eps="1/4", eps_prv="1/8")
-    single = dipapprox.compose([{"program": program, "eps": "1/4"}]).delta("1/8")
-    assert single.delta_enclosure is not None
-    assert single.delta_enclosure.meets(profile.delta_enclosure)
-    found = one.epsilon("1e-5").eps_prv_enclosure
-    same = (
-        dipapprox.compose([{"mechanism": "discrete_laplace", "scale": 4, "times": 30}])
-        .epsilon("1e-5")
-        .eps_prv_enclosure
-    )
-    assert found is not None and same is not None
-    assert found.lower is not None and found.upper is not None and same.lower is not None
-    assert found.upper >= same.lower
-
-
 def test_pairs_that_may_be_bounds_only_have_no_greatest_loss() -> None:
     """A mechanism that is below a pair may be far below it at δ = 0."""
     masses = tuple((Enclosure.exact(F(a, 4)), Enclosure.exact(F(4 - a, 4))) for a in (3, 1))
@@ -111,13 +91,6 @@ def test_pairs_that_may_be_bounds_only_have_no_greatest_loss() -> None:
         run = PipelineRun(known, "something", 2)
         found = Composed(Pipeline((run,), Adjacency.ADD_REMOVE)).epsilon(0).eps_prv_enclosure
         assert found is not None and found.lower == 0 and found.upper is None
-
-
-def test_grids_are_counted() -> None:
-    told: list[int] = []
-    pipeline = dipapprox.compose([{"mechanism": "gaussian", "sigma": 4, "times": 10}]).pipeline
-    Composed(pipeline, progress=lambda done, total: told.append(done)).epsilon("1e-5", "0.01")
-    assert told and told == list(range(1, len(told) + 1))
 
 
 def test_curves_hold_between_their_points() -> None:
@@ -234,14 +207,3 @@ def test_what_the_kernel_does_not_confirm_is_unknown() -> None:
     assert found.reason is not None
     assert found.reason.startswith("found DP, but the kernel has no proof: ")
     assert found.replayed is None
-
-
-def test_samples_of_the_least_rate_have_an_interval_about_the_answer() -> None:
-    run = {"mechanism": "gaussian", "sigma": 1, "subsample": "1e-6", "times": 1000}
-    answer = dipapprox.compose([run]).epsilon("1e-9", "3e-4")
-    found = answer.eps_prv_enclosure
-    known = pld.from_gaussian_mechanism(
-        1.0, sampling_prob=1e-6, value_discretization_interval=1e-4
-    ).self_compose(1000)
-    assert answer.reason is None and found.upper - found.lower <= F(3, 10**4)
-    assert 0 < found.lower < known.get_epsilon_for_delta(1e-9)

@@ -115,18 +115,6 @@ def test_a_program_is_between_its_pairs() -> None:
     assert found.worst and len(found.chosen) <= len(found.worst)
 
 
-def test_samples_amplify() -> None:
-    program = dipapprox.parse(SVT)
-    run = {"program": program, "eps": "1/2", "times": 20}
-    whole, sampled = (
-        dipapprox.compose([{**run, **more}]).epsilon("1e-4", "0.01").eps_prv_enclosure
-        for more in ({}, {"subsample": "0.1"})
-    )
-    assert whole is not None and sampled is not None
-    assert whole.lower is not None and sampled.upper is not None
-    assert sampled.upper < whole.lower / 3
-
-
 def test_programs_that_tell_all() -> None:
     program = dipapprox.parse(COIN)
     answer = dipapprox.compose([{"program": program, "eps": 1, "times": 2}]).epsilon("0.01", "0.1")

@@ -12,31 +12,14 @@ from hypothesis import strategies as st
 from dipapprox import decide, parse
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.limits import Limits
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.epsilons import interval_words, read_epsilons
+from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.privacy.decisions.validity import check_delta
-
-
-@pytest.mark.parametrize(
-    ("text", "interval", "words"),
-    [
-        ("0..inf", ALL_EPSILONS, "all ε > 0"),
-        ("1/10..inf", EpsilonInterval(Fraction(1, 10), None, True), "all ε >= 1/10"),
-        ("0..1", EpsilonInterval(Fraction(0), Fraction(1), False, True), "all ε in (0, 1]"),
-        ("0.5..2", EpsilonInterval(Fraction(1, 2), Fraction(2), True, True), "all ε in [1/2, 2]"),
-        ("3", EpsilonInterval(Fraction(3), Fraction(3), True, True), "ε = 3"),
-        ("3..3", EpsilonInterval(Fraction(3), Fraction(3), True, True), "ε = 3"),
-    ],
-)
-def test_intervals(text: str, interval: EpsilonInterval, words: str) -> None:
-    assert read_epsilons(text) == interval
-    assert interval_words(interval) == words
 
 
 @pytest.mark.parametrize(
@@ -45,35 +28,6 @@ def test_intervals(text: str, interval: EpsilonInterval, words: str) -> None:
 def test_intervals_that_are_none(text: str) -> None:
     with pytest.raises(UserError):
         read_epsilons(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("0", "0"), ("0.10", "1/10"), ("1/10", "1/10"), ("1 - 3/4", "1/4"), ("exp(0)/2", "1/2")],
-)
-def test_rational_deltas_are_exact(text: str, shown: str) -> None:
-    delta = read_delta(text)
-    assert delta.text == shown
-    assert delta.bounds(8)[0] == delta.bounds(8)[1] == delta.exact
-    assert delta.is_zero == (shown == "0")
-
-
-@pytest.mark.parametrize(
-    ("text", "square"),
-    [("sqrt(1/2)", Fraction(1, 2)), ("sqrt(1/50)", Fraction(1, 50)), ("sqrt(2)/4", Fraction(1, 8))],
-)
-def test_constants_are_bracketed(text: str, square: Fraction) -> None:
-    delta = read_delta(text)
-    assert delta.exact is None
-    for bits in (16, 64, 300):
-        found = delta.enclosure(bits)
-        assert found.lower**2 <= square <= found.upper**2
-        assert found.width <= Fraction(1, 2**bits)
-        low, high = delta.bounds(bits)
-        assert (low.numerator.as_constant(), high.numerator.as_constant()) == (
-            found.lower,
-            found.upper,
-        )
 
 
 @given(

@@ -11,56 +11,15 @@ import pytest
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.load import load
-from dipapprox.numerics.intervals import logarithm
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import merged
 from dipapprox.privacy.options import Options
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "dipc"
-NMAX4 = PROGRAMS / "nmax4.dpg"
 SVT4 = PROGRAMS / "svt4.dpg"
-
-
-@pytest.mark.parametrize("width", [Fraction(1, 10**3), Fraction(1, 10**9), Fraction(1, 10**40)])
-@pytest.mark.parametrize(("delta", "square"), [("sqrt(1/2)", "1/2"), ("sqrt(1/50)", "1/50")])
-def test_the_end_for_a_bracketed_constant(width: Fraction, delta: str, square: str) -> None:
-    # 1 - e^(-eps/2) > δ exactly for eps > -2 log(1 - δ).
-    program = load(NMAX4, {"N": Fraction(1)})
-    question = DecisionQuestion(Fraction(1), read_delta(delta), width=width)
-    decision = decide(program, question, AllPairs(), Options())
-    assert decision.violation is not None
-    assert decision.violation.ranges is not None
-    (found,) = decision.violation.ranges
-    assert found.upper is None
-    assert found.lower.width <= 4 * width
-    bracket = read_delta(delta).enclosure(300)
-    assert bracket.lower**2 <= Fraction(square) <= bracket.upper**2
-    rest = logarithm(Enclosure(1 - bracket.upper, 1 - bracket.lower), 300)
-    assert found.lower.lower <= -2 * rest.lower
-    assert -2 * rest.upper <= found.lower.upper
-
-
-def test_a_range_inside_a_closed_interval() -> None:
-    program = load(NMAX4, {"N": Fraction(1)})
-    question = DecisionQuestion(Fraction(1), read_delta("1/2"), read_epsilons("1/2..2"))
-    decision = decide(program, question, AllPairs(), Options())
-    assert decision.violation is not None
-    assert decision.violation.ranges is not None
-    (found,) = decision.violation.ranges
-    # 2 log 2 = 1.386...
-    assert found.lower.lower < Fraction("1.3862943611198906188344642429164") < found.lower.upper
-    assert found.upper == Enclosure.exact(2)
-    assert (found.lower_included, found.upper_included) == (False, True)
-    at_a_point = DecisionQuestion(Fraction(1), read_delta("1/2"), read_epsilons("3/2"))
-    point = decide(program, at_a_point, AllPairs(), Options()).violation
-    assert point is not None
-    exact = Enclosure.exact(Fraction(3, 2))
-    assert point.eps == Fraction(3, 2)
-    assert point.ranges == (NegativeRange(exact, exact, True, True),)
 
 
 @pytest.mark.parametrize("sensitivity", ["1/1000000", "1/1000000000000"])

@@ -141,18 +141,6 @@ def test_small_deltas_take_few_points() -> None:
     assert found.points < 40
 
 
-@pytest.mark.parametrize(
-    ("name", "budget"),
-    [("prefix_sums", "eps"), ("clamped_laplace", "eps")],
-)
-def test_pure_budgets_are_settled_at_once_and_exactly(name: str, budget: str) -> None:
-    program = load(PROGRAMS / f"{name}.dpg", {})
-    found = decide(program, "1/10", "10", budget, "0")
-    assert found.answer is Answer.DP and found.points <= 2
-    less = decide(program, "1/10", "10", f"{budget} - 1/1000", "0")
-    assert less.answer is Answer.NOT_DP
-
-
 @given(
     st.sampled_from(sorted(BODIES)),
     st.sampled_from(["eps", "2*eps", "eps/2", "eps^2 + 1/4", "sqrt(eps)"]),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import exp
-from typing import Any
 
 import numpy as np
 import pytest
 
 import dipapprox
 from dipapprox import Answer, LeastDelta, LeastEpsPrv, Verdict
-from dipapprox.errors import LimitReached
-from dipapprox.privacy.profiles.profile import Profiler
 
 LABELLED = """
 input q in {0, 1}
@@ -98,23 +95,6 @@ def test_the_least_budget_has_two_ends() -> None:
         eps_prv += Fraction(answer is Answer.DP, 100) - Fraction(answer is Answer.NOT_DP, 100)
         claim = dipapprox.verify(dipapprox.parse(SHARED), eps=1, eps_prv=eps_prv, delta="1/20")
         assert isinstance(claim, Verdict) and claim.answer is answer
-
-
-def test_a_limit_ends_a_calibration_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    known = Profiler.least_eps_prv
-
-    def limited(self: Profiler, question: Any) -> LeastEpsPrv:
-        asked.append(question)
-        if len(asked) > 3:
-            raise LimitReached("time limit: 1 s")
-        return known(self, question)
-
-    monkeypatch.setattr(Profiler, "least_eps_prv", limited)
-    program = dipapprox.parse("input q in {0, 1}\noutput y in real\ny <- Gauss(q, 1 / eps)\n")
-    found = dipapprox.calibrate(program, eps_prv=1, delta="1e-3")
-    assert found.certified is not None or found.refuted is not None
-    assert "time limit" in str(found.reason)
 
 
 FAR = """

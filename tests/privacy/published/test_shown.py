@@ -72,25 +72,3 @@ def test_what_was_demanded_before_a_limit_stays() -> None:
     assert maxima.ended == "time limit: 1 s"
     found, maxima = interrupted(0)
     assert found.eps_prv == Extended(F(0), None) and maxima.ended == "time limit: 1 s"
-
-
-def test_of_sets_of_pairs_an_upper_bound_stays_too() -> None:
-    """Infinitely many pairs: a factor well above what is demanded is tried before a near one."""
-
-    class Sets:
-        ladder, pairs, ended = (40,), None, None
-
-        def sharpened(self, factor_at: FactorAt, enough: object) -> Maximum:
-            place = factor_at(64).lower
-            if 2 <= place < F(17, 8):
-                raise LimitReached("time limit: 1 s")
-            delta = Enclosure(F(1, 4), F(1, 2)) if place < 2 else Enclosure(F(0), F(1, 10))
-            return Maximum(delta, PAIR, 40)
-
-    maxima = Sets()
-    found = least_eps_prv(
-        cast(Maxima, maxima), cast(PairDetails, _Demanding()), F(1, 10), F(1, 100)
-    )
-    assert found.eps_prv.lower is not None and 0.693 < found.eps_prv.lower < 0.694
-    assert found.eps_prv.upper is not None and 0.753 < found.eps_prv.upper < 0.755
-    assert maxima.ended == "time limit: 1 s"
