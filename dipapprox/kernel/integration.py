@@ -87,10 +87,7 @@ def _without_one(
     if len(slopes) != 1:
         return None
     (((other, _),),) = slopes
-    if not upper:
-        factor = _running(graph, function, lower[0], False)
-    else:
-        factor = _running(graph, function, upper[0], True)
+    factor = _running(graph, function, (upper or lower)[0], bool(upper))
     if lower and upper and factor is not None:
         before = _running(graph, function, lower[0], True, before=True)
         factor = None if before is None else graph.add("rise", [factor, before])

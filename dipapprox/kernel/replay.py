@@ -27,7 +27,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Union, get_type_hints
+from typing import Any, get_type_hints
 
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
@@ -37,11 +37,6 @@ from dipapprox.kernel.machine import Machine, read_machine, read_pairs
 from dipapprox.kernel.proofs import Proof, Step, stated
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.signs import read_epsilons
-
-if TYPE_CHECKING:
-    from dipapprox.kernel.compositions import Pipeline
-    from dipapprox.kernel.rounds import Rounds
-    from dipapprox.kernel.services import Service
 
 _CLAIM = ("eps_prv", "delta")
 _PAIR = ("input", "adjacent")
@@ -144,20 +139,15 @@ def follows(claim: Claim, found: Judgement) -> bool:
     return False
 
 
-Subject = Union[Proof, "Rounds", "Service", "Pipeline"]
-
-
-def read(machine: object, claim: object) -> tuple[Claim, Subject]:
+def read(machine: object, claim: object) -> tuple[Claim, object]:
     """Read a claim, and what it is about: what there is none of is not loaded."""
     if has(machine, "calls"):
         return read_budget(claim), named("services.read_service")(machine)
     if has(claim, "budget"):
         return read_budget(claim), named("rounds.read_rounds")(machine)
     if has(machine, "runs"):
-        composed, pipeline = map(
-            named, ("compositions.read_composed", "compositions.read_pipeline")
-        )
-        return composed(claim), pipeline(machine)
+        stated: Claim = named("compositions.read_composed")(claim)
+        return stated, named("compositions.read_pipeline")(machine)
     return read_claim(claim, read_machine(machine))
 
 
