@@ -266,23 +266,17 @@ class Run(Walk[State]):
 
     def _sum(self, first: Measure, second: Measure) -> Measure | None:
         """Add two measures that differ in one function of one sample at most."""
-        differ = [
-            k
-            for k, (a, b) in enumerate(zip(first.components, second.components, strict=True))
-            if a != b
-        ]
-        if not differ:
-            scalar = self.graph.plus(first.scalar, second.scalar)
-            return Measure(scalar, first.components)
-        if len(differ) > 1 or len(first.components[differ[0]].functions) > 1:
-            return None
-        components = list(first.components)
-        ((atom, one),), ((_, other),) = (m.components[differ[0]].functions for m in (first, second))
-        if self.graph.discrete[one] != self.graph.discrete[other]:
-            return None
-        mixed = self.graph.mix([(first.scalar, one), (second.scalar, other)])
-        components[differ[0]] = Component(((atom, mixed),))
-        return Measure(self.graph.one, tuple(components))
+        both = zip(first.components, second.components, strict=True)
+        match [pair for pair in both if pair[0] != pair[1]]:
+            case []:
+                return Measure(self.graph.plus(first.scalar, second.scalar), first.components)
+            case [(Component([(atom, one)]) as old, Component([(_, other)]))] if (
+                self.graph.discrete[one] == self.graph.discrete[other]
+            ):
+                new = self.graph.mix([(first.scalar, one), (second.scalar, other)])
+                found = [Component(((atom, new),)) if c == old else c for c in first.components]
+                return Measure(self.graph.one, tuple(found))
+        return None
 
 
 def read_inputs(machine: Machine, json: object) -> Iterable[Input]:

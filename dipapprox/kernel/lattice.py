@@ -41,16 +41,6 @@ class Lattice(Space):
             Tail(size * after, size * family.above(last + 1, rate)),
         )
 
-    def times(self, one: arb, other: arb) -> arb:
-        return one * other
-
-    def partial(self, place: int, cell: arb, from_left: bool) -> arb:
-        # On the integers f(t) counts.
-        return cell
-
-    def whole(self, place: int, cell: arb) -> arb:
-        return cell
-
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
         # Both bounds count: the end of a cell that is meant is half an integer away.
         place = (floor(bound) + 1 if is_upper else ceil(bound)) - self._first
