@@ -5,18 +5,15 @@ The published form y of the samples becomes one of the variables of an event: a 
 variables are integrated out, and what is left is Σ coefficient · product of functions of y: its
 density on the event. So y may be a sample (with guards), a sum or a difference (by convolution),
 a difference of which a guard bounds the sign (the gap of a noisy max), or a Gaussian of several.
-
-The normal form of some parts: y -> (y - shift) / unit in all of them, which moves no divergence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.events.event import Event, Marginal, Part
+from dipapprox.events.event import Event, Marginal
 from dipapprox.events.reduce import connected_samples
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
@@ -104,47 +101,3 @@ def _named(form: LinearForm) -> str:
         sign = ("-" if c < 0 else "") if not words else (" - " if c < 0 else " + ")
         words += f"{sign}{'' if abs(c) == 1 else f'{abs(c)} '}x{k + 1}"
     return f"number {words}" if len(form.terms) > 1 else "sample"
-
-
-@dataclass(frozen=True, slots=True)
-class Coordinate:
-    """y = shift + unit z, unit > 0."""
-
-    shift: Fraction
-    unit: Fraction
-
-    @classmethod
-    def of(cls, parts: Sequence[Part]) -> Coordinate:
-        """The mean and about the scale of the first published number."""
-        first = next((part.marginals[0] for part in parts), None)
-        if first is None:
-            return cls(Fraction(0), Fraction(1))
-        laws = first.event.samples
-        terms = [(laws[sample], first.form.coefficient(sample)) for sample in first.form.samples()]
-        mean = first.form.constant + sum((c * law.mean for law, c in terms), Fraction(0))
-        return cls(mean, max(abs(c) * law.scale for law, c in terms))
-
-    def within(self, part: Part) -> Part:
-        """The part with z published instead of y, samples scaled and shifted likewise."""
-        return replace(part, marginals=tuple(map(self._changed, part.marginals)))
-
-    def _changed(self, marginal: Marginal) -> Marginal:
-        # Samples x become x' = (x - s) / unit, s the shift for those with coefficient 1 and so on:
-        # with one sample published all samples move together, and guards between them stay plain.
-        form, unit = marginal.form, self.unit
-        move = self._move(form)
-        laws = tuple(law.affine(1 / unit, -move / unit) for law in marginal.event.samples)
-        guards = tuple(_moved(guard, unit, move) for guard in marginal.event.guards)
-        published = _moved(form, unit, move) + LinearForm.constant_form(-self.shift)
-        return Marginal(Event(laws, guards), published.scaled(1 / unit))
-
-    def _move(self, form: LinearForm) -> Fraction:
-        total = sum((c for _, c in form.terms), Fraction(0))
-        return (self.shift - form.constant) / total if total else Fraction(0)
-
-
-def _moved(form: LinearForm, unit: Fraction, move: Fraction) -> LinearForm:
-    """The form as one of the samples (x - move) / unit."""
-    total = sum((c for _, c in form.terms), Fraction(0))
-    terms = tuple((s, c * unit) for s, c in form.terms)
-    return LinearForm(terms, form.constant + total * move)

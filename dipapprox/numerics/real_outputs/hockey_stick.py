@@ -36,12 +36,7 @@ from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.cells import Cells
-from dipapprox.numerics.real_outputs.coordinates import (
-    Coordinate,
-    DensityPlan,
-    density_plan,
-    simplified,
-)
+from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
 from dipapprox.numerics.real_outputs.densities import Densities, open_densities
 from dipapprox.numerics.real_outputs.masses import EVERYWHERE, IntervalMasses
 from dipapprox.numerics.real_outputs.signs import LineSigns, positive_part
@@ -119,9 +114,6 @@ class HockeyStick:
         self._tier = tier
         self._masses = IntervalMasses(method, limits)
         self._pairs: Cache[tuple[Sequence[Part], Sequence[Part]], _Pair] = Cache(_REMEMBERED)
-        self._placed: Cache[tuple[Sequence[Part], Sequence[Part]], tuple[Coordinate, _Pair]] = (
-            Cache(_REMEMBERED)
-        )
 
     def divergence(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
@@ -149,15 +141,11 @@ class HockeyStick:
             found = self._far(first, second, growth, bits)
             if found is not None:
                 return found
-        coordinate, pair = self._placed.find((first, second), lambda: self._pair(first, second))
+        pair = self._pair(first, second)
         signs = pair.signs(growth, bits, self._masses, self._tier, self._limits)
         if isinstance(signs, NotEnclosed):
             return signs
-        ends = [
-            shortest(*(coordinate.shift + coordinate.unit * end for end in gap))
-            for gap in signs.gaps
-        ]
-        intervals = positive_part(signs.first, ends)
+        intervals = positive_part(signs.first, [shortest(*gap) for gap in signs.gaps])
         return self.at(intervals, first, second, growth, bits, signs.excess)
 
     def discretised(
@@ -177,15 +165,11 @@ class HockeyStick:
             spread: By how much ratios of one cell may differ, relatively (best effort).
             negligible: A first measure of a cell that does not matter.
         """
-        _, pair = self._pair(tuple(first), tuple(second))
+        pair = self._pair(tuple(first), tuple(second))
         return pair.discretised(bits, spread, negligible, self._masses, self._limits)
 
-    def _pair(self, first: Sequence[Part], second: Sequence[Part]) -> tuple[Coordinate, _Pair]:
-        """Two measures in the normal form, which several may share."""
-        coordinate = Coordinate.of([*first, *second])
-        sides = [tuple([coordinate.within(part) for part in side]) for side in (first, second)]
-        pair = self._pairs.find((sides[0], sides[1]), lambda: _Pair(sides[0], sides[1]))
-        return coordinate, pair
+    def _pair(self, first: tuple[Part, ...], second: tuple[Part, ...]) -> _Pair:
+        return self._pairs.find((first, second), lambda: _Pair(first, second))
 
     def _far(
         self, first: tuple[Part, ...], second: tuple[Part, ...], growth: Enclosure, bits: int
@@ -241,7 +225,7 @@ class HockeyStick:
 
 
 class _Pair:
-    """Two measures in the normal form, and what was computed of them."""
+    """Two measures, and what was computed of them."""
 
     def __init__(self, first: Sequence[Part], second: Sequence[Part]) -> None:
         self._parts = first, second
