@@ -363,10 +363,10 @@ if r > 0 then out <- 1 else out <- 0 end
 
 @pytest.mark.parametrize(("scale", "named"), [("1 / eps", True), ("1", False)])
 def test_what_is_not_covered_names_prove_where_it_answers(scale: str, named: bool) -> None:
-    """Inputs share what may change: no pair moves both numbers furthest, none is checked."""
+    """Other noise than Laplace noise shares a change: no pair moves both numbers furthest."""
     text = (
         "input q[2] in real\nadjacent l1 1\noutput y[2] in real\n"
-        f"y[1] <- Lap(q[1], {scale})\ny[2] <- Lap(q[2], {scale})\n"
+        f"y[1] <- Lap(q[1], {scale}) + Lap(0, {scale})\ny[2] <- Lap(q[2], {scale})\n"
     )
     program = parse(text)
     found = verify(program, eps=1, eps_prv="9/10", delta="1/2")
@@ -438,6 +438,24 @@ def test_several_numbers_are_largest_where_inputs_move_all_furthest(
     assert found.width < Fraction(1, 1000)
 
 
+def test_laplace_numbers_that_share_a_change_are_largest_where_one_has_it() -> None:
+    """Against losses on a grid, and the closed form of what two lose by sharing."""
+    text = (
+        "input q[2] in real 0..3\nadjacent l1 2\noutput y[2] in real\n"
+        "y[1] <- Lap(q[1], 1/eps)\ny[2] <- Lap(q[2], 3/2/eps)\n"
+    )
+    found = profile(parse(text), eps=1, eps_prv="1/2").delta_enclosure
+    assert float(found.lower) <= -np.expm1((0.5 - 2) / 2) <= float(found.upper)
+    assert found.width < Fraction(1, 10**9)
+    log = _LOG_DENSITIES["Lap"]
+    for eps_prv in (0.5, -0.3, 0):
+        for a, b in ((1.0, 1.0), (1.5, 0.5), (1.8, 0.2)):
+            apart = _apart([_losses(log, a), _losses(log, b)], 1e-3, eps_prv)
+            shared = max(2, abs(eps_prv)) - max(a - b, abs(eps_prv))
+            less = exp((eps_prv - 2) / 2) / 4 * shared
+            assert apart == pytest.approx(-np.expm1((eps_prv - 2) / 2) - less, abs=2e-3)
+
+
 @pytest.mark.parametrize(
     ("ends", "scale", "reason"),
     [
@@ -500,7 +518,7 @@ def test_some_pairs_refute_where_no_method_bounds_all() -> None:
     """The first number moves by 1, or the second one, by two scales of its noise, or both less."""
     program = parse(
         "input q[2] in real 0..2\nadjacent l1 1\noutput y[2] in real\n"
-        "y[1] <- Lap(q[1], 1/eps)\ny[2] <- Lap(2*q[2], 1/eps)\n"
+        "y[1] <- Logistic(q[1], 1/eps)\ny[2] <- Logistic(2*q[2], 1/eps)\n"
     )
     pair = profile(program, eps=1, eps_prv="1/2", pairs="0,0~0,1").delta_enclosure
     assert pair is not None

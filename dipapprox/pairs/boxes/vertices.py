@@ -19,6 +19,19 @@ e^ε p' / p in place of e^ε. So, by the theorem of one number, it does not fall
 away from 0 to either side, the others staying; of even noise the side does not matter. One pair
 serves for all that move the numbers to certain sides, if none of these moves any number further.
 
+**Laplace numbers.** Two of them are moved by a and b of their scales. Their loss l has the law
+e^(l/2 - (a+b)/2) K_a * K_b, with K_t = S_t + 1/4 on [-t, t] and S_t = (δ_t + δ_-t)/2, and delta is
+that of one number that is moved by a + b, less
+
+    e^((ε-a-b)/2) / 4 (max(a+b, |ε|) - max(|a-b|, |ε|)):
+
+for the derivative D, K_a * K_b = K_(a+b) - (1 - D^-2/4) (S_(a+b) - S_|a-b|) / 2, and 1/4 - D² makes
+0 of (e^(l/2) - e^(ε-l/2))₊, but for its kink at l = ε. For one a + b delta is convex in a - b and
+even, for any ε, hence beside other numbers, too, as above. So it is Schur-convex (Hardy, Littlewood
+and Pólya): it does not fall if, for every k, the k largest changes in units of scales add up to no
+less. Of **Gaussian numbers** it grows with the sum of the squares. What is to be large is convex in
+t: it is largest at vertices.
+
 Differences of real inputs are adjacent if they lie in a box, for all adjacencies but l1, whose
 vertices are corners. For l1 they lie in a box and their absolute values add up to at most the
 radius: at a vertex every input changes as far as the box goes or not at all, but for one at most,
@@ -31,8 +44,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
-from math import prod
+from itertools import accumulate, product
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
@@ -46,6 +58,8 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
 MOST_VERTICES = 10_000
+
+_ZERO = Fraction(0)
 
 LEMMA = "largest at vertices of the inputs' differences"
 """The words in reports."""
@@ -138,52 +152,37 @@ def _numbers(states: FinalStates) -> list[LinearForm] | None:
 def _furthest(
     states: FinalStates, forms: Sequence[LinearForm], pairs: Sequence[Pair]
 ) -> list[Pair]:
-    """Return for all sides those of some pairs that move each number furthest; see the module.
+    """Return for all sides those of some pairs that move numbers furthest; see the module.
 
     Raises:
-        LimitReached: If one number moves furthest in this pair, another one in that.
+        LimitReached: If some number moves furthest in this pair, another one in that.
     """
-    samples = states.samples
-    means = [
-        sum((samples[k].mean.scaled(form.coefficient(k)) for k in form.samples()), form)
-        for form in forms
-    ]
-    even = [
-        all(samples[k].family.mirror is samples[k].family for k in form.samples()) for form in forms
-    ]
-    names = [cell.name for cell in states.program.inputs]
-    moves = {}
-    for pair in pairs:
-        changes = {
-            name: u - v
-            for name, u, v in zip(names, *pair, strict=True)
-            if isinstance(u, Fraction) and isinstance(v, Fraction)
-        }
-        moves[pair] = [
-            sum((mean.coefficient(name) * changes[name] for name in mean.inputs()), Fraction(0))
-            for mean in means
-        ]
-    sides = [
-        (0,) if own or not any(column) else (1, -1)
-        for own, column in zip(even, zip(*moves.values(), strict=True), strict=True)
-    ]
-    if prod(map(len, sides)) * len(pairs) > MOST_VERTICES:
+    moves = [_changes(states, form, pairs) for form in forms]
+    groups: dict[tuple[bool, object], list[Sequence[Fraction]]] = {}
+    sided = []
+    for form, own in zip(forms, moves, strict=True):
+        laws = [states.samples[k] for k in form.samples()]
+        if not all(law.family.mirror is law.family for law in laws):
+            sided.append(own)
+            continue
+        law, normal, unit = object(), False, Fraction(1)
+        if len(laws) == 1 and (laws[0].family.is_exponential or laws[0].family.is_normal):
+            law, normal = laws[0].scale.power, laws[0].family.is_normal
+            unit = laws[0].scale.coefficient * form.coefficient(form.samples()[0])
+        groups.setdefault((normal, law), []).append([x / unit for x in own])
+    if len(pairs) << len(sided) > MOST_VERTICES:
         raise LimitReached(f"pair limit: more than {MOST_VERTICES} vertices, by the sides of noise")
+    even = [size for (normal, _), each in groups.items() for size in _sizes(each, normal)]
     found: dict[Pair, None] = {}
-    for chosen in product(*sides):
-        far = {
-            pair: [
-                side * move if side else abs(move) for side, move in zip(chosen, own, strict=True)
-            ]
-            for pair, own in moves.items()
-        }
-        most = [max(column) for column in zip(*far.values(), strict=True)]
-        if any(each < 0 for each in most):
+    for signs in product((1, -1), repeat=len(sided)):
+        ways = [[sign * x for x in own] for sign, own in zip(signs, sided, strict=True)]
+        if any(max(own) < 0 for own in ways):
             continue  # no pair moves all to these sides
+        sizes = [(own, max(own)) for own in (*even, *ways)]
         best = (
             pair
-            for pair, own in far.items()
-            if all(each >= limit or not limit for each, limit in zip(own, most, strict=True))
+            for place, pair in enumerate(pairs)
+            if all(own[place] == most or not most for own, most in sizes)
         )
         furthest = next(best, None)
         if furthest is None:
@@ -193,6 +192,27 @@ def _furthest(
             )
         found[furthest] = None
     return list(found)
+
+
+def _changes(states: FinalStates, form: LinearForm, pairs: Sequence[Pair]) -> list[Fraction]:
+    """Return by how much pairs change the mean of a number."""
+    mean = form
+    for sample in form.samples():
+        mean = mean + states.samples[sample].mean.scaled(form.coefficient(sample))
+    places = {cell.name: place for place, cell in enumerate(states.program.inputs)}
+    rates = [(places[name], mean.coefficient(name)) for name in mean.inputs()]
+    return [
+        sum((rate * (Fraction(u[place]) - Fraction(v[place])) for place, rate in rates), _ZERO)
+        for u, v in pairs
+    ]
+
+
+def _sizes(changes: Sequence[Sequence[Fraction]], is_normal: bool) -> list[list[Fraction]]:
+    """Return numbers, for each pair one, with which delta grows: of changes in units of scales."""
+    columns = [sorted(map(abs, column), reverse=True) for column in zip(*changes, strict=True)]
+    if is_normal:
+        return [[sum((x * x for x in column), _ZERO) for column in columns]]
+    return [list(each) for each in zip(*map(accumulate, columns), strict=True)]
 
 
 def _otherwise(states: FinalStates) -> str:
