@@ -201,7 +201,7 @@ class Parts:
             before = list(found.items())
             for way, price in done[alike, domains]:
                 for start, spent in before:
-                    spend(15)
+                    spend(15 + len(start))
                     if adjacency.allows(spent + price):
                         both = frozenset((Counter(dict(start)) + Counter(way)).items())
                         found[both] = min(spent + price, found.get(both, spent + price))
@@ -261,7 +261,7 @@ class Parts:
             for group in common.values():
                 together[0].update(group[0])
                 together[1].extend(group[1])
-            spend(5 * len(together[0]))
+            spend(5 * len(together[0]) + len(together[1]) // 64)
             groups |= dict.fromkeys(together[0], together)
         found = {id(group): group for group in groups.values()}
         return [(sorted(indices), parts) for indices, parts in found.values()]

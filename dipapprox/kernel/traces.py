@@ -251,7 +251,7 @@ def _first_of(function: Sum) -> tuple[int, Fraction]:
     order, factor = min(n for (_, n), _ in function.terms) - 1, Fraction(0)
     while not factor:
         order += 1
-        spend(10 * len(function.terms))
+        spend((10 + abs(order)) * len(function.terms))
         for (rate, n), c in function.terms:
             if n <= order:
                 factor += c * power(Fraction(rate), order - n) / factorial(order - n)
