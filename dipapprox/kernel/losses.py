@@ -74,8 +74,7 @@ class Losses:
         return self.others is None
 
     def __str__(self) -> str:
-        side = "above" if self.above else "below"
-        return f"{side} by {len(self.masses)} losses, {self.step} apart"
+        return f"{('below', 'above')[self.above]} by {len(self.masses)} losses, {self.step} apart"
 
     def composed(self, other: Losses, cut: tuple[int, int]) -> Losses:
         """Convolve; at the ends, masses may be cut off that add up to so many units.
@@ -178,8 +177,7 @@ class Adaptive:
         return self.others is None
 
     def __str__(self) -> str:
-        side = "above" if self.above else "below"
-        return f"{side} at {len(self.values)} places, {self.step} apart"
+        return f"{('below', 'above')[self.above]} at {len(self.values)} places, {self.step} apart"
 
     def before(self, chosen: Sequence[Losses]) -> Adaptive:
         """Return H_(t+1): the largest of what some losses make of H_t, or what looks best.
@@ -326,6 +324,7 @@ class Grid:
         near: dict[int, tuple[arb, arb]] = {}
         half, infinite = Fraction(1, 2), arb(0)
         for p, q in outcomes([(k - half) * self.step + self.offset for k in self.knots]):
+            spend(20)
             if q.is_zero():
                 infinite += p
             elif p > 0:

@@ -108,6 +108,22 @@ def above(count: int) -> tuple[Json, Json, list[Json]]:
 
 
 DRAW = ["draw", ["cell", "x"], "Lap", 0, [1, -1]]
+
+
+def coins(count: int, pairs: int) -> tuple[Json, Json, list[Json]]:
+    """Losses below a pair, told again and again, of a machine with many outputs."""
+    given, claim, [run, step] = listed(pairs)
+    machine = given["runs"][0]["what"]["machine"]
+    x, o, coin = (["cell", name] for name in ("x", "o", "coin"))
+    machine["outputs"] = [["o", {"from": 0, "to": 2**count - 1}]]
+    machine["body"] = [["set", x, 0]]
+    for k in range(count):
+        toss = ["choose", coin, [[0, "1/2"], [2**k, "1/2"]], False]
+        machine["body"] += [toss, ["set", x, ["+", x, coin]]]
+    machine["body"] += [["set", o, x]]
+    return given, claim, [{**run, "inputs": [[0], [1]]}, {**step, "above": False}]
+
+
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
@@ -128,6 +144,7 @@ COSTLY = {
     "pairs of which nothing is known": of_machine([[f"q{k}", [0, 1]] for k in range(7)], [[0] * 7]),
     "a pair that is listed often": listed(1000),
     "losses that are read often": above(400),
+    "a pair with many outputs": coins(7, 150),
 }
 """Work that takes seconds, or hundreds of megabytes, with a few digits more."""
 
