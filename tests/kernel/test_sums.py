@@ -257,7 +257,7 @@ def test_samples_in_many_orders_cost_work() -> None:
         (measure,) = assume(graph, measure, Form(Fraction(-k - 1), terms), "<=")
     with asking(lambda: None, 50_000), pytest.raises(Refused, match="more work"):
         forget(graph, measure, ())
-    with asking(lambda: None, 200_000):
+    with asking(lambda: None, 300_000):
         assert not forget(graph, measure, ()).components
 
 
