@@ -32,7 +32,7 @@ MOST_TIMES = 1_000
 class Published:
     """scalar * product of functions, one for each z_i; `shares` are those of each, in order."""
 
-    shares: tuple[tuple[Fraction, ...], ...]
+    shares: tuple[tuple[Number, ...], ...]
     scalar: Node
     functions: tuple[Node, ...]
 
@@ -53,36 +53,36 @@ def _publish(
 ) -> tuple[Label, list[Published]]:
     """Return what a state with these outputs ends with."""
     label: list[Value | None] = list(output)
-    shares: list[tuple[Fraction, ...]] = []
-    parts: list[tuple[int, Fraction, Form]] = []
+    shares, parts = list[tuple[Number, ...]](), list[tuple[int, Fraction, Fraction]]()
     for value in reals:
         label.append(None if isinstance(value, Form) else value)
         if isinstance(value, Form):
-            row: list[Fraction] = []
-            for atom, slope, part in parts:
-                row.append(dict(value.terms).get(atom, Fraction(0)) / slope)
-                value = value.plus(part.scaled(-row[-1]))
-            if len(value.terms) != 1:
+            spend(2 * len(parts))
+            terms, constant, row = dict(value.terms), value.constant, list[Number]()
+            for atom, slope, start in parts:
+                row.append(terms.pop(atom) / slope if atom in terms else 0)
+                if row[-1]:
+                    constant -= row[-1] * start
+            if len(terms) != 1:
                 raise Refused("a published number has no sample of its own, or more than one")
             shares.append(tuple(row))
-            parts.append((*value.terms[0], value))
+            parts.append((*terms.popitem(), constant))
     measure = forget(graph, measure, [atom for atom, _, _ in parts])
     alone = dict(c.functions[0] for c in measure.components if len(c.functions) == 1)
     functions = []
-    for atom, slope, part in parts:
+    for atom, slope, start in parts:
         function = alone.get(atom)
         if function is None or graph.discrete[function]:
             raise Refused("published numbers are compared with each other, or integers")
         # The density of slope x + c is that of x at (z - c) / slope, by |slope|.
-        density = graph.moved(function, 1 / slope, -part.constant / slope)
+        density = graph.moved(function, 1 / slope, -start / slope)
         functions.append(graph.scaled(density, 1 / abs(slope)))
-    terms = [(measure.scalar, tuple(functions))]
+    found, sums = [], [(measure.scalar, tuple(functions))]
     node = graph.nodes[functions[0]] if len(functions) == 1 else None
     if node is not None and node.kind == "mix":
         pairs = zip(node.parts[::2], node.parts[1::2], strict=True)
-        terms = [(graph.times(measure.scalar, own), (each,)) for own, each in pairs]
-    found = []
-    for scalar, own in terms:
+        sums = [(graph.times(measure.scalar, own), (each,)) for own, each in pairs]
+    for scalar, own in sums:
         factor = graph.nodes[scalar]
         times = factor.data[0] if factor.kind == "rational" else Fraction(1)
         if functions and times in range(2, MOST_TIMES):

@@ -78,6 +78,14 @@ def summed(mean: Json = 0) -> list[Json]:
     return [["set", S, 0], repeat(300, draw(0, mean), ["set", S, ["+", S, X]])]
 
 
+def publishing(count: int, *body: Json) -> Proof:
+    """Privacy of one who publishes many numbers."""
+    machine, claim, _ = finite(*body, repeat(count, ["draw", ["moving", "y", 1], "Lap", 0, [1, 0]]))
+    step = {"rule": "every published pair", "from": [], "eps": 1, "bits": 10}
+    machine |= {"inputs": [["q", [0, 1]]], "reals": [f"y[{k + 1}]" for k in range(count)]}
+    return machine, claim, [{**step, "eps_prv": 1, "delta": "1/2"}]
+
+
 COIN: Json = ["choose", ["cell", "c"], [[0, "1/2"], [1, "1/2"]], False]
 NO_TURNS = repeat(1_000_000)
 
@@ -94,12 +102,15 @@ ASKS: dict[str, Proof] = {
         *[["if", ["<", X, 0], [], []]] * 6,
     ),
     "differences of samples": budgeted(
-        ["repeat", 90, [["draw", ["moving", "a", 1], "Lap", 0, [1, -1]]]],
-        ["repeat", 89, [["if", ["<", ["moving", "a", 1], ["moving", "a", 2]], [], [["exit"]]]]],
-        node={**NODE, "cases": [None] * 90},
+        ["repeat", 160, [["draw", ["moving", "a", 1], "Lap", 0, [1, -1]]]],
+        ["repeat", 159, [["if", ["<", ["moving", "a", 1], ["moving", "a", 2]], [], [["exit"]]]]],
+        node={**NODE, "cases": [None] * 160},
     ),
     "comparisons of sums": finite(*summed(), repeat(3000, ["if", ["<", S, S], [], []])),
     "states with sums": finite(*summed(), COIN, repeat(200_000, ["forget", ["d"]])),
+    "numbers that are published": publishing(
+        120, repeat(4, [*COIN[:1], ["moving", "c", 1], *COIN[2:]])
+    ),
     "ways to choose inputs": chosen(40, 20),
     "pairs of values": finite(inputs=[REAL, ["a", {"from": 1, "to": 150}]], real=True),
 }
