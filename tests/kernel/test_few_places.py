@@ -18,6 +18,7 @@ import pytest
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.losses import Adaptive, Grid, Losses
+from tests.thorough import part
 
 STEP = Fraction(1, 3)
 TINY = 1e-9
@@ -178,7 +179,7 @@ def test_h_from_above_is_rounded_by_less_than_a_unit(places: int) -> None:
                 assert value == min(-(-max(ways) // 2**places), 2**places)
 
 
-@pytest.mark.parametrize("places", [2, 5])
+@pytest.mark.parametrize("places", part([5, 2], 2))
 def test_h_from_below_is_below_by_few_units(places: int) -> None:
     """At every x a line is at most the sum of the best lines there were, and near it at its own."""
     source, unit = random.Random(places), 2**places

@@ -73,7 +73,7 @@ def distributions(
     return found
 
 
-@pytest.mark.parametrize("path", part(FILES, 3), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", part(FILES, 5), ids=lambda path: path.stem)
 def test_a_run_has_the_distribution_that_the_verifier_finds(path: Path) -> None:
     program = program_of(path)
     if program is None or path.stem in MANY:

@@ -111,7 +111,7 @@ def scipy_masses(name: str, scale: Fraction):
 
 
 @pytest.mark.parametrize("name", INTEGER)
-@pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(1), Fraction(7, 3), Fraction(25)])
+@pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(7, 3)])
 def test_masses_of_integers(name: str, scale: Fraction) -> None:
     family, oracle = INTEGER[name], scipy_masses(name, scale)
     with precision(100):

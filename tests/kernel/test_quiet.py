@@ -19,6 +19,7 @@ from dipapprox.kernel.replay import replay
 from tests.kernel.edits import others_for, places_in, with_at
 from tests.kernel.test_potentials import file_of
 from tests.proofs.test_random_streams import Writer, of_rounds
+from tests.thorough import part
 
 STREAM = """
 stream q in real
@@ -58,7 +59,7 @@ def found(program: str, **options: Any) -> StreamProof:
     return proof
 
 
-@pytest.mark.parametrize("name", ROUNDS)
+@pytest.mark.parametrize("name", part(list(ROUNDS), 2))
 def test_budgets_of_runs_that_are_quiet(name: str) -> None:
     _, least, most = ROUNDS[name]
     proof = found(stream(name), proved=True)

@@ -134,7 +134,7 @@ Searching = Callable[[Opened, Search], None]
 
 
 @pytest.mark.parametrize("strategy", [by_counters, in_blocks])
-@pytest.mark.parametrize("name", part(NAMES, 4))
+@pytest.mark.parametrize("name", part(NAMES, 8))
 def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> None:
     budget = Fraction(1, 5)
     of, largest = opened(name), truth(name, budget)

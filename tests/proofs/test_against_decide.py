@@ -107,7 +107,7 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join(lines) + "\n"
 
 
-@examples(4)
+@examples(2)
 @given(programs())
 def test_random_programs(text: str) -> None:
     """Private at the upper bound on a small domain; far out on the ray not below the lower one."""
