@@ -152,6 +152,24 @@ def grid(places: int) -> Grid:
     return Grid({"step": "1/3", "offset": 0, "places": places, "knots": [[-9, 9, 1]]})
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"step": 0},
+        {"step": -1},
+        {"places": 0},
+        {"places": 2001},
+        {"step": f"1/{2**256 + 1}"},
+        {"offset": f"1/{2**256 + 1}"},
+    ],
+)
+def test_grids_that_are_none(change: dict[str, object]) -> None:
+    step = {"step": 1, "offset": 0, "places": 2000, "knots": [[0, 1, 1]]}
+    assert Grid(step).losses == [0, 1]
+    with pytest.raises(BadProof, match="no such grid"):
+        Grid(step | change)
+
+
 def h(given: Adaptive, k: int) -> tuple[float, float]:
     """What is known at a place: a line, or from above a value."""
     reach, unit = len(given.values) // 2, 2**given.places
