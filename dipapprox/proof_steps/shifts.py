@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from operator import itemgetter
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, only, over
@@ -95,6 +96,7 @@ class Shifts:
         self._compared = [k for k in self._inputs if k in compared]
         self._levels = self._all_levels()
         self._tried = 0
+        self._known: dict[object, list[tuple[Fraction, Form]]] = {}
         self._chosen: list[list[Form]] = []
         self._kept = dict[int, bool]()
 
@@ -129,7 +131,7 @@ class Shifts:
         """Return a case for changes of which some are fixed."""
         if len(self._chosen) >= MOST_CASES:
             raise NoCertificate("changes of the inputs have too many cases")
-        self._tried = 0
+        self._tried, self._known = 0, {}
         shifts: list[Form] = []
         if self._found(fixed, shifts, Fraction(0)):
             self._chosen.append(shifts)
@@ -169,9 +171,12 @@ class Shifts:
             known = number in fixed
             shift = Form(fixed[number]) if known else only(number)
             return [(Fraction(0), shift)]
-        change = image(atom.mean, shifts)
+        change, compared = image(atom.mean, shifts), tuple([shifts[k] for k in self._compared])
+        key = number, change, compared
+        if key in self._known:
+            return self._known[key]
         # What is compared together with an input may make up for its change.
-        others = [shifts[k].scaled(Fraction(-1)) for k in self._compared]
+        others = [shift.scaled(Fraction(-1)) for shift in compared]
         signs, found = FAMILIES[atom.family].shifts, dict[Form, Fraction]()
         for level in self._levels:
             for shift in (each.plus(Form(level)) for each in (change, _NOTHING, *others)):
@@ -179,7 +184,9 @@ class Shifts:
                 if (high > 0 and 1 not in signs) or (low < 0 and -1 not in signs):
                     continue
                 found[shift] = max(high, -low) / atom.size
-        return sorted(((cost, shift) for shift, cost in found.items()), key=lambda each: each[0])
+        options = sorted([(cost, shift) for shift, cost in found.items()], key=itemgetter(0))
+        self._known[key] = options
+        return options
 
     def _all_levels(self) -> list[Fraction]:
         """The numbers that samples are shifted by."""

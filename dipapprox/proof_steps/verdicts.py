@@ -50,10 +50,10 @@ MANY_OUTPUTS = 32
 """Of a program whose parts are tried first."""
 
 _MOST_RATE = 100
+"""Of e^eps_prv, for which two bits each are spent at first."""
 
 _MOST_PAIRS = 5_000_000
 """More are more work than the kernel spends on a step."""
-"""Of e^eps_prv, for which two bits each are spent at first."""
 
 _FINER = (2, 4, 8)
 """How many times the bits that seem to be enough are tried after them."""
@@ -106,11 +106,11 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     """
     attained = goal.gap is None or goal.gap <= 0
     by_budget = [BY_BUDGET] if goal.witness is None else []
+    if goal.outputs > MANY_OUTPUTS:
+        yield IN_PARTS
     if attained and (pairs or 0) > MANY_PAIRS:
         yield from by_budget
         by_budget = []
-    if goal.outputs > MANY_OUTPUTS:
-        yield IN_PARTS
     bits = LEAST_BITS
     if goal.gap is not None and goal.gap > 0:
         # Below what decides it: errors are in proportion to probabilities, which add up to 1.
