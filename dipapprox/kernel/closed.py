@@ -134,10 +134,8 @@ def exceeds(
         raise Refused("a violation on an interval of eps")
     # e ** eps_prv is the value of this function at eps.
     factor, (first, second) = Ratio(Sum.exponential(eps_prv / eps)), (found.values[u] for u in pair)
-    excess = Ratio.constant(-delta)
-    for k in outputs:
-        excess += found.forms[first[k]] - factor * found.forms[second[k]]
-    return Signs(found.epsilons).tell(excess.numerator, positive=True)
+    excess = total(found.forms[first[k]] - factor * found.forms[second[k]] for k in outputs)
+    return Signs(found.epsilons).tell((excess - Ratio.constant(delta)).numerator, positive=True)
 
 
 def violated_somewhere(

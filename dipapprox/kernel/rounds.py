@@ -132,7 +132,7 @@ class Follower(Ways):
 
     def __init__(self, machine: Rounds) -> None:
         super().__init__()
-        self._machine = machine
+        self._machine, self._whenever = machine, frozenset(machine.whenever)
 
     def start(self) -> list[Path]:
         """Return the paths of the body."""
@@ -150,6 +150,7 @@ class Follower(Ways):
     def _whole(self, block: Block, path: Path, published: Sequence[str]) -> list[Path]:
         found = self.through(block, path)
         for path in found:
+            spend(len(published))
             if not set(published) <= path.store.keys():
                 raise NotProved("what is published has no value")
             path.said += tuple([path.store[name] for name in published])
@@ -167,7 +168,7 @@ class Follower(Ways):
 
     def _assign(self, state: Path, name: str, value: Stored) -> None:
         state.store[name] = value
-        if name in self._machine.whenever:
+        if name in self._whenever:
             spend(len(state.said) // 64)
             state.said += (value,)
 

@@ -126,7 +126,7 @@ class Shown(Run):
         silent: str | None = NOTHING,
     ) -> None:
         super().__init__(_NOTHING_RUN, signs, Graph())
-        self._cells, self._kept, self._unknown = cells, kept, unknown
+        self._cells, self._kept, self._unknown = cells, kept, frozenset(unknown)
         self._silent = silent
         self._seen: Sequence[Condition | None] = ()
 

@@ -96,6 +96,7 @@ ASKS: dict[str, Proof] = {
     "paths of one condition": budgeted(draw(-1), ["if", ["or", *[["=", X, 0]] * 14], [], []]),
     "atoms": budgeted(repeat(30_000, draw(-1))),
     "publications": budgeted(repeat(30_000, ["set", X, 1]), whenever=["x"]),
+    "long publications": budgeted(*[draw(-1), ["if", ["<", X, 0], [], []]] * 7, first=["x"] * 5000),
     "long stores of paths": budgeted(
         ["repeat", 1000, [["set", ["moving", "a", 1], 0]]],
         draw(-1),
