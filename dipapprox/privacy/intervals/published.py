@@ -8,8 +8,7 @@ of them if the scales of all samples are multiples of one power of eps. A pair i
     by a coupling      what moves of the noise cost is convex in eps: a chord below eps_prv
     by both ends       `spread`
 
-With couplings below eps_prv at both ends, a cell that is wide, or where δ is claimed to be 0, is
-halved rather than looked at closely.
+With couplings below eps_prv at both ends, a cell is halved rather than looked at closely.
 """
 
 from __future__ import annotations
@@ -45,9 +44,6 @@ _RESOLVED = Fraction(1, 2**30)
 
 _LESSER = Fraction(3, 4)
 """Of the factor: where a divergence bounds how likely the worst sets are."""
-
-_WIDE = Fraction(1, 64)
-"""Share of its least eps above which a cell is wide."""
 
 _OPEN = 8
 """Epsilons whose densities are kept."""
@@ -219,19 +215,14 @@ class PublishedOverInterval:
         families = self._bounds[number].families(lower.eps)
         least, most = Fraction(2), Fraction(1)
         # Chords come closer to prices as cells get smaller; other divergences cost far more.
-        halved = all(_is_coupled(end, number) for end in (lower, upper)) and (
-            width > lower.eps * _WIDE or max(claimed.at_lower, claimed.at_upper) <= 0
-        )
-        for narrow in (False,) if halved else (False, True):
-            ends = [self._end(point, number, narrow) for point in (lower, upper)]
-            for rates in families:
-                for factor in factors:
-                    found = highest(ends[0], ends[1], factor, width, rates)
-                    excess = max(found[0] - claimed.at_lower, found[1] - claimed.at_upper)
-                    if excess < least:
-                        least, most = excess, min(max(found), Fraction(1))
-                    if least <= 0:
-                        return least, most
+        narrow = not all(_is_coupled(end, number) for end in (lower, upper))
+        ends = [self._end(point, number, narrow) for point in (lower, upper)]
+        for rates in families:
+            for factor in factors:
+                found = highest(ends[0], ends[1], factor, width, rates)
+                excess = max(found[0] - claimed.at_lower, found[1] - claimed.at_upper)
+                if excess < least:
+                    least, most = excess, min(max(found), Fraction(1))
         return least, most
 
     def _end(self, point: EpsilonPoint[KnownAtEps], number: int, narrow: bool) -> SpreadEnd:
