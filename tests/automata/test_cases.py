@@ -8,9 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.optimum import ClosedFamily, search
+from dipapprox.automata.optimum import search
 from dipapprox.automata.stops import with_visible_stops
 from dipapprox.automata.unfolding import augment, quotient
 from dipapprox.automata.validity import check
@@ -70,10 +69,3 @@ def test_cases_never_give_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
             by_cases += 1
             tight += free.family.value == cases.value
     assert by_cases >= 3 and tight >= 3
-
-
-def test_ranges_of_many_streams_whose_stops_are_visible() -> None:
-    """Two ends of one stream may have crossed, once: then neither has its pinned shift."""
-    found = analyse(with_visible_stops(automaton(examples.m_range(7))), Limits())
-    assert isinstance(found.upper, ClosedFamily) and found.upper.cases > 1
-    assert found.is_exact and found.upper_bound == 1

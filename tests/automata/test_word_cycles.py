@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -19,7 +18,6 @@ from dipapprox.automata.word_cycles import beyond, loses_again
 from dipapprox.automata.words import WordBound, word_bound
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
-from dipapprox.privacy.description import Table
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proofs.automaton_proof import Stops
@@ -88,22 +86,6 @@ def test_the_kernel_replays_what_comes_again() -> None:
         assert found.answer is Answer.NOT_DP and found.has_none and found.upper is None
         assert proved(found, Limits()).unproved is None
     assert "every ε > 0" in found.describe().headline or found.again is not None
-
-
-def test_a_claimed_budget_is_refuted_by_a_word_that_is_long_enough() -> None:
-    found = prove_automaton(
-        NamedAutomaton("random", _alike(727)), Fraction(5), Stops.HIDDEN, Limits()
-    )
-    assert found.answer is Answer.NOT_DP and found.to_dict()["witness"]["again"] is not None
-    assert proved(found, Limits()).unproved is None  # though the kernel has no rule for its cycle
-    tables = [each for each in found.describe().below if isinstance(each, Table)]
-    (table,) = [each for each in tables if "taken" in each.columns]
-    start, end = found.to_dict()["witness"]["again"]
-    assert [row[-1] == "again and again" for row in table.rows] == [
-        start <= k < end for k in range(len(table.rows))
-    ]
-    unclaimed = replace(found, budget=None)
-    assert proved(unclaimed, Limits()).answer is Answer.UNKNOWN
 
 
 HIDDEN_STOP = """

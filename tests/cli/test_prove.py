@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -112,34 +111,6 @@ def test_wrong_automata_are_refused_with_a_place(
 def test_programs_with_finite_domains_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("prove", str(BUNDLED / "svt_laplace.dpg")) == (2, "")
     assert "--reals asks about any real numbers" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        ((SVT,), 0),
-        ((SVT, "--budget", "1/2"), 1),
-        ((LEAKY,), 1),
-        ((RANGE, "--stops", "visible"), 0),
-        ((RANGE,), 0),
-    ],
-)
-def test_certificates_are_written_and_confirmed(
-    words: tuple[str, ...], status: int, tmp_path: Path
-) -> None:
-    file = tmp_path / "out.json"
-    assert run("prove", *words, "--certificate", str(file))[0] == status
-    fields = json.loads(file.read_text(encoding="utf-8"))
-    check_schema("certificate", fields)
-    code, answer = run_json("check", str(file))
-    assert (code, answer["result"]) == (0, "confirmed")
-    assert (answer["caveat"] is None) == ("visible" in words)
-    check_schema("check", answer)
-    assert "is confirmed" in run("check", str(file))[1]
-    file.write_text(json.dumps({**fields, "scope": "for all"}), encoding="utf-8")
-    code, answer = run_json("check", str(file))
-    assert (code, answer["result"]) == (1, "refuted")
-    check_schema("check", answer)
 
 
 def test_what_has_no_certificate_says_so(

@@ -13,8 +13,6 @@ from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 
 SVT = str(BUNDLED / "svt_laplace.dpg")
-NOISY_MAX = str(BUNDLED / "noisy_max_laplace.dpg")
-GAUSS = str(BUNDLED / "svt_gauss.dpg")
 
 LAPLACE = """
 input q in real 0..1/2
@@ -23,27 +21,6 @@ adjacent linf 1
 r <- Lap(q, 1 / eps)
 if r >= 0 then out <- high else out <- low end
 """
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "least"),
-    [
-        ((SVT, "--reals", "-p", "N=4"), 0, ("1", "1")),
-        ((SVT, "--reals", "-p", "N=4", "--budget", "99/100"), 1, ("1", "1")),
-        ((NOISY_MAX, "--reals", "--budget", "1"), 0, ("1", "1")),
-        ((GAUSS, "--reals"), 1, ("0", None)),
-        ((SVT, "--reals", "--timeout", "1e-9"), 3, ("0", None)),
-    ],
-)
-def test_budgets_for_real_inputs(
-    words: tuple[str, ...], status: int, least: tuple[str, str | None]
-) -> None:
-    found, fields = run_json("prove", *words)
-    assert found == status
-    check_schema("prove", fields)
-    budget = fields["least_budget"]
-    assert isinstance(budget, dict)
-    assert (budget["lower"], budget["upper"]) == least
 
 
 def test_bounds_of_inputs_bound_what_is_lost(tmp_path: Path) -> None:

@@ -69,27 +69,6 @@ def test_intervals_contain_the_values_at_their_points(
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "first", "second"),
-    [
-        ("eps^3", "1/8", "3/4", "3"),
-        ("1/eps", "2", "-4", "16"),
-        ("eps^-2", "4", "-16", "96"),
-        ("sqrt(eps/2)", "1/2", "1/2", "-1/2"),
-        ("log(2*eps)", "0", "2", "-4"),
-        ("exp(2*eps - 1)", "1", "2", "4"),
-        ("eps*exp(2*eps - 1)", "1/2", "2", "6"),
-        ("sqrt(0)*eps", "0", "0", "0"),
-    ],
-)
-def test_derivatives_by_hand(text: str, value: str, first: str, second: str) -> None:
-    jet = at(parse(text), Fraction(1, 2))
-    assert jet.slopes is not None
-    for found, expected in zip((jet.value, *jet.slopes), (value, first, second), strict=True):
-        assert Fraction(expected) in found
-        assert found.width < Fraction(1, 10**25)
-
-
-@pytest.mark.parametrize(
     ("text", "low", "high", "certain"),
     [
         ("1/(eps - 1)", 1, 1, True),

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from scipy.special import exp1
-from scipy.stats import gumbel_l, gumbel_r, logistic, norm
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached
@@ -16,7 +13,7 @@ from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Integral, Level, Multiply
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, LAPLACE, REFLECTED_GUMBEL
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -96,64 +93,6 @@ def test_laplace_closed_forms() -> None:
 
 
 MILLION = 10**6
-TINY = Fraction(1, MILLION)
-NASTY = [
-    # samples as (mean, scale), guards, probability for Gaussian, Laplace, one-sided, reflected,
-    # logistic, Gumbel and reflected Gumbel noise
-    ([(0, 1), (MILLION, 1)], [(0, 1)], (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
-    ([(0, 1), (MILLION, 1)], [(1, 0)], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
-    # for one-sided noise 1 / (1 + 1e-12)
-    (
-        [(0, TINY), (0, MILLION)],
-        [(0, 1)],
-        (0.5, 0.5, 1.0, 0.0, 0.5, 1 - math.exp(-1), math.exp(-1)),
-    ),
-    (
-        [(5, TINY), (0, 2)],
-        [(0, 1)],
-        (
-            float(norm.sf(2.5)),
-            math.exp(-2.5) / 2,
-            math.exp(-2.5) * 2 / (2 + 1e-6),
-            0.0,
-            float(logistic.sf(2.5)),
-            # Gumbel noise has the mean γ, not 0: 5e-7 γ in units of 2
-            float(gumbel_r.sf(2.5) - 5e-7 * np.euler_gamma * gumbel_r.pdf(2.5)),
-            float(gumbel_l.sf(2.5) + 5e-7 * np.euler_gamma * gumbel_l.pdf(2.5)),
-        ),
-    ),
-    # density of x0 at 0, which is flat there, times E[max(x2 - x1, 0)]; one-sided noise: only on
-    # one side of 0, twice as dense; reflected: never x0 < x2 without about 1e-6 between
-    (
-        [(0, MILLION), (0, TINY), (0, 1)],
-        [(1, 0), (0, 2)],
-        (
-            1 / (2e6 * math.pi),
-            1 / 4e6,
-            1e-6,
-            1e-12,
-            math.log(2) / 4e6,
-            math.exp(-1) * (np.euler_gamma + float(exp1(1))) / 1e6,
-            math.exp(-1) * float(exp1(1)) / 1e6,
-        ),
-    ),
-]
-
-
-@both
-@pytest.mark.parametrize(("parameters", "guards", "expected"), NASTY)
-def test_nasty_parameters(
-    family: Family,
-    parameters: list[tuple[Fraction | int, Fraction | int]],
-    guards: list[tuple[int, int]],
-    expected: tuple[float, ...],
-) -> None:
-    """Off the line e^-v, v = e^-z, has no use where scales are this far apart and the wide sample
-    is integrated last: that is left to grids."""
-    samples = tuple(law(family, mean, scale) for mean, scale in parameters)
-    event = Event(samples, tuple(below(*pair) for pair in guards))
-    found = sharp(event, engine=Eliminated() if family is REFLECTED_GUMBEL else ENGINE)
-    assert_near(found, dict(zip(REAL_FAMILIES, expected, strict=True))[family], 1e-11)
 
 
 @both

@@ -7,26 +7,17 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pair_programs import QUANTILE, read
 
-from dipapprox.language.core import Everyone, Listed, Norm, Program, Within
+from dipapprox.language.core import Everyone, Listed, Norm, Within
 from dipapprox.limits import Limits
-from dipapprox.pairs import orbits as orbits_of_pairs
 from dipapprox.pairs.adjacency import adjacent_pairs
 from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.orbits import PairOrbits, orbits
 from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.pairs.walk import plan_walk
-from dipapprox.privacy.decisions.decider import decide
-from dipapprox.privacy.decisions.decision import Decision
-from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.epsilons import read_epsilons
-from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.options import Options
 from dipapprox.semantics.execution import execute
-from tests.thorough import examples, part
+from tests.thorough import part
 
 Q = Fraction
 
@@ -73,54 +64,6 @@ def test_every_adjacent_pair_is_in_one_orbit(
 
 
 # --- programs -----------------------------------------------------------------------------------
-
-_TURNS = [
-    "if q[{i}] = {a} then n <- n + 1 end",
-    "if q[{i}] >= {a} then n <- clamp(n + {b}, 0, 3) end",
-    "if q[{i}] + z > {a} then n <- clamp(n + 1, 0, 3) end",
-    "n <- clamp(n + choose {{ 1 : (1 + q[{i}]) / 5, 0 : (4 - q[{i}]) / 5 }}, 0, 3)",
-]
-
-
-@st.composite
-def _nearly_symmetric(draw: st.DrawFn) -> Program:
-    """Three rows that are dealt with alike, but for one number, perhaps, in one turn."""
-    turns = draw(st.lists(st.sampled_from(_TURNS), min_size=1, max_size=2))
-    odd, place = draw(st.booleans()), draw(st.integers(1, 3))
-    lines = ["input q[3] in 0..2", "output out in 0..3", "adjacent l0 1"]
-    lines += ["z <- Lap(0, 1 / eps)", "n <- 0"]
-    for turn in turns:
-        a, b = draw(st.integers(1, 2)), draw(st.integers(1, 2))
-        for i in range(1, 4):
-            other = odd and i == place
-            lines.append(turn.format(i=i, a=3 - a if other else a, b=3 - b if other else b))
-        lines.append("n <- min(n, 3)")
-    noise = draw(st.sampled_from(["n", "clamp(n + (z > 0), 0, 3)", "min(n + (z + n > 1), 3)"]))
-    lines.append("out <- n" if noise == "n" else f"out <- n\nif z > {draw(st.integers(0, 1))} then")
-    if noise != "n":
-        lines.append("out <- max(out - 1, 0)\nend")
-    return read("\n".join(lines))
-
-
-def _decided(program: Program, delta: str) -> Decision:
-    question = DecisionQuestion(
-        Q(1, 2), read_delta(delta), read_epsilons("0..inf"), violations=True
-    )
-    return decide(program, question, AllPairs(), Options())
-
-
-@examples(2)
-@given(program=_nearly_symmetric(), delta=st.sampled_from(["0", "1/20"]))
-def test_decisions_are_those_of_all_pairs(program: Program, delta: str) -> None:
-    by_orbits = _decided(program, delta)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(orbits_of_pairs, "symmetry_of", lambda _states: None)
-        one_by_one = _decided(program, delta)
-    assert by_orbits.answer is one_by_one.answer
-    assert by_orbits.pairs == one_by_one.pairs
-    assert by_orbits.inequalities == one_by_one.inequalities
-    assert by_orbits.distinct == one_by_one.distinct
-    assert by_orbits.violated_on == one_by_one.violated_on
 
 
 def test_listed_adjacency_goes_by_orbits_too() -> None:

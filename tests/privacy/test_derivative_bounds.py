@@ -17,7 +17,7 @@ from dipapprox.privacy.intervals.derivative_bounds import (
     DerivativeBounds,
     Rates,
 )
-from dipapprox.privacy.intervals.tube import Minorant, ends, radii
+from dipapprox.privacy.intervals.tube import radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
@@ -119,41 +119,3 @@ def test_l1_norms_of_the_scaling_rates() -> None:
     )
     assert gauss / 2 <= 2
     assert laplace / 2 <= 1
-
-
-@given(
-    st.fractions(Fraction(1, 10), 4, max_denominator=20),
-    st.fractions(Fraction(1, 10), 4, max_denominator=20),
-    st.fractions(0, 1, max_denominator=20),
-)
-@examples(5)
-def test_scaled_probabilities_stay_below_inside_the_cell(
-    at_lower: Fraction, at_upper: Fraction, place: Fraction
-) -> None:
-    lower, width = Fraction(1, 2), Fraction(1, 4)
-    first, last = table("mixed", lower), table("mixed", lower + width)
-    radius = radii(first, last, width, DerivativeBounds(STATES["mixed"]).rates(lower))
-    start, end = ends(first, last, radius, Minorant(at_lower, at_upper))
-    t = float(place)
-    middle = value(table("mixed", lower + place * width))
-    factor = (1 - t) * float(at_lower) + t * float(at_upper)
-    scaled = (1 - t) * start.scaled + t * end.scaled
-    assert np.all(scaled <= factor * middle + TOLERANCE)
-    raised = (1 - t) * start.upper + t * end.upper
-    assert np.all(raised >= middle - TOLERANCE)
-
-
-def test_one_sided_noise_has_no_second_rates_by_shifts() -> None:
-    """Pr[r > 1] = exp(-eps) for r with scale 1/eps: p' = -p, p'' = p."""
-    source = """input q in {0, 1}
-output out in {0, 1}
-adjacent all
-r <- LapPlus(q, 1 / eps)
-if r > 1 then out <- 1 else out <- 0 end
-"""
-    derivatives = DerivativeBounds(execute(dipapprox.parse(source), True, Limits()))
-    assert derivatives.shifted is not None and derivatives.shifted.second == ()
-    for eps in (Fraction(1, 2), Fraction(3)):
-        p = Fraction(float(np.exp(-float(eps))))
-        rates = derivatives.rates(eps)
-        assert all(each.slope * p + each.constant >= p for each in (*rates.first, *rates.second))

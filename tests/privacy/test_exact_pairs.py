@@ -47,11 +47,6 @@ def program(text: str) -> Program:
     return elaborate(parse(text), {}, "program")
 
 
-def noisy_max(count: int) -> Program:
-    """Noisy maximum with one-sided noise 2/eps: its budget eps is attained exactly."""
-    return load(PROGRAMS / "dipc" / "nmax2.dpg", {"N": Fraction(count)})
-
-
 def ask(
     asked: Program,
     claim: Claim,
@@ -75,18 +70,6 @@ def test_the_thresholded_laplace_attains_its_budget(eps: Fraction, engine: Engin
     assert violated.answer is Answer.NOT_DP
     assert violated.witness is not None
     assert 0 < violated.witness.delta_enclosure.lower < Fraction(1, 10**199)
-
-
-@pytest.mark.parametrize("count", [2, 4, 6])
-def test_noisy_max_attains_its_budget_on_every_road(count: int) -> None:
-    # 40 pairs one by one, 2320 in blocks, 116920 by counters and then in blocks.
-    asked = noisy_max(count)
-    tight = ask(asked, Claim(Fraction(1, 2), Fraction(0)))
-    assert tight.answer is Answer.DP
-    assert tight.pairs == 7**count - 3**count
-    assert tight.precision == 40
-    below = Fraction(1, 2) - Fraction(1, 10**20)
-    assert ask(asked, Claim(Fraction(1, 2), Fraction(0), below)).answer is Answer.NOT_DP
 
 
 def test_gaussian_programs_have_no_closed_forms() -> None:

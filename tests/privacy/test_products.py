@@ -295,18 +295,6 @@ def test_a_violation_that_enclosures_do_not_show_has_no_named_outputs() -> None:
     assert dipapprox.decide(program, budget=claim).violation.rows
 
 
-@pytest.mark.parametrize("delta", ["0", "1/20", "1/4"])
-def test_parts_and_whole_are_decided_alike(monkeypatch: pytest.MonkeyPatch, delta: str) -> None:
-    answers = []
-    for apart in (True, False):
-        take_apart(monkeypatch, apart)
-        found = dipapprox.decide(
-            parse(RESPONSES, N=3), budget=2, delta=delta, interval=(0, 2), violations=True
-        )
-        answers.append((found.answer, len(found.violated_on or ())))
-    assert answers[0] == answers[1]
-
-
 # --- measures -------------------------------------------------------------------------------------
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=2, max_size=3).filter(any)

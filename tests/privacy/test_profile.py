@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -141,46 +140,6 @@ def test_envelopes_contain_the_profile(budget: Fraction) -> None:
     inside = CURVE.envelope.at(budget)
     assert inside.meets(least_delta(SVT, HALF, budget).delta_enclosure)
     assert inside.width <= CURVE.largest_gap + Fraction(1, 10**20)
-
-
-def test_curves_are_decreasing_and_tight_at_points() -> None:
-    assert isinstance(CURVE, PrivacyCurve)
-    points = CURVE.envelope.points
-    assert len(points) == 9
-    for before, after in pairwise(points):
-        assert before.delta.upper >= after.delta.upper
-        assert before.delta.lower >= after.delta.lower
-    for point in points:
-        assert point.delta.width < Fraction(1, 10**12)
-        assert point.factor.upper is not None
-        # The line touches: it is below the profile everywhere and reaches it here.
-        touched = max(point.line.at(point.factor.upper), Fraction(0))
-        assert point.delta.upper - touched < Fraction(1, 10**11)
-        for other in points:
-            assert point.line.at(other.factor.lower) <= other.delta.upper + Fraction(1, 10**20)
-    assert points[-1].delta.upper == 0  # beyond 0.29903 the program is purely private
-    finer = dipapprox.profile(SVT, eps=HALF, curve=(Fraction(0), Fraction(2, 5), 65))
-    assert isinstance(finer, PrivacyCurve)
-    assert finer.largest_gap < CURVE.largest_gap
-    with pytest.raises(UserError, match="the curve covers"):
-        CURVE.envelope.at(Fraction(1))
-
-
-def test_narrow_widths_and_critical_deltas() -> None:
-    width = Fraction(1, 10**30)
-    found = dipapprox.profile(SVT, eps=HALF, delta=Fraction(1, 100), width=width)
-    assert isinstance(found, LeastEpsPrv)
-    assert found.reason is None
-    assert found.eps_prv_enclosure.width is not None
-    assert found.eps_prv_enclosure.width <= width
-    # delta is the profile's value at 0 for one probability of exactly 1/2: the answer is 0.
-    coin = dipapprox.parse(
-        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
-        "x <- Gauss(0, 1 / eps)\nif q = 1 and x < 0 then out <- 1 end\n"
-    )
-    critical = least_eps_prv(coin, HALF, HALF).eps_prv_enclosure
-    assert 0 in critical
-    assert least_eps_prv(coin, HALF, HALF - Fraction(1, 100)).eps_prv_enclosure.infinite
 
 
 # --- Rényi ---------------------------------------------------------------------------------------

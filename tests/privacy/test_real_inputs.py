@@ -238,27 +238,6 @@ def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch: pytest.MonkeyPat
     assert verify(wide, eps=1, delta="1e-9").answer is not Answer.DP
 
 
-_MIRROR = """input x in real 0..2
-output y in 0..2
-adjacent linf 1/2
-a <- Gauss(x, 1/2)
-if a < 1/2 then y <- 0 else if a < 3/2 then y <- 1 else y <- 2 end end
-"""
-
-
-def test_what_polynomials_can_tell_is_enough_where_no_width_is_asked_for() -> None:
-    """The worst pair has a mirror image, so sets of pairs are left that only polynomials bound."""
-    program = parse(_MIRROR)
-    for question, name in (({"eps_prv": "1/2"}, "delta"), ({"delta": "1/100"}, "eps_prv")):
-        found = profile(program, eps=1, **question)
-        bounds = getattr(found, f"{name}_enclosure")
-        assert found.run.reason is None
-        assert bounds.width <= bounds.upper / 10**6
-    own = profile(program, eps=1, width="1e-14", eps_prv="1/2")
-    assert own.run.reason is not None
-    assert own.run.reason.startswith("the width asked for, 1e-14, was not reached")
-
-
 def test_violations_far_from_the_ends_that_stand_for_infinity() -> None:
     """Where two noisy answers are compared with a noisy threshold, the worst pairs are near it."""
     text = (
@@ -334,31 +313,6 @@ def test_numbers_beside_guards_are_unknown() -> None:
     found = verify(parse(text), eps=1, eps_prv=10, delta="0.9")
     assert found.answer is Answer.UNKNOWN
     assert found.reason is not None and "beside guards" in found.reason
-
-
-def test_monotone_guards_are_a_shortcut_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = _SVT.format(domain="real -1..1", adjacency="all")
-    with_lemma = _delta(text, "1/5")
-    monkeypatch.setattr("dipapprox.pairs.boxes.movement._growth", lambda _slopes: None)
-    assert with_lemma.meets(_delta(text, "1/5"))
-
-
-@pytest.mark.parametrize(
-    "steps", ["r <- Gauss(q + p, 1)", "a <- Lap(p, 1); b <- Gauss(q, 1); r <- a + b"]
-)
-def test_ranges_of_one_number_are_that_number(steps: str) -> None:
-    """Beside a proper range, whatever the noise around them."""
-    text = """
-input q in real 0..1
-input p in {domain}
-output out in {{0, 1}}
-adjacent linf 1
-{steps}
-if r > 0 then out <- 1 else out <- 0 end
-"""
-    point = _delta(text.format(domain="real 1/3..1/3", steps=steps), "3/10")
-    fixed = _delta(text.format(domain="{1/3}", steps=steps), "3/10")
-    assert point == fixed
 
 
 @pytest.mark.parametrize(("scale", "named"), [("1 / eps", True), ("1", False)])

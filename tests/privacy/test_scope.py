@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -18,8 +17,6 @@ from dipapprox import (
 from dipapprox.language.core import Input
 from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.privacy.scope import scope_of
-from tests.schemas import check_schema, validator
-from tests.thorough import part
 
 ONE, ZERO = Fraction(1), Fraction(0)
 BODY = "output out in {0, 1}\nout <- 0\n"
@@ -31,14 +28,6 @@ x <- Lap(q, 1 / eps)
 out <- 0
 if x >= 1 then out <- 1 end
 """
-DISCRETISED = """
-input q in {0, 1}
-output out in {0, 1, 2}
-adjacent linf 1
-x <- Lap(q, 1 / eps)
-out <- disc(x; 0 < 1 < 2)
-"""
-ABOUT = "for inputs q in {0, 1}, adjacent linf 1"
 
 
 def pair(first: str, second: str) -> Pair:
@@ -77,29 +66,6 @@ def test_domains_and_adjacency_in_words(declarations: str, text: str) -> None:
 
 
 # --- every answer --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("text", [COUNT, DISCRETISED], ids=["plain", "disc"])
-@pytest.mark.parametrize("budget", part([Fraction(1, 2), ONE], 2))
-def test_certificates_and_their_checks_say_it_too(text: str, budget: Fraction) -> None:
-    program = dipapprox.parse(text)
-    verdict = dipapprox.verify(program, eps=ONE, delta=Fraction(1, 10), eps_prv=budget)
-    decision = dipapprox.decide(program, budget=budget)
-    for found in (verdict, decision):
-        certificate = dipapprox.certify(program, text, found)
-        fields = json.loads(certificate.to_json())
-        assert (fields["scope"], fields["widened"]) == (ABOUT, {})
-        assert ABOUT in certificate._repr_html_()
-        checked = dipapprox.check(fields)
-        assert checked.outcome is Outcome.CONFIRMED
-        validator("certificate").validate(fields)
-        assert checked.caveat == found.scope.caveat
-        assert (checked.caveat is not None) is (text is DISCRETISED)
-        check_schema("check", json.loads(checked.to_json()))
-        assert ABOUT in checked._repr_html_()
-        with pytest.raises(UserError, match="neither true nor false") as refused:
-            assert checked
-        assert "Outcome.CONFIRMED" in refused.value.hint
 
 
 def test_words_of_answers_have_no_truth() -> None:

@@ -9,8 +9,6 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Limits, Options, SourceError, StreamProof
-from dipapprox.automata.analysis import RunBound
-from dipapprox.automata.shifts import run_cost
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -26,34 +24,6 @@ def of_text(text: str, budget: str | None = None) -> StreamProof:
     proof = dipapprox.prove(dipapprox.parse(text), budget=budget)
     assert isinstance(proof, StreamProof)
     return proof
-
-
-@pytest.mark.parametrize(
-    ("path", "budget"),
-    [
-        ("svt_laplace", "1"),
-        ("svt_laplace_ge", "1"),
-        ("svt_geometric", "1"),
-        ("m_range_laplace", "1"),
-        ("svt_laplace_leaky_4", "7/4"),
-        ("svt_monotone", "1"),
-        ("dipc/svt1", "1"),
-        ("dipc/svt2", "1"),
-        ("dipc/svt4", "7/4"),
-        ("dipc/sparse", "1"),
-        ("literature/sparse_vector", "1"),
-        ("literature/sparse_vector_constant_noise", "7/4"),
-        ("literature/sparse_vector_fresh_threshold", "1"),
-    ],
-)
-def test_least_budgets_for_every_number_of_rounds(path: str, budget: str) -> None:
-    proof = for_all(path)
-    assert (proof.answer, proof.lower, proof.upper) == (Answer.DP, *[Fraction(budget)] * 2)
-    assert proof.analysis is not None and proof.compiled is not None
-    assert isinstance(proof.evidence, RunBound)
-    candidate = proof.evidence.candidate
-    again = run_cost(proof.compiled.automaton, candidate.run, candidate.changes)
-    assert again == candidate.cost
 
 
 SPARSE = """
@@ -157,32 +127,6 @@ def test_streams(text: str, lower: str, upper: str | None) -> None:
     assert below.answer is (Answer.NOT_DP if proof.is_exact else Answer.UNKNOWN)
 
 
-BELOW = """
-stream q in real
-publishes {low}
-adjacent linf 1
-read q
-x <- Lap(q, 1 / eps)
-publish x
-forever do
-    read q
-    r <- Lap(q, 1 / eps)
-    if r < x then publish low else publish Lap(0, 1 / eps); exit end
-end
-"""
-
-
-@pytest.mark.parametrize(
-    ("adjacency", "budget"), [("linf 1", None), ("increasing 1", None), ("decreasing 1", 2)]
-)
-def test_a_number_that_is_shown_holds_one_direction_back(
-    adjacency: str, budget: int | None
-) -> None:
-    proof = of_text(BELOW.replace("linf 1", adjacency))
-    assert proof.has_none == (budget is None)
-    assert proof.upper == budget and (budget is None or proof.is_exact)
-
-
 @pytest.mark.parametrize(
     ("domain", "noise", "upper"),
     [
@@ -208,12 +152,6 @@ def test_integer_inputs_need_an_integer_between_their_bounds() -> None:
     text = SPARSE.replace("in real", "in real 1/3..1/2").replace("Lap", "DLap")
     with pytest.raises(SourceError, match="none lies between the bounds of 'q'"):
         of_text(text)
-
-
-def test_shared_inputs_are_bounded_from_above_only() -> None:
-    proof = of_text(SPARSE.replace("r <- Lap", "s <- Lap(q, 9 / eps)\n    r <- Lap"))
-    assert proof.answer is Answer.DP and not proof.is_exact and proof.lower == 0
-    assert "an input is read by several samples" in str(proof.reason)
 
 
 @pytest.mark.parametrize(

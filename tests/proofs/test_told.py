@@ -10,17 +10,11 @@ import pytest
 from scipy.stats import dlaplace
 
 import dipapprox
-from dipapprox import StreamProof
-from dipapprox.automata.analysis import RunBound
 from dipapprox.automata.determined import Looks, is_determined
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.orders import unordered
 from dipapprox.automata.runs import Segment
 from dipapprox.automata.unfolding import UnfoldedEdge, Unfolding, unfolding
-from dipapprox.errors import NoCertificate
-from dipapprox.replays.any_file import check
-from dipapprox.replays.result import Outcome
-from tests.proofs.test_random_streams import Writer, of_rounds
 
 GRAPH = {0: [(0, 0), (1, 1), (2, 2)], 1: [(3, 1)], 2: [(4, 3)], 3: []}
 Graph = dict[int, list[tuple[int, int]]]
@@ -60,30 +54,6 @@ def test_runs_are_told_where_no_step_is_silent(
     both = (*SEEN[:2], ("a",), *SEEN[3:])  # 1 and 2 look alike; only 4 ends
     assert is_told(runs_in(graph), both, (2, 4), ())
     assert not is_told(runs_in(graph), both, (1, 3), ())
-
-
-@pytest.mark.parametrize("seed", [113, 155, 26, 154])
-def test_runs_of_random_programs_are_told(seed: int) -> None:
-    """Written out for as many rounds the program needs as much; certificates are confirmed."""
-    text = Writer(seed).program()
-    proof = dipapprox.prove(dipapprox.parse(text))
-    assert isinstance(proof, StreamProof)
-    assert proof.compiled is not None and not proof.compiled.tells
-    if proof.has_none:
-        few, more = of_rounds(text, 2), of_rounds(text, 5)
-        assert more.upper is None or more.upper > few.lower
-    else:
-        assert proof.lower > 0 and isinstance(proof.evidence, RunBound)
-        rounds = len(proof.evidence.candidate.run)
-        assert of_rounds(text, min(rounds, 6)).lower >= proof.lower
-    try:
-        certificate = dipapprox.certify(proof.subject, text, proof)
-    except NoCertificate as none:
-        # Not all that come again have runs that the kernel follows.
-        assert proof.has_none and "the kernel has no proof" in none.missing
-    else:
-        result = check(certificate.to_json())
-        assert result.outcome is Outcome.CONFIRMED, result.differences
 
 
 NUMBER_OR_NOISE = """

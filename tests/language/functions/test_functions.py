@@ -84,39 +84,6 @@ def test_the_text_says_what_was_executed(name: str) -> None:
     assert elaborate(parse(executed.text), {}, executed.name) == mechanism.program()
 
 
-def test_a_name_holds_one_kind_of_values_on_all_paths() -> None:
-    text = made(
-        """
-        if laplace(0, 1) > 1:
-            x = choose([0, 1])
-        elif laplace(0, 1) > 2:
-            x = choose([True, False])
-            return x
-        else:
-            x = laplace(q, 1 / eps) > 0
-            x = laplace(x, 1 / eps)
-        return x > 0
-        """
-    ).text()
-    for line in ("x <- choose {0 : 1 / 2, 1 : 1 / 2}", "x_2 <- choose {true", "x_3 <- Lap(x, 1"):
-        assert line in text, text
-    dipapprox.verify(dipapprox.parse(text), eps=1, delta=1)
-
-
-def test_identity_with_what_is_no_number_may_be_asked() -> None:
-    body = """
-    import enum, dataclasses
-    @dataclasses.dataclass(frozen=True)
-    class Pair:
-        first: object
-        second: object
-    assert Pair(q, 1) == Pair(q, 1)
-    known = (q is None, None is q, q is Missing, Held is Missing)
-    return q if known == (False, False, False, False) else 0
-    """
-    assert "out <- q" in made(body).text()
-
-
 STATE = """
 import itertools
 from typing import Annotated
@@ -197,11 +164,6 @@ def test_a_module_that_changes_is_read_again(tmp_path: Path) -> None:
         f"Lap(q, {scale} / eps)" in text for scale, text in zip((1, 10, 100), texts, strict=True)
     ]
     assert len(set(texts)) == 3
-
-
-def test_copies_are_the_same() -> None:
-    text = made("import copy\nreturn copy.deepcopy([laplace(q, 1 / eps)])[0] > 0").text()
-    assert text.endswith("r <- Lap(q, 1 / eps)\nout <- r > 0\n")
 
 
 def test_values_of_many_kinds() -> None:
@@ -409,27 +371,6 @@ def test_domains_are_what_programs_have() -> None:
         made("return laplace(q, 1)", result='Annotated[Quantity, "in real 0..1"]').program()
 
 
-def test_loops_with_a_known_bound_may_be_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dipapprox.language.functions.run.MOST_TURNS", 3)
-    drawn = "if laplace(q, 1 / eps) > 0: return 1"
-    helped = "def h(): return bool(laplace(q, 1 / eps) > 0)\n"
-    for body in (
-        f"for _ in range(5):\n    {drawn}\nreturn 0",
-        f"{helped}for _ in range(5):\n    if h(): return 1\nreturn 0",
-        f"{helped}return any(h() for _ in range(5))",
-    ):
-        assert made(body).text().count("Lap(") == 5
-    for body in (
-        f"while True:\n    {drawn}",
-        f"{helped}while not h(): pass\nreturn 0",
-        f"for _ in itertools.count():\n    {drawn}",
-        f"def h(n):\n    {drawn}\n    return h(n + 1)\nreturn h(0)",
-        f"while True:\n    for _ in range(2):\n        {drawn}",
-    ):
-        with pytest.raises(SourceError, match="more than 3 times on one path: a loop without end"):
-            made(body).program()
-
-
 def test_a_file_is_never_run(tmp_path: Path) -> None:
     (tmp_path / "f.py").write_text(
         "from typing import Annotated\n"
@@ -526,32 +467,6 @@ def test_what_another_file_does_leaves_its_names_unread(
     text = UNREAD.format(statement=statement, used=used)
     with pytest.raises(SourceError, match=r"'elsewhere.f' is not among|assigns 'limit' outside"):
         read_mechanism(tmp_path / "f.py", text, "f").text()
-
-
-def test_what_has_no_probability_is_not_followed() -> None:
-    text = made("if choose({1: 1, 0: 0}) == 1: return 0\nreturn [][0]").text()
-    assert text.endswith("out <- 0\n")
-    flipped = made(
-        """
-        best, rest = max(s), [0, 1]
-        while True:
-            i = choose(rest)
-            p = exp(eps / 2 * (s[i] - best))
-            if choose([1, 0], [p, 1 - p]):
-                return i
-            rest.remove(i)
-        """,
-        'eps: Weight, s: Annotated[list[int], "[2] in 0..2"]',
-    )
-    assert dipapprox.verify(flipped, eps=1, delta=0).answer is Answer.DP
-    tight = dipapprox.verify(flipped, eps=1, eps_prv="0.9", delta=0)
-    assert tight.answer is Answer.NOT_DP
-
-
-def test_what_is_no_distribution_stays_refused() -> None:
-    for weights in ("[exp(eps) / (1 + exp(eps)), 0]", "[1 / (1 + exp(eps)), 0]"):
-        with pytest.raises(UserError, match="no probability distribution"):
-            dipapprox.verify(made(f"return choose([q, 1], {weights})"), eps=1, delta=0)
 
 
 def test_conditions_may_differ() -> None:
@@ -661,13 +576,6 @@ def test_delta_is_that_of_the_claim() -> None:
         dipapprox.verify(textbook, eps=1, delta=0)
 
 
-def test_scales_may_depend_on_what_has_finitely_many_values() -> None:
-    text = made("return laplace(q, max(1, 3 - abs(q - 2)) / eps) > 0").text()
-    assert "r <- Lap(q, 1 / eps)" in text, text
-    assert "Lap(q, (3 - -(1 - 2)) / eps)" in text, text
-    assert made("return laplace(q, (1 + q) / eps) > 0").text().count("Lap(q, (1 + ") == 2
-
-
 def test_noise_outside_a_mechanism_says_so() -> None:
     with pytest.raises(UserError, match="a mechanism that dipapprox executes"):
         example("sign")(0, 1)
@@ -681,39 +589,6 @@ def test_files_that_fail_say_where() -> None:
     with pytest.raises(UserError, match="no mechanism 'svd'") as error:
         read_mechanism(EXAMPLES, EXAMPLES.read_text(encoding="utf-8"), "svd")
     assert "did you mean 'svt'" in error.value.hint
-
-
-def test_whole_values_are_int() -> None:
-    text = made("return [0, 1, 2][:q % 2 + 1][-1] + [0, 1][q ** 2] - q // 1").text()
-    assert "if q = 0 then\n    out <- 0\n    exit\nend" in text
-    assert text.endswith("out <- 1\n")
-
-
-def test_every_number_lies_between_the_infinities() -> None:
-    text = made(
-        """
-        best = -math.inf
-        for k in range(2):
-            r = laplace(q, 1 / eps)
-            if r > best and r < math.inf and not math.inf == r:
-                best = r
-        return best > 0
-        """
-    ).text()
-    assert text.count("if ") == 1, text
-
-
-def test_a_text_is_never_a_variable_of_the_same_name() -> None:
-    body = "low = choose([0, 1])\nreturn low if q != 'low' and q == 'high' else 2"
-    assert "low_2 <- choose" in text_made(body)
-    assert "eps" not in text_made("return q != 'eps'")
-    assert text_made("return q == 'other'").endswith("out <- 0\n")
-
-
-def text_made(body: str) -> str:
-    """The program of a function whose input is a text."""
-    signature = 'q: Annotated[str, "in {low, high}"], eps: Weight'
-    return str(made(body, signature, adjacent="all").text())
 
 
 @pytest.mark.parametrize(

@@ -226,34 +226,6 @@ end
     assert search._told_alone[0] >= truth
 
 
-def test_pairs_of_a_program_that_hides_samples_have_no_larger_delta() -> None:
-    """The largest is at q = (0.7029, 0.0324) ~ (1, 1), where x alone is shown."""
-    text = """
-input q[2] in real 0..1
-output out in 0..2
-adjacent l1 7/5
-x <- Logistic(q[1] + 3 * q[2], 1)
-y <- Gauss(q[1] / 1000, 1)
-out <- 0
-if x < -9/20 then
-    if y < 0 then out <- 1 else out <- 2 end
-else
-    if x >= 41/20 then
-        if y < 0 then out <- 2 else out <- 1 end
-    end
-end
-"""
-    verdict = verify(parse(text), eps=1, eps_prv=1, delta="0.2474")
-    assert verdict.answer is Answer.NOT_DP
-
-
-def test_a_claim_about_two_independent_parts_is_decided() -> None:
-    text = _text(_APART, 2, "linf 1")
-    for delta, answer in (("0.8722", "DP"), ("0.8721", "Not_DP")):
-        verdict = verify(parse(text), eps="19/10", eps_prv="19/20", delta=delta)
-        assert verdict.answer.value == answer
-
-
 def test_cuts_are_far_from_where_large_terms_cancel() -> None:
     """Both terms of the cut are near 2^38: doubles have it a whole unit of theirs too far out."""
     unit = Fraction(1, 2**14)

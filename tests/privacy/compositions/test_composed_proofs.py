@@ -13,7 +13,6 @@ import pytest
 
 import dipapprox
 from dipapprox import Options
-from dipapprox.cli.app import main
 from dipapprox.errors import UserError
 from dipapprox.replays.digest import digest
 from dipapprox.replays.result import Outcome, Replay
@@ -142,19 +141,3 @@ def test_what_is_no_proof_is_bad_input(why: str, content: Json) -> None:
     MALFORMED[why](content)
     with pytest.raises(UserError, match="malformed"):
         checked(content)
-
-
-def test_both_ends_of_an_interval_are_in_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, asked = tmp_path / "out.json", ("--eps", "1/2", "--times", "3", "--delta", "1/100")
-    given = (str(PROGRAM), "-p", "N=2", *asked, "--width", "1/20", "--proved")
-    assert main(["compose", *given, "--certificate", str(file), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["proved"]["steps"] > 0
-    proofs = json.loads(file.read_text(encoding="utf-8"))["proofs"]
-    assert [each["claim"]["verdict"] for each in proofs] == ["Not_DP", "DP"]
-    assert main(["check", str(file)]) == 0
-    assert capsys.readouterr().out.count("differentially private") >= 1
-    assert main(["check", str(file), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["result"] == "confirmed"
