@@ -339,7 +339,7 @@ def canonical(state: State) -> tuple[object, State]:
     order: dict[int, int] = {}
     forms = sorted(state.forms.items(), key=lambda own: own[0])
     spend(2 * sum([len(c.functions) + 4 * len(c.bounds) for c in state.measure.components]))
-    spend(2 * sum([len(form.terms) for _, form in forms]))
+    spend(len(state.store) // 4 + 2 * sum([len(form.terms) for _, form in forms]))
     for _, form in forms:
         for atom, _ in form.terms:
             order.setdefault(atom, len(order))

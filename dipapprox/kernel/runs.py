@@ -45,15 +45,15 @@ class Runs(Follower):
 
     def turns(self, before: Path | None) -> list[Path]:
         """Return what may follow a path; None is the beginning."""
-        machine = self._machine
         if before is None:
             return self.start()
-        if machine.round is None:
+        if self._machine.round is None:
             raise Refuted("there are no rounds")
         if before.ended:
-            return [Path({}, (), (), machine.padding or (), True)]
-        held = tuple(sorted(n for n, value in before.store.items() if isinstance(value, Form)))
-        values = {name: value for name, value in before.store.items() if name not in held}
+            return [Path({}, (), (), self._machine.padding or (), True)]
+        spend(4 * len(before.store))
+        values = {n: value for n, value in before.store.items() if not isinstance(value, Form)}
+        held = tuple(sorted(before.store.keys() - values.keys()))
         key = frozenset(values.items()), held
         if key not in self._known:
             self._known[key] = self.round(values, held)
