@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
+
+import pytest
 
 from dipapprox.experiments.sweep.case import Case
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram
-from dipapprox.language.load import DIP
+from dipapprox.language.domains import wider_domains
+from dipapprox.language.load import DIP, load
+from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 from tests.cli.running import run, run_json
@@ -21,12 +26,71 @@ RANDOM B = lap(eps/4, INPUT[1]);
 IF A >= T THEN { OUTPUT[0] = 1; } ELSE { IF B >= T THEN { OUTPUT[1] = 1; } }
 """
 
+DPG_TEXT = """
+input q[2] in DOMAIN
+output out[2] in {0, 1}
+adjacent all
+T <- Lap(0, 2/eps)
+A <- Lap(q[1], 4/eps)
+B <- Lap(q[2], 4/eps)
+out[1] <- 0
+out[2] <- 0
+if A >= T then out[1] <- 1 elif B >= T then out[2] <- 1 end
+"""
 
+PAIRS = [[[-1, 0], [1, 0.5]], [[0, 1], [-1, -1]]]
 QUESTION = ("--eps", "1/2", "--eps-prv", "1/8", "--delta", "1/100", "--precision", "60")
+
+
+@pytest.fixture(name="folder")
+def folder_with_files(tmp_path: Path) -> Path:
+    (tmp_path / "svt.dip").write_text(DIP_TEXT)
+    (tmp_path / "narrow.dpg").write_text(DPG_TEXT.replace("DOMAIN", "{0, 1}"))
+    (tmp_path / "wide.dpg").write_text(DPG_TEXT.replace("DOMAIN", "{-1, 0, 1/2, 1}"))
+    (tmp_path / "pairs.json").write_text(json.dumps(PAIRS))
+    return tmp_path
 
 
 def words(folder: Path, file: str, pairs: str = "pairs.json") -> list[str]:
     return [str(folder / file), "--pairs", str(folder / pairs)]
+
+
+def test_the_answer_is_that_of_a_program_with_the_domain(folder: Path) -> None:
+    (status, dip), (other, dpg) = (
+        run_json("verify", *words(folder, file), *QUESTION) for file in ("svt.dip", "wide.dpg")
+    )
+    assert status == other == 1
+    assert dip["witness"] == dpg["witness"]
+    assert dip["delta_enclosure"] == dpg["delta_enclosure"]
+    assert dip["scope"]["inputs"].endswith("[1..2] in {-1, 0, 1/2, 1} (widened from {0, 1})")
+    for command, more in (
+        ("profile", ("--eps", "1/2", "--eps-prv", "1/8")),
+        ("decide", ("--interval", "1/2..1", "--budget", "1/8")),
+    ):
+        assert run(command, *words(folder, "svt.dip"), *more)[0] in (0, 1)
+
+
+def test_other_programs_and_other_pairs_keep_the_domain(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("verify", *words(folder, "narrow.dpg"), *QUESTION) == (2, "")
+    assert "-1 is not in the domain of 'q[1]'" in capsys.readouterr().err
+    named = [str(folder / "svt.dip"), "--pairs", "-1,0~1,0"]
+    assert run("verify", *named, *QUESTION) == (2, "")
+    assert "-1 is not in the domain" in capsys.readouterr().err
+    (folder / "names.json").write_text('[[["a", 0], [0, 1]]]')
+    assert run("verify", *words(folder, "svt.dip", "names.json"), *QUESTION) == (2, "")
+    (folder / "long.json").write_text("[[[0, 1], [1e999999999, 1]]]")
+    assert run("verify", *words(folder, "svt.dip", "long.json"), *QUESTION) == (2, "")
+    assert "too long or too extreme" in capsys.readouterr().err
+    program = load(folder / "svt.dip", {})
+    kept = widening_by_pairs("all", program)
+    assert wider_domains(kept, {"q": program.inputs[0].domain}) == {}
+    wider = widening_by_pairs(str(folder / "pairs.json"), program)
+    numbers = (Fraction(-1), Fraction(0), Fraction(1, 2), Fraction(1))
+    assert wider_domains(wider, {program.inputs[0].variable: program.inputs[0].domain}) == {
+        program.inputs[0].variable: numbers
+    }
 
 
 def test_a_wider_domain_is_kept(folder: Path) -> None:
