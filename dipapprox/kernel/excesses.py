@@ -110,15 +110,14 @@ class Excesses:
     def __init__(self, graph: Graph, eps: Fraction, eps_prv: Fraction, growth: Fraction) -> None:
         self._graph, self._eps_prv, self._growth = graph, eps_prv, growth
         self._prices = Prices(graph, eps)
-        self._known: dict[tuple[Published, Published | None], Node | None] = {}
+        self._known = cache(self._excess)
 
     def of_pairs(
         self, run: Run, pairs: Iterable[Inputs]
     ) -> tuple[dict[tuple[Node, ...], Inputs], int]:
         """Return sums that pairs have, each with one that has it; and how many pairs there are."""
         found: dict[Input, Mapping[Label, list[Published]]] = {}
-        sums: dict[tuple[Node, ...], Inputs] = {}
-        count = 0
+        sums, count = dict[tuple[Node, ...], Inputs](), 0
         for pair in pairs:
             spend(100)
             count += 1
@@ -139,10 +138,8 @@ class Excesses:
             for f, g in zip_longest(own, second.get(label, [])[: len(own)]):
                 places = [self._prices.place(function) for function in f.functions]
                 like = g is not None and f.shares == g.shares
-                key = self._moved(f, places), self._moved(g, places) if like else None
-                if key not in self._known:
-                    self._known[key] = self._excess(*key)
-                excess = self._known[key]
+                other = self._moved(g, places) if like else None
+                excess = self._known(self._moved(f, places), other)
                 parts += [] if excess is None else [excess]
             if parts and None not in label:
                 # One point. What was left out is not above 0.

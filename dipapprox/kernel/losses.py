@@ -43,10 +43,11 @@ from flint import arb, fmpz
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof
+from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 
 MOST_PLACES = 2_000
+MOST_BYTES = 1 << 29  # of a product of masses, about
 LARGEST = 1 << 256
 """Denominator of a grid."""
 
@@ -254,6 +255,8 @@ def _convolved(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
     """Return the masses of a convolution, and a 0 behind them: digits of a product of numbers."""
     most = max(ours, default=0).bit_length() + max(theirs, default=0).bit_length()
     size, count = (most + len(ours).bit_length()) // 8 + 1, max(len(ours) + len(theirs), 1)
+    if count * (100 + 3 * size) > MOST_BYTES:
+        raise Refused("losses with more masses than are kept")
     one, other = (
         fmpz(int.from_bytes(b"".join([each.to_bytes(size, "little") for each in masses]), "little"))
         for masses in (ours, theirs)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.errors import BadProof
+from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.losses import Adaptive, Grid, Losses
 from tests.thorough import part
 
@@ -168,6 +168,17 @@ def test_grids_that_are_none(change: dict[str, object]) -> None:
     assert Grid(step).losses == [0, 1]
     with pytest.raises(BadProof, match="no such grid"):
         Grid(step | change)
+
+
+def test_products_of_masses_are_not_too_long() -> None:
+    few = Losses(Fraction(1), Fraction(0), 0, (1,) * 10, 0, 900)
+    assert few.composed(few, (0, 0)).masses
+    start = Adaptive.of(
+        Grid({"step": 1, "offset": 0, "places": 900, "knots": [[0, 0, 1]]}), 1, True
+    )
+    assert start.before([few]).values
+    with pytest.raises(Refused, match="more masses"):
+        start.before([replace(few, masses=(1,) * 10**6)])
 
 
 def h(given: Adaptive, k: int) -> tuple[float, float]:
