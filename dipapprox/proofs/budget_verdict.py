@@ -7,6 +7,12 @@
 | a claim of δ = 0, ε_prv next to D ε | first | enclosures take long next to what is attained |
 | any other claim, finite inputs too | last, if open | enclosures have certificates of their own |
 | the least ε_prv for δ = 0; calibration | first, as an upper end | the lower one is a pair's |
+| real inputs of which nothing else bounds all pairs | last, as an upper end | any δ, as below |
+
+**Theorem (less than the budget).** Let B = D ε and 0 <= ε_prv <= B. For a set S of outputs, and
+adjacent u, u', let P = Pr[S | u] and Q = Pr[S | u']. Then P <= e^B Q and P <= 1, so P - e^ε_prv Q
+is at most 1 - e^(ε_prv - B). If u', u are adjacent, too, 1 - Q <= e^B (1 - P), and it is at most
+what it is where both bounds are attained (randomised response): (e^B - e^ε_prv) / (e^B + 1).
 
 What serves is found by one linear programme for each final state and change: about a tenth of a
 second. So inputs of finitely many values are asked about in the same way where their pairs are very
@@ -25,6 +31,7 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import EarlyEnd, SourceError, UserError
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
@@ -35,8 +42,9 @@ from dipapprox.language.domains import AllReals, bounds_of, has_real_inputs
 from dipapprox.language.formula import Formula, Operation, Operator, names_of
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.formula_values import Undefined
+from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.selections import AllPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, PairSelection, is_symmetric
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import as_ratio
@@ -51,6 +59,9 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.semantics.real_inputs import execute_for_declared
+
+_LARGE = 100
+"""Budgets beyond say next to nothing of claims of less."""
 
 _NEXT_TO = Fraction(17, 16)
 """Times the budget: claims up to there are hard for enclosures."""
@@ -132,11 +143,14 @@ def by_budget(
     """
     limits = options.limits
     run: Run | None = None
+    most: Fraction | None = None
     by, real = (BUDGET, BUDGET), has_real_inputs(program)
     with EarlyEnd(), limited(limits):
-        if (found is not None or not real or _is_near(budget, claim)) and _is_enough(
-            budget, claim, limits
-        ):
+        if found is not None or not real or _is_near(budget, claim):
+            most = Fraction(0) if _is_enough(budget, claim, limits) else None
+        if found is not None and most is None:
+            most = _less_than(budget, claim, program)
+        if most is not None:
             seconds = limits.elapsed()
             if found is not None:
                 run = replace(found.run, engine=BY_BUDGET, precision=0, reason=None, by=by)
@@ -156,42 +170,80 @@ def by_budget(
                 )
     if run is None:
         return found
-    run, nothing = replace(run, seconds=limits.elapsed()), Enclosure.exact(0)
+    run, known = replace(run, seconds=limits.elapsed()), Enclosure(Fraction(0), most or Fraction(0))
     match found, claim.numbers:
         case Verdict(), _:
-            return replace(found, run=run, answer=Answer.DP, delta_enclosure=nothing, witness=None)
+            return replace(found, run=run, answer=Answer.DP, delta_enclosure=known, witness=None)
         case IntervalVerdict(), _:
-            return replace(found, run=run, answer=Answer.DP, delta_enclosure=nothing, remaining=())
+            return replace(found, run=run, answer=Answer.DP, delta_enclosure=known, remaining=())
         case _, Claim() as numbers:
-            return Verdict(run, numbers, Answer.DP, nothing, None)
+            return Verdict(run, numbers, Answer.DP, known, None)
         case _:
             formulas, ends = claim.formulas, (claim.lower, claim.upper)
-            return IntervalVerdict(run, *ends, formulas, Answer.DP, 0, nothing, None, ())
+            return IntervalVerdict(run, *ends, formulas, Answer.DP, 0, known, None, ())
 
 
-def within_budget(found: ProfileAnswer, budget: Fraction) -> ProfileAnswer:
-    """Return a least ε_prv for δ = 0, or a least δ, with what a budget proves, if that is less."""
+def within_budget(found: ProfileAnswer, budget: Fraction, program: Program) -> ProfileAnswer:
+    """Return a least ε_prv, or a least δ, with what a budget proves, if that is less."""
+    beside = _beside(program)
+    engine, by = f"{found.engine} + {BY_BUDGET}", (found.run.by[0], BUDGET)
     if isinstance(found, LeastDelta):
-        if isinstance(found.eps_prv, str) or found.eps_prv < budget * found.eps:
+        if isinstance(found.eps_prv, str):
             return found
-        engine, by = f"{found.engine} + {BY_BUDGET}", (found.run.by[0], BUDGET)
-        told = Enclosure.exact(0)
-        nothing = found.delta_enclosure.intersect(told, BUDGET, by[0], "the largest δ")
-        run = replace(found.run, engine=engine, by=by, reason=None)
-        return replace(found, delta_enclosure=nothing, witness=None, run=run)
+        most = _most(budget * found.eps, found.eps_prv, beside)
+        if most and most >= found.delta_enclosure.upper:
+            return found
+        told = Enclosure(Fraction(0), most)
+        known = found.delta_enclosure.intersect(told, BUDGET, by[0], "the largest δ")
+        run = replace(found.run, engine=engine, by=by, reason=found.reason if most else None)
+        witness = found.witness if most else None
+        return replace(found, delta_enclosure=known, witness=witness, run=run)
     if not isinstance(found, LeastEpsPrv) or found.eps_prv_enclosure.infinite:
         return found
-    known = found.eps_prv_enclosure
-    least = known.meet(Extended.at_most(budget * found.eps, BUDGET), LEAST)
-    if least == known:
+    least = found.eps_prv_enclosure.meet(
+        Extended.at_most(_least(budget * found.eps, found.delta, beside), BUDGET), LEAST
+    )
+    if least == found.eps_prv_enclosure:
         return found
-    engine = f"{found.engine} + {BY_BUDGET}"
     reason = found.reason if least.width else None
     return replace(
         found,
         eps_prv_enclosure=least,
         run=replace(found.run, engine=engine, by=least.by, reason=reason),
     )
+
+
+def _beside(program: Program) -> int:
+    """What is added to e^B: 1 if adjacent inputs are so in both orders."""
+    return int(is_symmetric(program, AllPairs()))
+
+
+def _most(budget: Fraction, eps_prv: Fraction, beside: int) -> Fraction:
+    """Bound the largest δ of what is (budget, 0)-private."""
+    if eps_prv >= budget:
+        return Fraction(0)
+    if budget > _LARGE:
+        return Fraction(1)
+    high, low = exponential(budget, BITS).upper, exponential(eps_prv, BITS).lower
+    return (high - low) / (high + beside)
+
+
+def _least(budget: Fraction, delta: Fraction, beside: int) -> Fraction:
+    """Bound the least ε_prv of what is (budget, 0)-private: where the above is δ."""
+    if not delta or budget > _LARGE:
+        return budget
+    high = exponential(budget, BITS).upper
+    factor = high - delta * (high + beside)
+    return min(budget, logarithm(factor, BITS).upper) if factor > 1 else Fraction(0)
+
+
+def _less_than(budget: Fraction, stated: MeantClaim, program: Program) -> Fraction | None:
+    """Bound the largest δ at one ε, if that is at most what is claimed."""
+    if stated.lower < stated.upper:
+        return None
+    eps_prv, delta = stated.formulas.at(stated.lower, BITS)
+    most = _most(budget * stated.lower, eps_prv.lower, _beside(program))
+    return most if eps_prv.lower >= 0 and most <= delta.lower else None
 
 
 def decided(found: Decision) -> Decision:

@@ -310,25 +310,15 @@ def _profile_corners(asked: AskedProfile) -> None:
     scope = scopes.scope_of(asked.program, asked.selection)
     run = replace(found.run, scope=scope, reason=obstacle.reason)
     if isinstance(found, profile_results.LeastEpsPrv):
-        asked.found = _least_of_all(asked, replace(found, run=run))
+        least = found.eps_prv_enclosure
+        if least.infinite:
+            run = replace(run, reason=None)
+        else:
+            least = Extended(least.lower, None, least.least_by)
+        asked.found = replace(found, run=run, eps_prv_enclosure=least)
     elif isinstance(found, profile_results.LeastDelta):
         known = Enclosure(found.delta_enclosure.lower, Fraction(1))
         asked.found = replace(found, run=run, delta_enclosure=known)
-
-
-def _least_of_all(asked: AskedProfile, found: LeastEpsPrv) -> LeastEpsPrv:
-    """Return what all pairs need, from what some do."""
-    least, question = found.eps_prv_enclosure, asked.question
-    if least.infinite:
-        return replace(found, run=replace(found.run, reason=None))
-    found = replace(found, eps_prv_enclosure=Extended(least.lower, None, least.least_by))
-    budget = asked.budget if asked.is_pure else None
-    if budget is None or not isinstance(question, profile_questions.AtDelta):
-        return found
-    whole = budget_verdict.within_budget(found, budget)
-    assert isinstance(whole, profile_results.LeastEpsPrv)
-    reached = (whole.eps_prv_enclosure.width or 0) <= question.tolerance
-    return replace(whole, run=replace(whole.run, reason=None)) if reached else whole
 
 
 def _profile_rounded(asked: AskedProfile) -> None:
@@ -338,8 +328,15 @@ def _profile_rounded(asked: AskedProfile) -> None:
 
 def _profile_by_budget(asked: AskedProfile) -> None:
     budget, found = asked.budget, asked.found
-    if budget is not None and found is not None:
-        asked.found = budget_verdict.within_budget(found, budget)
+    if budget is None or found is None:
+        return
+    found = budget_verdict.within_budget(found, budget, asked.program)
+    if isinstance(asked.question, profile_questions.AtDelta):
+        assert isinstance(found, profile_results.LeastEpsPrv)
+        width = found.eps_prv_enclosure.width
+        if width is not None and width <= asked.question.tolerance:
+            found = replace(found, run=replace(found.run, reason=None))
+    asked.found = found
 
 
 PROFILE: tuple[Consultation[AskedProfile], ...] = (
@@ -347,7 +344,10 @@ PROFILE: tuple[Consultation[AskedProfile], ...] = (
     Consultation("pairs", BOTH, lambda asked: asked.found is None, _profile_pairs),
     Consultation(CORNERS, LOWER, lambda asked: not asked.options.proved, _profile_corners),
     Consultation(
-        LEAST_BUDGET, UPPER, lambda asked: asked.is_pure or asked.is_nothing, _profile_by_budget
+        LEAST_BUDGET,
+        UPPER,
+        lambda asked: asked.is_pure or asked.is_nothing or asked.obstacle is not None,
+        _profile_by_budget,
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import exp
+from math import exp, log
 from typing import Any
 
 import numpy as np
@@ -323,7 +323,7 @@ def test_what_is_not_covered_names_prove_where_it_answers(scale: str, named: boo
         f"y[1] <- Lap(q[1], {scale}) + Lap(0, {scale})\ny[2] <- Lap(q[2], {scale})\n"
     )
     program = parse(text)
-    found = verify(program, eps=1, eps_prv="9/10", delta="1/2")
+    found = verify(program, eps=1, eps_prv="9/10", delta="3/50")
     assert found.answer is Answer.UNKNOWN
     assert verify(program, eps=1, eps_prv="9/10", delta=0).answer is Answer.NOT_DP
     assert ("for δ = 0 there is 'prove'" in str(found.reason)) is named
@@ -408,6 +408,26 @@ def test_laplace_numbers_that_share_a_change_are_largest_where_one_has_it() -> N
             shared = max(2, abs(eps_prv)) - max(a - b, abs(eps_prv))
             less = exp((eps_prv - 2) / 2) / 4 * shared
             assert apart == pytest.approx(-np.expm1((eps_prv - 2) / 2) - less, abs=2e-3)
+
+
+@pytest.mark.parametrize(("rule", "beside"), [("linf", 1), ("increasing", 0)])
+def test_a_budget_bounds_what_no_method_bounds(rule: str, beside: int) -> None:
+    """A number beside a guard, 1-private: as randomised response, or as adjacency in one order."""
+    program = parse(
+        f"input q in real 0..1\nadjacent {rule} 1\noutput out in {{0, 1}}\noutput y in real\n"
+        "x <- Lap(q, 2/eps)\nout <- 0\nif x >= 1 then out <- 1 end\ny <- Lap(q, 2/eps)\n"
+    )
+    most = (exp(1) - exp(0.5)) / (exp(1) + beside)
+    found = profile(program, eps=1, eps_prv="1/2")
+    assert float(found.delta_enclosure.upper) == pytest.approx(most)
+    assert found.delta_enclosure.lower > 0.1 and found.reason is not None
+    for more, answer in ((Fraction(1, 10**6), Answer.DP), (-Fraction(1, 10**6), Answer.UNKNOWN)):
+        verdict = verify(program, eps=1, eps_prv="1/2", delta=Fraction(most) + more)
+        assert verdict.answer is answer
+    least = profile(program, eps=1, delta="1/10").eps_prv_enclosure
+    assert least.upper is not None and least.lower is not None
+    assert float(least.upper) == pytest.approx(log(exp(1) - (exp(1) + beside) / 10))
+    assert 0.5 < least.lower < least.upper
 
 
 @pytest.mark.parametrize(
