@@ -39,10 +39,10 @@ from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.lattice import COARSEST, first_step, have_lattices, refined
-from dipapprox.composition.layers import product
 from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.mechanisms import Between, Gaussian, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.powers import product
 from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on, runs_of
 from dipapprox.composition.profile import BallProfile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
@@ -234,7 +234,7 @@ class Composition:
         """
         grid = LossGrid(step, True, accuracy, accuracy)
         factors = factors_of(self.runs, grid, limits, added=added)
-        return product(runs_of(factors.above), grid.layering(self.runs), limits)
+        return product(runs_of(factors.above), grid.wanted(self.runs), limits)
 
 
 def _closed(found: Sequence[Enclosure], progress: Progress) -> CompositionAnswer:
@@ -361,10 +361,10 @@ class _Search:
                 return found
             self._single = False
         factors = factors_of(self._runs, grid, self._limits, added=added)
-        layering = grid.layering(self._runs)
+        wanted = grid.wanted(self._runs)
         read = []
         for each in (factors.below, factors.above):
-            losses = product(runs_of(each), layering, self._limits)
+            losses = product(runs_of(each), wanted, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
             read.append(self._read(losses))
         self._steepness[added] = losses.steepness

@@ -26,18 +26,6 @@ whatever y is. The composition has Σ_y μ'(y) H_{ν'(y)}(α e^-ℓ(y)) <= Σ_y 
 same bound. Lower bounds are for mechanisms that are run independently of each other, which is one
 of the ways to run them.
 
-Layers. A distribution is a sum of rows, on steps h, 4 h, 16 h, …: what happens often on a fine one,
-what is rare on coarse ones. A mass is moved to the next coarser step
-
-- from above, at ℓ = a + r h of a < ℓ < b = a + 4 h, to both ends: m_b >= p (1 - e^(-r h)) / (1 -
-  e^(-4 h)) at b, and the rest of p at a. As a function of α, p (1 - α e^-ℓ)₊ is convex, p at 0,
-  p (1 - e^(-r h)) at e^a and 0 from e^b on: there m_a (1 - α e^-a)₊ + m_b (1 - α e^-b)₊ is at least
-  that, and linear between;
-- from below to the nearest place ℓ', with its Q mass: q e^(ℓ' - ℓ), rounded up.
-
-Products of rows of two steps are those on the coarser one. Which masses are moved, and which are
-cut off, is a guess about cost: no bound depends on it (`composed`).
-
 Cuts. The highest losses go to infinity and the lowest are put on the lowest one that is kept, when
 bounding from above; both increase H. From below, they are left out.
 
@@ -47,20 +35,14 @@ Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Connect the dots, 2022.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from operator import add as add_up
-from operator import sub as subtract
 
 import numpy as np
 from flint import arb, fmpz
 
-from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.grid import GridStep
 from dipapprox.data_classes import dataclass
-
-COARSER = 4
-"""By how much the step of a layer is greater than that of the layer before."""
 
 
 class BoundSide(Enum):
@@ -90,29 +72,6 @@ class GridRow:
         others = masses if self.others is self.masses else self.others[start:end]
         return GridRow(self.start + start, masses, others)
 
-    def plus(self, other: GridRow) -> GridRow:
-        """Masses of both."""
-        if not (self.masses and other.masses):
-            return self if self.masses else other
-        if self.start > other.start:
-            return other.plus(self)
-        first = self.others is self.masses and other.others is other.masses
-        gap = other.start - self.start
-        masses = _sum(self.masses, other.masses, gap)
-        return GridRow(
-            self.start, masses, masses if first else _sum(self.others, other.others, gap)
-        )
-
-
-NO_ROW = GridRow(0, (), ())
-
-
-def _sum(first: Sequence[int], second: Sequence[int], gap: int) -> list[int]:
-    found = [*first, *[0] * (gap + len(second) - len(first))]
-    end = gap + len(second)
-    found[gap:end] = [a + b for a, b in zip(found[gap:end], second, strict=True)]
-    return found
-
 
 @dataclass(frozen=True, slots=True)
 class RunLosses:
@@ -131,33 +90,6 @@ class RunLosses:
     infinite: int
     bits: int
     side: BoundSide
-
-
-@dataclass(frozen=True, slots=True)
-class LossDistribution:
-    """Masses on layers, in units of 2^-bits.
-
-    Attributes:
-        rows: On steps that grow by `COARSER`, from a first one.
-        infinite: The mass at infinity, >= 0.
-        bits: Of the unit.
-        side: From where it bounds.
-    """
-
-    rows: tuple[GridRow, ...]
-    infinite: int
-    bits: int
-    side: BoundSide
-
-    @property
-    def finite(self) -> int:
-        """The sum of the masses p."""
-        return sum(sum(row.masses) for row in self.rows)
-
-    @property
-    def total(self) -> int:
-        """All mass: H(0)."""
-        return self.finite + self.infinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +137,7 @@ def floored(ball: arb, bits: int) -> int:
 def multiplied(first: GridRow, second: GridRow, bits: int, side: BoundSide) -> GridRow:
     """The product of two rows over 2^bits, rounded."""
     if not (first.masses and second.masses):
-        return NO_ROW
+        return GridRow(0, (), ())
     masses = _product(first.masses, second.masses, bits, up=side is BoundSide.ABOVE)
     others = masses
     if side is BoundSide.BELOW:
@@ -253,78 +185,3 @@ def _unpacked(values: bytes, size: int, start: int) -> list[int]:
 def rounded(value: int, bits: int, side: BoundSide) -> int:
     """Return value / 2^bits, rounded away from what is bounded."""
     return -(-value >> bits) if side is BoundSide.ABOVE else value >> bits
-
-
-class Coarsening:
-    """Moves masses to a grid whose step is `COARSER` times as wide.
-
-    Args:
-        step: Of the finer grid.
-        bits: Of what multiplies masses.
-        side: From where they bound.
-    """
-
-    def __init__(self, step: GridStep, bits: int, side: BoundSide) -> None:
-        self._bits = bits
-        self._above = side is BoundSide.ABOVE
-        with precision(bits + 64):
-            if self._above:
-                width = 1 - step.factor(-COARSER)
-                shares = [(1 - step.factor(-rest)) / width for rest in range(COARSER)]
-            else:
-                moves = (COARSER * (2 * rest >= COARSER) - rest for rest in range(COARSER))
-                shares = [step.factor(move) for move in moves]
-            self._shares = [ceiling(share, bits) for share in shares]
-        if self._above:  # a share is no more than all
-            self._shares = [min(share, 1 << bits) for share in self._shares]
-
-    def row(self, row: GridRow) -> GridRow:
-        """Move all masses of a row."""
-        start, before = divmod(row.start, COARSER)
-        end = before + len(row.masses)
-        count = -(-end // COARSER)
-        after = [0] * (count * COARSER - end)
-        masses = [*[0] * before, *row.masses, *after]
-        others = masses if self._above else [*[0] * before, *row.others, *after]
-        found, other = [0] * (count + 1), [0] * (count + 1)
-
-        def add(into: list[int], first: int, column: Iterable[int]) -> None:
-            place = slice(first, first + count)
-            into[place] = map(add_up, into[place], column)
-
-        for rest in range(COARSER):
-            column, turned = masses[rest::COARSER], others[rest::COARSER]
-            moved = [self._moved(each, rest) for each in turned] if rest else turned
-            up = 2 * rest >= COARSER
-            if not self._above:
-                add(found, up, column)
-                add(other, up, moved)
-            elif rest:
-                add(found, 1, moved)
-                add(found, 0, map(subtract, column, moved))
-            else:
-                add(found, 0, column)
-        return GridRow(start, found, found if self._above else other)
-
-    def run(self, masses: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-        """Move masses (p, q) by their places."""
-        found: dict[int, tuple[int, int]] = {}
-
-        def add(place: int, p: int, q: int) -> None:
-            known = found.get(place, (0, 0))
-            found[place] = known[0] + p, known[1] + q
-
-        for place, (p, q) in masses.items():
-            low, rest = divmod(place, COARSER)
-            moved = self._moved(q, rest) if rest else q
-            if not self._above:
-                add(low + (2 * rest >= COARSER), p, moved)
-            elif rest:
-                add(low + 1, moved, moved)
-                add(low, p - moved, q - moved)
-            else:
-                add(low, p, q)
-        return found
-
-    def _moved(self, mass: int, rest: int) -> int:
-        return -(-mass * self._shares[rest] >> self._bits)

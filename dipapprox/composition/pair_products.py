@@ -26,9 +26,9 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.cell_losses import losses_of_cells
 from dipapprox.composition.lattice import COARSEST, first_step, refined
-from dipapprox.composition.layers import product
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.powers import product
 from dipapprox.composition.products import GridFactor, LossGrid, factors_of, runs_of
 from dipapprox.composition.reading import deltas
 from dipapprox.data_classes import dataclass
@@ -167,10 +167,10 @@ class PairProducts:
             return slack
         less, more = slack
         low, high = self._budgets()
-        layering = grid.layering(every)
-        whole = product(runs_of(above), layering, self._limits)
+        wanted = grid.wanted(every)
+        whole = product(runs_of(above), wanted, self._limits)
         (upper,) = deltas(whole, [low])
-        (lower,) = deltas(product(runs_of(below), layering, self._limits), [high])
+        (lower,) = deltas(product(runs_of(below), wanted, self._limits), [high])
         return between(lower - less, min(upper + more, Fraction(1))), whole.atoms
 
     def _cut(self, pair: LinePair, grid: LossGrid) -> Discretised | NotEnclosed:

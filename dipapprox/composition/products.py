@@ -16,9 +16,9 @@ from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.discrete_profiles import DiscreteProfile
 from dipapprox.composition.discretise import from_above, from_below, outcomes_above
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
-from dipapprox.composition.layers import Layering
 from dipapprox.composition.losses import BoundSide, RunLosses
 from dipapprox.composition.pieces import Piece, RepeatedRun, pieces_of
+from dipapprox.composition.powers import Wanted
 from dipapprox.composition.profile import UpperOnlyProfile
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
@@ -43,7 +43,7 @@ class LossGrid:
 
     Attributes:
         step: The distance of losses.
-        exact: Whether losses are to stay on it: see `Layering`.
+        exact: Whether losses are to stay on it: see `Wanted`.
         accuracy: How accurate H is to be, besides what the grid costs.
         weight: The δ that matters, about.
         budget: ε, if that is asked.
@@ -64,18 +64,11 @@ class LossGrid:
         products = sum(2 * run.times.bit_length() for run in runs)
         return self.accuracy / (8 * products * sum(run.times for run in runs))
 
-    def layering(self, runs: Sequence[RepeatedRun]) -> Layering:
-        """What lies on which layer, of products."""
-        return Layering(
-            self.step,
-            sum(run.times for run in runs),
-            self.share(runs),
-            self.budget,
-            self.delta,
-            max(float(self.accuracy), _LEAST),
-            min(float(self.weight) / 16, 1.0),
-            self.exact,
-        )
+    def wanted(self, runs: Sequence[RepeatedRun]) -> Wanted:
+        """What products are for."""
+        accuracy = max(float(self.accuracy), _LEAST)
+        share = self.share(runs)
+        return Wanted(self.step, share, self.budget, self.delta, accuracy, self.exact)
 
     def bits(self, runs: Sequence[RepeatedRun]) -> int:
         """Of the unit of masses."""

@@ -12,7 +12,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.cell_losses import CellLosses, losses_of_cells
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.layers import Layering, product
+from dipapprox.composition.powers import Wanted, product
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.reading import deltas
 from dipapprox.events.event import Event, Marginal, Part
@@ -71,7 +71,7 @@ def divergence(
 def test_losses_bound_the_profile_from_both_sides(family: Family, step: F) -> None:
     found = on_grid(cut(number(family, 0), number(family, 1), float(step) / 2).cells, step)
     budgets = [F(k, 7) for k in range(8)]
-    one = Layering(GridStep(step), 1, F(0), exact=True)
+    one = Wanted(GridStep(step), F(0), exact=True)
     both = (product([(each, 1)], one, Limits()) for each in (found.above, found.below))
     upper, lower = (deltas(each, budgets) for each in both)
     for budget, low, high in zip(budgets, lower, upper, strict=True):

@@ -1,0 +1,133 @@
+"""Products by transforms: against products of whole numbers, and sums of binomial chances."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.composition.grid import GridStep
+from dipapprox.composition.losses import BoundSide, RunLosses
+from dipapprox.composition.powers import Wanted, product
+from dipapprox.composition.spreads import Spread
+from dipapprox.composition.transforms import transformed
+from dipapprox.limits import Limits
+
+THREE = GridStep(F(1), F(3))
+"""e^loss is a power of 3."""
+
+
+def delta(found: Spread, alpha: F) -> F:
+    """H(α) of losses in doubles, exactly."""
+    unit = found.step.unit
+    total = F(found.infinite)
+    for place, p, q in zip(found.places.tolist(), found.masses, found.others, strict=True):
+        total += max(F(p) - alpha * F(q) / F(3) ** int(unit * place), F(0))
+    return total
+
+
+def chances(chance: F, never: F) -> dict[int, F]:
+    """Odds 3 to 1 and back, of what two more outcomes leave: one without loss, one at infinity."""
+    return {1: (1 - chance - never) * F(3, 4), -1: (1 - chance - never) / 4, 0: chance}
+
+
+def response(side: BoundSide, chance: F, never: F = F(0)) -> RunLosses:
+    """The same, rounded to the side."""
+    unit, true = 1 << 60, chances(chance, never)
+    q = {k: -(-m * unit // 1) for k, m in true.items()}
+    p = q if side is BoundSide.ABOVE else {k: m * unit // 1 for k, m in true.items()}
+    return RunLosses(p, q, int(never * unit), 60, side)
+
+
+def truth(times: int, chance: F, never: F, alpha: F) -> F:
+    """H(α) of so many, exactly."""
+    masses = {0: F(1)}
+    for _ in range(times):
+        after: dict[int, F] = {}
+        for k, m in masses.items():
+            for j, p in chances(chance, never).items():
+                after[k + j] = after.get(k + j, F(0)) + m * p
+        masses = after
+    finite = sum(masses.values())
+    return 1 - finite + sum(max(m * (1 - alpha / F(3) ** k), F(0)) for k, m in masses.items())
+
+
+@pytest.mark.parametrize("steepness", [0.0, 0.3, 2.0])
+@pytest.mark.parametrize(("chance", "never"), [(F(0), F(0)), (F(99, 100), F(1, 2**30))])
+@pytest.mark.parametrize("times", [1, 7, 30])
+def test_they_bound_exact_sums(times: int, chance: F, never: F, steepness: float) -> None:
+    above, below = (
+        transformed([(response(side, chance, never), times)], THREE, steepness, 0.0, Limits())
+        for side in BoundSide
+    )
+    assert above is not None and below is not None
+    for alpha in (F(1), F(3), F(3) ** 4, F(3) ** 9 / 2):
+        true = truth(times, chance, never, alpha)
+        low, high = delta(below, alpha), delta(above, alpha)
+        assert low <= true <= high
+        # With a great tilt only masses far from where most are have their digits.
+        assert steepness > 1 or high - low <= F(1, 10**8)
+
+
+@pytest.mark.parametrize("side", BoundSide)
+def test_small_deltas_keep_their_digits(side: BoundSide) -> None:
+    """2000 answers of odds 3 to 1, where their losses add up to 1500 ln 3: about 10^-40."""
+    times, alpha, up = 2000, F(3) ** 1500, side is BoundSide.ABOVE
+    true = sum(
+        F(comb(times, k) * 3 ** (times - k), 4**times) * (1 - alpha / F(3) ** (times - 2 * k))
+        for k in range(250)
+    )
+    wanted = Wanted(THREE, F(0), budget=1500 * float(np.log(3)), accuracy=float(true) * 1e-4)
+    masses = {1: 3 * 2**398, -1: 2**398}
+    found = product([(RunLosses(masses, masses, 0, 400, side), times)], wanted, Limits())
+    rows = zip(found.row.masses, found.row.others, strict=True)
+    inner = (max(p - alpha / F(3) ** k * q, F(0)) for k, (p, q) in enumerate(rows, found.row.start))
+    total = sum(inner, F(found.infinite)) / 2**found.bits
+    assert total >= true if up else total <= true
+    assert abs(total - true) < true / 1000
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.integers(0, 2**40), min_size=2, max_size=8),
+    st.integers(-4, 3),
+    st.lists(st.integers(1, 40), min_size=1, max_size=3),
+    st.sampled_from([0.0, 0.1, 1.0]),
+    st.sampled_from(BoundSide),
+)
+def test_they_bound_products_of_whole_numbers(
+    values: list[int], start: int, times: list[int], steepness: float, side: BoundSide
+) -> None:
+    masses, other = dict(enumerate(values, start)), {0: 2**42, 2: 2**30}
+    runs = [RunLosses(masses, masses, 5, 42, side), RunLosses(other, other, 0, 42, side)]
+    step = GridStep(F(1, 20), F(3))
+    factors = [(runs[k % 2], n) for k, n in enumerate(times)]
+    found = transformed(factors, step, steepness, 0.0, Limits())
+    plain = product(factors, Wanted(step, F(0), exact=True), Limits())
+    if found is None:
+        return
+    size, unit, row = float(step.loss(1)), 2.0**-42, plain.row
+    p, q = (unit * np.array(own, float) for own in (row.masses, row.others))
+    losses = np.exp(-size * np.arange(row.start, row.start + len(p)))
+    for alpha in (1.0, 1.3, 2.5):
+        exact = unit * plain.infinite + float(np.maximum(p - alpha * losses * q, 0).sum())
+        others = alpha * np.exp(-size * found.places) * found.others
+        spread = found.infinite + float(np.maximum(found.masses - others, 0).sum())
+        # Products of whole numbers are rounded to units, on the same side.
+        slack = 1e-9 * exact + sum(times) * (len(p) + 1) * 2.0**-40
+        assert spread >= exact - slack if side is BoundSide.ABOVE else spread <= exact + slack
+
+
+@pytest.mark.parametrize("side", BoundSide)
+@pytest.mark.parametrize("parts", [2, 3, 10])
+def test_wider_grids_bound_the_same(side: BoundSide, parts: int) -> None:
+    one = Spread.of(response(side, F(1, 7)), THREE, 0.0)
+    wide = one.wider(parts)
+    assert wide.step.unit == parts
+    for alpha in (F(1, 5), F(1), F(2), F(3), F(20)):
+        before, after = delta(one, alpha), delta(wide, alpha)
+        assert after >= before if side is BoundSide.ABOVE else after <= before
