@@ -98,7 +98,7 @@ def transformed(
         limits: What may be used.
 
     Raises:
-        LimitReached: If time or memory is used up, or there are too many losses.
+        LimitReached: If time or memory is used up.
     """
     times = sum(times for _, times in factors)
     try:
@@ -137,7 +137,8 @@ def _multiplied(
         )[above:]
     ]
     window = _Window.about(known[0])
-    limits.check_atoms(window.size)
+    if window.size > limits.atoms:
+        raise NoDoubles
     found = [_power(each, window) for each in known]
     away = sum(middle * times for middle, (_, times) in zip(middles, factors, strict=True))
     return _untilted(factors, known, found, window, growth, away).without_end(share)
