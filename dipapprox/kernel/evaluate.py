@@ -60,7 +60,7 @@ def evaluate(
             space = spaces.get(number) or spaces.get(own[0] if own else number)
             values[number] = _value(graph, number, space, [values[part] for part in own], eps)
             size = spaces[number].size if number in spaces else 0
-            spend((size // 2 + 10) * (1 + len(own) // 2))
+            spend((size * (1 + accuracy.bits // 200) // 2 + 10) * (1 + len(own) // 2))
             held += size
             if held > MOST_VALUES:
                 raise Refused(f"more than {MOST_VALUES} values of functions at a time")

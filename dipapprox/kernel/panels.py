@@ -79,6 +79,7 @@ def jet(
         centre, half: c and h.
         terms: n >= 1.
     """
+    spend(terms**2)
     found = coefficients(centre, terms)
     found[0] += coefficients(centre + half * PLACES, terms + 1)[terms] * PLACES
     return arb_poly(found)
@@ -161,6 +162,7 @@ class Panels(Space):
                 raise NotProved("a density is expanded across its kink")
             # In units of the standard law; differences are exact, so nothing cancels.
             z, width = to_ball((centre - law.mean) / scale), to_ball(half / scale)
+            spend(self._terms * (4 + self._terms // 32))
             cells.append(density(law.family, z, width, side, self._terms) * height)
         first, last = (to_ball((end - law.mean) / scale) for end in (self.ends[0], self.ends[-1]))
         before, after = (

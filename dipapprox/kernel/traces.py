@@ -24,7 +24,7 @@ from fractions import Fraction
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-from dipapprox.kernel.adjacency import Range, Value
+from dipapprox.kernel.adjacency import Output, Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum, power
@@ -40,9 +40,7 @@ from dipapprox.kernel.signs import ALL, Signs
 if TYPE_CHECKING:
     from dipapprox.kernel.rounds import Rounds
 
-Kept = tuple[Value, ...]
-
-Belief = Mapping[Kept, Ratio]
+Belief = Mapping[Output, Ratio]
 """The stores that a run may be in, with the probability to have got there, as is seen."""
 
 
@@ -172,7 +170,7 @@ class ServiceRuns:
                 raise Refuted("replies that nobody sees")
             listed = as_list(seen, "what is seen", len(self._service.replies))
             shown = list(map(read_seen, listed))
-        found: dict[Kept, Ratio] = {}
+        found: dict[Output, Ratio] = {}
         for store, weight in belief.items():
             spend(100)
             key = number, arguments, store, tuple(shown)

@@ -192,6 +192,18 @@ def test_constants_of_sums_are_not_longer_than_other_numbers() -> None:
         asked([["draw", X, "Lap", 0, [1, 0]], *sums, DONE])
 
 
+@pytest.mark.parametrize("family", ["Gauss", "Logistic", "Gumbel"])
+def test_densities_of_many_terms_cost_what_they_take(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At so many bits polynomials have 74 terms, each of which depends on all before."""
+    monkeypatch.setattr(budgets, "MOST_WORK", 40_000)
+    draws = [["draw", ["cell", name], family, 0, [1, 0]] for name in "xy"]
+    yes, no = [DONE], [["set", OUT, 1]]
+    with pytest.raises(Refused, match="more work"):
+        asked([*draws, ["if", ["<", X, ["cell", "y"]], yes, no]], 200)
+
+
 def test_inputs_without_pairs_are_not_gone_through_for_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
