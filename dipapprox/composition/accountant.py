@@ -43,7 +43,7 @@ from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.mechanisms import Between, Gaussian, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.powers import product
-from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on, runs_of
+from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on
 from dipapprox.composition.profile import BallProfile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.composition.shifted_noise import ShiftedNoise, gaussian_shift
@@ -233,8 +233,8 @@ class Composition:
             LimitReached: If the limits are.
         """
         grid = LossGrid(step, True, accuracy, accuracy)
-        factors = factors_of(self.runs, grid, limits, added=added)
-        return product(runs_of(factors.above), grid.wanted(self.runs), limits)
+        _, above = factors_of(self.runs, grid, limits, added=added)
+        return product(above, grid.wanted(self.runs), limits)
 
 
 def _closed(found: Sequence[Enclosure], progress: Progress) -> CompositionAnswer:
@@ -363,12 +363,12 @@ class _Search:
         factors = factors_of(self._runs, grid, self._limits, added=added)
         wanted = grid.wanted(self._runs)
         read = []
-        for each in (factors.below, factors.above):
-            losses = product(runs_of(each), wanted, self._limits)
+        for each in factors:
+            losses = product(each, wanted, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
             read.append(self._read(losses))
         self._steepness[added] = losses.steepness
-        self._number = sum(factor.times for factor in factors.above)
+        self._number = sum(times for _, times in factors[1])
         return [Extended(low, high, GRID, GRID) for low, high in zip(*read, strict=True)]
 
     def _alone(self, grid: LossGrid, added: bool) -> list[Extended] | None:

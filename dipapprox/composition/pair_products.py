@@ -29,7 +29,7 @@ from dipapprox.composition.lattice import COARSEST, first_step, refined
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.powers import product
-from dipapprox.composition.products import GridFactor, LossGrid, factors_of, runs_of
+from dipapprox.composition.products import Factor, LossGrid, factors_of
 from dipapprox.composition.reading import deltas
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -142,11 +142,10 @@ class PairProducts:
         """Enclose the divergence on a grid; and say how many losses that took."""
         every = [*self._runs, *(RepeatedRun(self._hints[0], pair.times) for pair in self._lines)]
         share, bits = grid.share(every), grid.bits(self._runs or every)
-        above: list[GridFactor] = []
-        below: list[GridFactor] = []
+        above: list[Factor] = []
+        below: list[Factor] = []
         if self._runs:
-            factors = factors_of(self._runs, grid, self._limits, added=False)
-            above, below = [*factors.above], [*factors.below]
+            below, above = factors_of(self._runs, grid, self._limits, added=False)
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
         cut = int(share * (1 << bits))
@@ -157,8 +156,8 @@ class PairProducts:
             losses = losses_of_cells(found.cells, grid.step, bits, cut, self._limits)
             if isinstance(losses, NotEnclosed):
                 return losses
-            above.append(GridFactor(losses.above, pair.times))
-            below.append(GridFactor(losses.below, pair.times))
+            above.append((losses.above, pair.times))
+            below.append((losses.below, pair.times))
             lost, other = found.lost
             losts.append((pair.times * lost, pair.times * (other + losses.lent)))
             errors.append((pair.times * found.errors[0], pair.times * found.errors[1]))
@@ -168,9 +167,9 @@ class PairProducts:
         less, more = slack
         low, high = self._budgets()
         wanted = grid.wanted(every)
-        whole = product(runs_of(above), wanted, self._limits)
+        whole = product(above, wanted, self._limits)
         (upper,) = deltas(whole, [low])
-        (lower,) = deltas(product(runs_of(below), wanted, self._limits), [high])
+        (lower,) = deltas(product(below, wanted, self._limits), [high])
         return between(lower - less, min(upper + more, Fraction(1))), whole.atoms
 
     def _cut(self, pair: LinePair, grid: LossGrid) -> Discretised | NotEnclosed:

@@ -79,16 +79,12 @@ class Piece:
     Attributes:
         profile: Of each.
         times: How many.
-        run: The place of the run that it is of; None for several.
         sides: From where the profile bounds the runs.
-        group: How often the mechanism is run in each.
     """
 
     profile: BallProfile
     times: int
-    run: int | None = None
     sides: tuple[BoundSide, ...] = _BOTH
-    group: int = 1
 
 
 def pieces_of(
@@ -113,7 +109,7 @@ def pieces_of(
     square = Fraction(0)
     steps = 0
     free = not any(_with_several_pairs(run.mechanism) for run in runs)
-    for place, run in enumerate(runs):
+    for run in runs:
         several = _with_several_pairs(run.mechanism)
         if several is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
@@ -127,19 +123,19 @@ def pieces_of(
                 statements.append((statement, times))
             case ExponentialMechanism(eps) if free:
                 free = False
-                found.append(Piece(BoundedRangeProfile(to_ball(eps), chosen=True), 1, place))
+                found.append(Piece(BoundedRangeProfile(to_ball(eps), chosen=True), 1))
                 if times > 1:
-                    found.append(Piece(BoundedRangeProfile(to_ball(eps)), times - 1, place))
+                    found.append(Piece(BoundedRangeProfile(to_ball(eps)), times - 1))
             case _:
                 for mechanism, sides in _parts(run.mechanism):
                     outcomes = outcomes_of(mechanism, bits)
                     if outcomes is not None:
                         outcomes = outcomes.turned() if added else outcomes
-                        few.append(_Few(outcomes, times, place, sides))
+                        few.append(_Few(outcomes, times, sides))
                         continue
                     profile = profile_of(mechanism, bits)
                     profile = ReversedProfile(profile) if added else profile
-                    found.append(Piece(profile, times, place, sides))
+                    found.append(Piece(profile, times, sides))
     found += _divergences(statements, square)
     found += _grouped(few)
     if chosen:
@@ -154,7 +150,6 @@ class _Few:
 
     outcomes: Outcomes
     times: int
-    run: int
     sides: tuple[BoundSide, ...]
 
 
@@ -177,11 +172,11 @@ def _divergences(
     ends = ((square, BoundSide.ABOVE), (attained, BoundSide.BELOW)) if statements else ()
     for own, side in ends:
         if own:
-            yield Piece(GaussianProfile(to_ball(own).sqrt()), 1, None, (side,))
+            yield Piece(GaussianProfile(to_ball(own).sqrt()), 1, (side,))
     if not statements and square:
         yield Piece(GaussianProfile(to_ball(square).sqrt()), 1)
     if statements:
-        yield Piece(UpperOnlyProfile(renyi_profile(statements)), 1, None, (BoundSide.ABOVE,))
+        yield Piece(UpperOnlyProfile(renyi_profile(statements)), 1, (BoundSide.ABOVE,))
 
 
 def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
@@ -189,12 +184,12 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
     sides = {each.sides for each in few}
     if len(sides) == 1 and prod(each.outcomes.count(each.times) for each in few) <= MOST_LOSSES:
         several = [each.outcomes.power(each.times) for each in few]
-        yield Piece(_profile(reduce(Outcomes.beside, several)), 1, None, few[0].sides)
+        yield Piece(_profile(reduce(Outcomes.beside, several)), 1, few[0].sides)
         return
     for each in few:
         for size, count in group_sizes(each.outcomes, each.times):
             group = _profile(each.outcomes.power(size))
-            yield Piece(group, count, each.run, each.sides, size)
+            yield Piece(group, count, each.sides)
 
 
 def _profile(outcomes: Outcomes) -> BallProfile:

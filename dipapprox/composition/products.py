@@ -76,38 +76,14 @@ class LossGrid:
         return bits_of(self.share(runs)) + masses
 
 
-@dataclass(frozen=True, slots=True)
-class GridFactor:
-    """A pair of measures on a grid, from one side.
-
-    Attributes:
-        losses: Of the pair.
-        times: How often it is run.
-        piece: The runs that it is of; None if it is no mechanism's.
-    """
-
-    losses: RunLosses
-    times: int
-    piece: Piece | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GridFactors:
-    """What is multiplied.
-
-    Attributes:
-        below: From below.
-        above: From above.
-    """
-
-    below: tuple[GridFactor, ...]
-    above: tuple[GridFactor, ...]
+Factor = tuple[RunLosses, int]
+"""The losses of a pair of measures on a grid, from one side, and how often it is run."""
 
 
 def factors_of(
     runs: Sequence[RepeatedRun], grid: LossGrid, limits: Limits, *, added: bool
-) -> GridFactors:
-    """Put runs on a grid.
+) -> tuple[list[Factor], list[Factor]]:
+    """Put runs on a grid: from below, and from above.
 
     Args:
         runs: What is run.
@@ -119,7 +95,8 @@ def factors_of(
         LimitReached: If the limits are.
     """
     step, share, bits = grid.step, grid.share(runs), grid.bits(runs)
-    below, above = [], []
+    below: list[Factor] = []
+    above: list[Factor] = []
     working = bits + 2 * max(bits_of(step.unit), 0) + 64
     with precision(working):
         pieces = pieces_on(runs, grid, working, limits, added=added)
@@ -142,14 +119,14 @@ def factors_of(
                     middles = between(knot, knots)
                     lines = ((each.point.first, each.point.second) for each in middles)
                 low = from_below(lines, piece.profile.ends, step, bits)
-                below.append(GridFactor(low, piece.times, piece))
+                below.append((low, piece.times))
             if BoundSide.ABOVE in piece.sides:
                 if isinstance(profile, DiscreteProfile):
                     high = outcomes_above(profile, step, bits)
                 else:
                     high = from_above(knots, bits)
-                above.append(GridFactor(high, piece.times, piece))
-    return GridFactors(tuple(below), tuple(above))
+                above.append((high, piece.times))
+    return below, above
 
 
 def pieces_on(
@@ -157,11 +134,6 @@ def pieces_on(
 ) -> list[Piece]:
     """Return the pieces of runs for a grid; see `pieces_of`."""
     return pieces_of(runs, bits, float(grid.step.loss(1)), limits, added=added)
-
-
-def runs_of(factors: Sequence[GridFactor]) -> list[tuple[RunLosses, int]]:
-    """What is multiplied, and how often."""
-    return [(factor.losses, factor.times) for factor in factors]
 
 
 def bits_of(size: Fraction) -> int:
