@@ -23,7 +23,7 @@ from dipapprox.data_classes import dataclass
 MOST_BITS = 900
 """Of units of masses that are doubles."""
 
-_LARGEST = 2.0**900
+LARGEST = 2.0**900
 
 
 class NoDoubles(Exception):
@@ -89,7 +89,7 @@ class Spread:
         move = round(float(off) / float(self.step.loss(1)))
         with precision(96):
             factor = as_double(self.step.factor(move)) * UP
-        if not factor < _LARGEST:
+        if not factor < LARGEST:
             return self
         own = self.places + move, self.masses, np.maximum(self.others * factor, FLOOR)
         return Spread(self.step, self.side, *own, self.infinite)

@@ -53,7 +53,7 @@ from dipapprox.arithmetic.rounding import (
 )
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, RunLosses
-from dipapprox.composition.spreads import NoDoubles, Spread, as_double
+from dipapprox.composition.spreads import LARGEST, NoDoubles, Spread, as_double
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -103,16 +103,19 @@ def transformed(
     times = sum(times for _, times in factors)
     try:
         runs = [(Spread.of(one, step, share), times) for one, times in factors]
-        if times < _MANY:
-            return _multiplied(runs, steepness, share * times, limits)
         groups, parts = ceil(times**0.5 / 2), int(times**0.25 / 2)
         often = [(one, count // groups) for one, count in runs if count >= groups]
-        several = share * sum(count for _, count in often)
-        found = [(_multiplied(often, steepness, several, limits).wider(parts), groups)]
-        found += [(one.wider(parts), count % groups) for one, count in runs if count % groups]
-        return _multiplied(found, steepness, share * times, limits)
+        if times >= _MANY and often:
+            several = share * sum(count for _, count in often)
+            found = [(_multiplied(often, steepness, several, limits).wider(parts), groups)]
+            found += [(one.wider(parts), count % groups) for one, count in runs if count % groups]
+            runs = found
+        whole = _multiplied(runs, steepness, share * times, limits)
+        if float(whole.others.max()) * 2.0 ** factors[0][0].bits < LARGEST:
+            return whole
     except NoDoubles:
-        return None
+        pass
+    return None
 
 
 def _multiplied(
@@ -330,6 +333,8 @@ def _untilted(
         infinite = max(as_double(whole - finite + above * beyond, up=above), 0.0)
         least, most = as_double(sizes[0], up=False), as_double(sizes[-1])
         outside, cap = as_double(window.lower + window.upper), as_double(whole)
+    if not most * float(factor.max()) < LARGEST:
+        raise NoDoubles
     less = np.maximum(values[first:] - (off + outside) * UP, 0) * factor * (least / UP)
     more = np.maximum((np.maximum(others[first:], 0) + other) * factor * (most * UP), FLOOR)
     places = np.arange(window.start + first, window.end) + away

@@ -131,3 +131,17 @@ def test_wider_grids_bound_the_same(side: BoundSide, parts: int) -> None:
     for alpha in (F(1, 5), F(1), F(2), F(3), F(20)):
         before, after = delta(one, alpha), delta(wide, alpha)
         assert after >= before if side is BoundSide.ABOVE else after <= before
+
+
+def test_what_is_too_large_for_doubles_is_left_to_whole_numbers() -> None:
+    """Q masses that add up to more than 1 in every run, 1.001^1000000 in all."""
+    one = RunLosses({0: 1 << 60}, {0: (1001 << 60) // 1000}, 0, 60, BoundSide.BELOW)
+    assert transformed([(one, 10**6)], THREE, 0.0, 0.0, Limits()) is None
+
+
+def test_many_runs_of_which_none_is_run_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine kinds, each once: none is as many as the groups that many runs are in."""
+    monkeypatch.setattr("dipapprox.composition.transforms._MANY", 4)
+    runs = [(response(BoundSide.ABOVE, F(k, 10)), 1) for k in range(9)]
+    found = transformed(runs, THREE, 0.0, 0.0, Limits())
+    assert found is not None and 0 < delta(found, F(1)) < 1
