@@ -29,9 +29,9 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import forget_grids
+from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.tier import Tier
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options

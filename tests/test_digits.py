@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Claim
-from dipapprox.arithmetic.decimals import outward, rational
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, outward, rational
 from dipapprox.digits import brief_text, exact_text, read_digits
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial

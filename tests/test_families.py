@@ -23,9 +23,9 @@ from dipapprox.laws.distribution import Distribution, Scale, exponential_sides
 from dipapprox.laws.families import FAMILIES, LOGISTIC
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.algebras import grid, lattice
+from dipapprox.numerics.algebras import grid
 from dipapprox.numerics.closed_form import is_half_space
-from dipapprox.numerics.integers import masses
+from dipapprox.numerics.integers import forests
 from dipapprox.numerics.kinds import is_gaussian
 from dipapprox.pairs.boxes import infinity
 from dipapprox.privacy.intervals import derivative_bounds
@@ -60,11 +60,11 @@ SAMPLE: Any = SimpleNamespace(
 
 PLACES: dict[str, Callable[[], object]] = {
     "what a shift costs": lambda: cones._source(SAMPLE, {}),
-    "masses": lambda: masses.law_masses(LAW, 2),
+    "masses": lambda: forests.law_masses(LAW, 2),
     "far away": lambda: infinity._far(MADE_UP),
     "cutoffs": lambda: tails.cutoff_interval(LAW, 40),
     "widths of panels": lambda: grid._shape(LAW, 40, 1),
-    "widths of lattices": lambda: lattice._widest(LAW),
+    "widths of lattices": lambda: grid._widest(LAW),
     "densities": lambda: LAW.real,
     "closed forms": lambda: exponential_sides(LAW),
     "rates of change": lambda: derivative_bounds._scaling([(0, SAMPLE)]),

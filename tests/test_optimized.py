@@ -19,9 +19,8 @@ from dipapprox.laws.families import LAPLACE
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.intervals import power
 from dipapprox.numerics.methods import Answers
-from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
+from dipapprox.numerics.nested.evaluation import Effort, Settings, make_evaluator
 from dipapprox.numerics.nested.nest import Nest, NestRange, NodeProduct
-from dipapprox.numerics.nested.quadrature import Effort
 from tests.cli.running import run
 
 PROGRAMS = Path(__file__).parent.parent / "programs"

@@ -6,8 +6,7 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from math import inf
 
-from dipapprox.arithmetic.decimals import outward, rounded_down
-from dipapprox.arithmetic.enclosure import Enclosure, rounded_to
+from dipapprox.arithmetic.enclosure import Enclosure, outward, rounded_down, rounded_to
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant, Contradiction
 

@@ -49,8 +49,8 @@ from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_c
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
 from dipapprox.automata.weights import PathWeight, fallback_weight, published_weight
+from dipapprox.automata.word_climb import bounds_of_run
 from dipapprox.automata.word_cycles import better_words
-from dipapprox.automata.word_search import bounds_of_run
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached

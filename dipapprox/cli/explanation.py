@@ -20,9 +20,8 @@ from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import connected_parts
 from dipapprox.events.sums import leading, primitive, used_together
-from dipapprox.integrals.dependency import order_edges
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
-from dipapprox.integrals.optimizer import plan
+from dipapprox.integrals.optimizer import order_edges, plan
 from dipapprox.integrals.plan import form_text
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Value

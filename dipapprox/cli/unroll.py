@@ -9,11 +9,10 @@ from dipapprox.cli import flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.output import write, write_whole
 from dipapprox.errors import UserError
-from dipapprox.language.call_sequences import read_calls
 from dipapprox.language.load import read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
-from dipapprox.language.unrolling import unroll
+from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.questions import kinds
 from dipapprox.services.service_proof import examiner_of
 

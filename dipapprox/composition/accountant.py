@@ -37,8 +37,7 @@ from dipapprox.arithmetic.extended import CLOSED_FORM, Extended
 from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
-from dipapprox.composition.grid import GridStep
-from dipapprox.composition.lattice import COARSEST, first_step, have_lattices, refined
+from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.mechanisms import Between, Gaussian, Subsampled
 from dipapprox.composition.pieces import RepeatedRun

@@ -22,8 +22,7 @@ from itertools import permutations
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Part
-from dipapprox.events.intervals import EVERYWHERE
-from dipapprox.events.within import within
+from dipapprox.events.intervals import EVERYWHERE, within
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 
 Divergence = Callable[[Sequence[Part], Sequence[Part], int], Split | NotEnclosed]

@@ -15,17 +15,46 @@ mass at most 1, but f'_j may have 1 + e_j. As Π (1 + e_j) <= Π 1 / (1 - e_j) <
 the first measure of a set is too small by Σ (λ_k + e_k) / (1 - Σ e_j) at most, and too great by
 Σ e_k / (1 - Σ e_j); the second by Σ (μ_k + d_k) / (1 - Σ d_j) and by Σ d_k / (1 - Σ d_j). What
 cells lend counts like μ_k.
+
+Cell losses. Cells of two measures in, their privacy losses on a grid out: bounds from above and
+from below.
+
+A cell has masses p and q, and its density ratios f / g lie between a and b.
+
+From above. Let α_i <= a and b <= α_j for steps of the grid. As a function of α, what the cell adds
+to the profile, ∫ (f - α g)₊, is convex, p at 0, p - α q up to α_i, and 0 from α_j on. Masses m_i,
+m_j >= 0 at these losses with
+
+    m_j (1 - α_i / α_j) >= p - α_i q,     m_i + m_j >= p
+
+are at least that at 0, at α_i and at α_j, and so everywhere, being linear in between. Where a is
+below all steps, mass p at α_j will do, as f - α g <= f (1 - α / α_j). Where b is above all steps
+the mass goes to infinity. Where b is a trifle more than α_j, at most α_j (1 + t), the cell is one
+of ratios a / (1 + t) to α_j and mass p / (1 + t), and the rest of f, less than t p, is at infinity;
+where a is hardly less than α_j, all of it is taken for α_j.
+
+From below. Joining outcomes loses only: the cells whose ratios of masses are about that of a step
+are joined, and put there with both of their masses (`losses`). Any joining will do, so doubles say
+which cells these are. Where there is next to nothing of g, that is taken from g and counted as
+`lent`: with g' <= g and (g - g')(everything) = lent,
+
+    sup over S of f(S) - α g(S)  >=  sup over S of f(S) - α g'(S)  -  α lent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.composition.cell_losses import losses_of_cells
-from dipapprox.composition.lattice import COARSEST, first_step, refined
+from dipapprox.arithmetic.rounding import SAFE, above, below, product_below
+from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
+from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, rounded
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.powers import product
@@ -34,8 +63,175 @@ from dipapprox.composition.reading import deltas
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
+from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.factors import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
+
+Array = NDArray[np.float64]
+
+_UNIT = 60
+"""Bits of the whole numbers that masses become; sums below 8 fit into 64 bits."""
+
+_NEARLY = 2.0**-36
+"""Ratios that differ by no more, relatively, are one."""
+
+_TRIFLE = 2.0**-27
+"""By how much bounds of ratios may exceed a step: they are not quite as narrow as could be."""
+
+_FARTHEST = 40.0
+"""Losses beyond ± this are not told from infinite ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellLosses:
+    """Two measures on a grid of losses.
+
+    Attributes:
+        above: Bounds their profile from above.
+        below: From below, if from the second measure a mass `lent` is taken.
+        lent: >= 0.
+    """
+
+    above: RunLosses
+    below: RunLosses
+    lent: Fraction
+
+
+def losses_of_cells(
+    cells: Cells, step: GridStep, bits: int, cut: int, limits: Limits
+) -> CellLosses | NotEnclosed:
+    """Put cells on a grid.
+
+    Args:
+        cells: Of two measures of mass 2 at most.
+        step: Of the grid.
+        bits: Of the unit of masses.
+        cut: Most mass, in the unit, that may be cut off at either end.
+        limits: How many losses there may be.
+
+    Raises:
+        LimitReached: If there are too many.
+    """
+    if max(float(each.sum()) for each in (*cells.first, *cells.second)) > 2:
+        return NotEnclosed("bounds of masses are too wide")
+    first, last = _range(cells, float(step.loss(1)), 2.0**-bits * max(cut, 1))
+    limits.check_atoms(last - first + 1)
+    masses, infinite = _from_above(cells, _Knots.of(step, first, last))
+    dense = [_unit(mass, bits, BoundSide.ABOVE) for mass in masses.tolist()]
+    rest = _unit(infinite, bits, BoundSide.ABOVE)
+    places = {first + k: mass for k, mass in enumerate(dense) if mass}
+    high = RunLosses(places, places, rest, bits, BoundSide.ABOVE)
+    return CellLosses(high, *_from_below(cells, step, first, last, bits))
+
+
+def _unit(mass: int, bits: int, side: BoundSide) -> int:
+    return mass << bits - _UNIT if bits >= _UNIT else rounded(mass, _UNIT - bits, side)
+
+
+def _range(cells: Cells, size: float, negligible: float) -> tuple[int, int]:
+    """The whole steps between which nearly all of the first measure has its losses; a guess."""
+    masses = cells.first[1]
+    with np.errstate(divide="ignore"):
+        places = np.log(cells.first[0] + 1e-300) - np.log(cells.second[1] + 1e-300)
+    order = np.argsort(places)
+    total = np.cumsum(masses[order])
+    many = (total > negligible) & (total < total[-1] - negligible)
+    kept = places[order[many]]
+    kept = kept[np.abs(kept) < _FARTHEST]
+    if not len(kept):
+        return -1, 1
+    return ceil(kept.min() / size) - 3, ceil(kept.max() / size) + 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Knots:
+    """e to the losses of consecutive whole steps, ascending.
+
+    Attributes:
+        lower: Lower bounds.
+        upper: Upper bounds.
+        gaps: Lower bounds of 1 - e^(-k h) for k = 0, 1, …, h the step.
+    """
+
+    lower: Array
+    upper: Array
+    gaps: Array
+
+    @classmethod
+    def of(cls, step: GridStep, first: int, last: int) -> _Knots:
+        with precision(96):
+            factors = [to_enclosure(step.factor(k)) for k in range(first, last + 1)]
+            gaps = [to_enclosure(1 - step.factor(-k)) for k in range(last - first + 1)]
+        found = [
+            np.array([end(getattr(each, name)) for each in many])
+            for many, name, end in (
+                (factors, "lower", below),
+                (factors, "upper", above),
+                (gaps, "lower", lambda each: below(max(each, Fraction(0)))),
+            )
+        ]
+        return cls(*found)
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _from_above(cells: Cells, knots: _Knots) -> tuple[NDArray[np.int64], int]:
+    """Masses at the knots, and at infinity, in units of 2^-_UNIT."""
+    count = len(knots.lower)
+    mass = cells.first[1]
+    low = np.searchsorted(knots.upper, cells.least * (1 - 2 * _TRIFLE), side="right") - 1
+    high = np.searchsorted(knots.lower, cells.most * (1 - _TRIFLE), side="left")
+    beyond = high == count
+    high = np.minimum(high, count - 1)
+    excess = np.maximum(np.nextafter(cells.most / knots.lower[high], np.inf) - 1, 0.0)
+    excess[beyond] = 0.0
+    single = ~beyond & (cells.least >= knots.upper[high] * (1 - 2 * _NEARLY))
+    lowest = ~single & ~beyond & (low < 0)
+    low = np.where(single | lowest, high, np.maximum(low, 0))
+    two = ~single & ~beyond & ~lowest & (low < high)
+    difference = mass - product_below(knots.lower[low], cells.second[0])
+    share = np.nextafter(difference, np.inf) / knots.gaps[np.where(two, high - low, 1)]
+    upper = np.where(two, np.clip(share * _SAFE_DIVISION, 0.0, mass), mass)
+    lower = np.where(two, np.maximum(np.nextafter(mass - upper, np.inf), 0.0), 0.0)
+    masses = np.zeros(count, np.int64)
+    np.add.at(masses, high[~beyond], _ceiling(upper[~beyond]))
+    np.add.at(masses, low[two], _ceiling(lower[two]))
+    infinite = _ceiling(mass[beyond]).sum() + _ceiling(mass * excess * SAFE).sum()
+    return masses, int(infinite)
+
+
+_SAFE_DIVISION = 1 + 2.0**-50
+"""Makes good two roundings."""
+
+
+def _ceiling(masses: Array) -> NDArray[np.int64]:
+    return np.ceil(masses * 2.0**_UNIT).astype(np.int64)
+
+
+def _from_below(
+    cells: Cells, step: GridStep, first: int, last: int, bits: int
+) -> tuple[RunLosses, Fraction]:
+    """Join the cells of each step; also return what is lent."""
+    p, q = cells.first[0], cells.second[1]
+    with np.errstate(divide="ignore"):
+        losses = np.log(p / q)  # q is positive: bounds are
+    beyond = losses > max(_FARTHEST / 2, last * float(step.loss(1)))
+    certain = int(np.floor(p[beyond] * 2.0**_UNIT).astype(np.int64).sum())
+    lent = sum(map(Fraction, q[beyond].tolist()), Fraction(0))
+    at = np.clip(np.rint(losses[~beyond] / float(step.loss(1))), first, last).astype(np.int64)
+    masses, others = np.zeros(last - first + 1, np.int64), [Fraction(0)] * (last - first + 1)
+    np.add.at(masses, at - first, np.floor(p[~beyond] * 2.0**_UNIT).astype(np.int64))
+    for place, mass in zip((at - first).tolist(), q[~beyond].tolist(), strict=True):
+        others[place] += Fraction(mass)
+    turned = []
+    with precision(bits + 64):
+        for k, other in enumerate(others):
+            turned.append(ceiling(step.factor(first + k) * to_ball(other), bits))
+    dense = [_unit(mass, bits, BoundSide.BELOW) for mass in masses.tolist()]
+    rest = _unit(certain, bits, BoundSide.BELOW)
+    places = [first + k for k in range(len(dense))]
+    kept, others_kept = (dict(zip(places, many, strict=True)) for many in (dense, turned))
+    return RunLosses(kept, others_kept, rest, bits, BoundSide.BELOW), lent
+
 
 _MOST_LOSSES = 2**15
 """Most losses of a composition of pairs in closed form: seconds."""

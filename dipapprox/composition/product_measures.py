@@ -40,11 +40,11 @@ from dipapprox.data_classes import replace
 from dipapprox.events.event import Connected, Marginal, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.limits import Limits
+from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.real_outputs.factors import Factored, Line, Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
-from dipapprox.numerics.tier import Tier
 
 _ACCURATE = 60
 """Bits of accuracy beyond which no composition goes."""

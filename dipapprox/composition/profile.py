@@ -11,7 +11,7 @@ mechanism, for an ordered relation of data sets, if its H is at least that of ev
 related at every α > 0; by (1) the reversed pair then dominates the reversed relation.
 
 A kind of pair joins by a class with the two members of `BallProfile`; nothing else is asked of it:
-no densities, no losses, no masses. All bounds of compositions are made of `at` (`discretise`). It
+no densities, no losses, no masses. All bounds of compositions are made of `at` (`products`). It
 is asked
 
 - at balls α about e^loss, as wide as the working precision makes them, from e^(-2^40) to e^(2^40);

@@ -14,14 +14,14 @@ from dipapprox.deferred import Deferred
 from dipapprox.events.event import Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.linear.differences import potentials
 from dipapprox.linear.form import LinearForm, difference
 from dipapprox.linear.half_spaces import has_interior
+from dipapprox.linear.zones import potentials
 
 if TYPE_CHECKING:
-    from dipapprox.linear import integer_points
+    from dipapprox.linear import half_spaces
 else:
-    integer_points = Deferred("dipapprox.linear.integer_points")
+    half_spaces = Deferred("dipapprox.linear.half_spaces")
 
 
 def is_possible(event: Event | Star) -> bool:
@@ -98,5 +98,5 @@ def _have_integer_points(event: Event) -> bool | None:
     if len(found) < len(event.guards):
         if not all(law.family.is_discrete for law in event.samples):
             return None
-        return integer_points.meet(event.guards)
+        return half_spaces.meet(event.guards)
     return potentials([(u, v, floor(w)) for u, v, w in found], 0) is not None

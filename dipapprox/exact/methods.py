@@ -2,26 +2,94 @@
 
 Closed forms are functions of a formal ε', taken at 1 in balls; exact rationals come out as points.
 Both methods remember closed forms: more bits cost an evaluation only.
+
+Closed forms. Events of every kind in, exact probabilities as functions of a formal eps out.
+
+In: connected events (`events.event.Connected`) whose scales s stand for s / ε'. Out: ratios of
+exponential polynomials in ε'. Continuous events go to `laplace.engine`, choices to
+`choices`, linear systems of discrete Laplace samples to `integers.elimination`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
-from dipapprox.events.event import Chosen, Connected, Event, Mixture, spelled_out
-from dipapprox.exact.choices.circuits import enclose_choices
-from dipapprox.exact.closed_forms import EventForms
+from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
+from dipapprox.exact.choices.circuits import chosen_probability, enclose_choices
+from dipapprox.exact.integers.elimination import discrete_probability
 from dipapprox.exact.laplace import polyhedra
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.signs.values import enclose_at
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits
-from dipapprox.numerics.kinds import is_laplace_type
+from dipapprox.numerics.kinds import is_discrete, is_laplace_type
 from dipapprox.numerics.methods import Answers
+
+
+def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
+    """Add up any number of ratios, those with equal denominators first."""
+    grouped: dict[tuple[tuple[ExponentialPolynomial, int], ...], list[ExponentialPolynomial]] = {}
+    for ratio in ratios:
+        grouped.setdefault(ratio.denominator, []).append(ratio.numerator)
+    total: ExponentialRatio | None = None
+    for denominator, numerators in grouped.items():
+        numerator = numerators[0] if len(numerators) == 1 else exponential_sum(numerators)
+        part = ExponentialRatio.of(numerator, dict(denominator))
+        total = part if total is None else total + part
+    return ExponentialRatio.constant(0) if total is None else total
+
+
+_REMEMBERED_FORMS = 20_000
+"""Most events whose closed forms are kept."""
+
+
+class EventForms:
+    """The closed forms of events, each computed once; similar events share work."""
+
+    def __init__(self) -> None:
+        self._integrals = LaplaceIntegrals()
+        self._known: Cache[Connected, ExponentialRatio | NotEnclosed] = Cache(_REMEMBERED_FORMS)
+
+    def closed_form_of(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
+        """Return Pr[event] as a function of ε' > 0, or why there is no closed form.
+
+        Raises:
+            LimitReached: If the time or the memory runs out.
+        """
+        return self._known.find(event, lambda: self._closed_form(event, limits))
+
+    def _closed_form(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
+        match event:
+            case Chosen():
+                return chosen_probability(event, limits)
+            case Mixture():
+                return self._sum(event, limits)
+            case Event() | Star():
+                if is_discrete(event):
+                    return discrete_probability(event, limits)
+                found = self._integrals.closed_form(event, limits)
+                return found if isinstance(found, NotEnclosed) else ExponentialRatio(found)
+            case _:
+                assert_never(event)
+
+    def _sum(self, mixture: Mixture, limits: Limits) -> ExponentialRatio | NotEnclosed:
+        summands = []
+        for count, events in mixture.terms:
+            product = ExponentialRatio.constant(count)
+            for event, power in events:
+                form = self.closed_form_of(event, limits)
+                if isinstance(form, NotEnclosed):
+                    return form
+                for _ in range(power):
+                    product = product * form
+            summands.append(product)
+        return ratio_sum(summands)
+
 
 _NAME = "exact"
 

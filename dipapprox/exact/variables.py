@@ -31,7 +31,7 @@ from typing import Generic, NamedTuple, TypeVar
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
-from dipapprox.linear.integer_points import in_integers
+from dipapprox.linear.half_spaces import in_integers
 
 Row = tuple[int, ...]
 

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dipapprox.deferred import Deferred
 from dipapprox.errors import MOST_DIAGNOSTICS, Diagnosis
-from dipapprox.language import (
-    ast,
-    expression_grammar,
-    service_grammar,
-    statement_grammar,
-    stream_grammar,
-)
+from dipapprox.language import ast, expression_grammar, service_grammar, statement_grammar
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import TOKENS
 from dipapprox.language.tokens import TokenStream, read_tokens
@@ -81,7 +75,7 @@ GRAMMAR = Grammar(
     tokens=TOKENS,
     precedence=expression_grammar.precedence,
     rules=rules_in(
-        *map(vars, (expression_grammar, statement_grammar, stream_grammar, service_grammar))
+        *map(vars, (expression_grammar, statement_grammar, service_grammar, service_grammar))
     ),
     error=_raise_unexpected,
 )

@@ -1,13 +1,26 @@
-"""Which kind of event is for which method: integrals, sums, closed forms."""
+"""Which kind of event is for which method: integrals, sums, closed forms.
+
+Tier. Which numbers elimination computes with: doubles, balls.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 from typing import TypeGuard, assert_never
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
 from dipapprox.laws.distribution import Distribution
+
+
+class Tier(Enum):
+    """Which algebras may be used; the value is the word on the command line."""
+
+    AUTO = "auto"
+    FLOAT64 = "float64"
+    BALLS = "balls"
+
 
 CHOICE = NotEnclosed("a choice among finitely many outcomes is not an integral: only exactly")
 MIXTURE = NotEnclosed("many events added up are not one integral")

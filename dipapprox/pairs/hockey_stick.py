@@ -16,11 +16,15 @@ that factor is applied exactly, on rationals, in `enclosure`.
 
 Integers. Probabilities, scaled or not, are rounded outward to multiples of 2^-scale; differences,
 maxima and sums are exact. For precisions beyond doubles; arrays of Python integers.
+
+Tables. Probabilities in bulk, as bounds for sums over pairs: doubles first, integers beyond them.
+
+Pair list. Ordered pairs as arrays of input numbers, and Lemma 2's sum over all of them in doubles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -29,10 +33,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant
-from dipapprox.pairs.growth import Factor
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.core import Input
+from dipapprox.limits import Limits
+from dipapprox.numerics.bulk import Bounds, BulkSource
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
 
 Numbers = NDArray[Any]
@@ -181,3 +189,128 @@ def positive_part(numbers: Numbers) -> Numbers:
     """Return max(·, 0) in place."""
     positive: Numbers = np.maximum(numbers, 0, out=numbers)
     return positive
+
+
+class Tables:
+    """Bounds of probabilities, in bulk while doubles suffice, else from enclosures.
+
+    Args:
+        source: Asked for both.
+        outputs: How many outputs there are.
+
+    Attributes:
+        outputs: As given.
+        obstacle: Why some probability could not be enclosed, the first reason met; else None.
+    """
+
+    def __init__(self, source: BulkSource, outputs: int) -> None:
+        self._source = source
+        self.outputs = outputs
+        self.obstacle: str | None = None
+
+    def table(self, inputs: Sequence[Input], bits: int, factor: Factor) -> HockeyStickBounds:
+        """Bound all outputs' probabilities in doubles: arrays (inputs x outputs)."""
+        return self._doubles(self._source.table(inputs, bits), factor)
+
+    def cells(
+        self, outputs: Sequence[int], inputs: Sequence[Input], bits: int, factor: Factor
+    ) -> HockeyStickBounds:
+        """Bound the probability of outputs[k] under inputs[k] for every k.
+
+        In doubles if they carry `bits` bits, else in integers.
+        """
+        if bits <= DOUBLE_BITS:
+            return self._doubles(self._source.cells(outputs, inputs, bits), factor)
+        distinct = list(dict.fromkeys(inputs))
+        distributions = dict(zip(distinct, self._distributions(distinct, bits), strict=True))
+        found = [distributions[u][output] for output, u in zip(outputs, inputs, strict=True)]
+        return bounds_in_integers(found, factor, bits)
+
+    def _doubles(self, bounds: Bounds, factor: Factor) -> HockeyStickBounds:
+        self.obstacle = self.obstacle or bounds.obstacle
+        return bounds_in_doubles(bounds.lower, bounds.upper, factor)
+
+    def _distributions(self, inputs: Sequence[Input], bits: int) -> list[Sequence[Enclosure]]:
+        found: list[Sequence[Enclosure]] = []
+        for distribution in self._source.distributions(inputs, bits):
+            if isinstance(distribution, NotEnclosed):
+                self.obstacle = self.obstacle or distribution.reason
+                found.append((UNIT,) * self.outputs)
+            else:
+                found.append(distribution)
+        return found
+
+
+Array = NDArray[np.float64]
+
+MOST_PAIRS = 2**21
+"""Pairs are kept as two numbers each, and sums over all of them are formed in doubles: with this
+many a run stays far below 500 MB."""
+
+_BLOCK = 2**20
+"""Most terms formed at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairList:
+    """Distinct inputs, and pairs of their numbers.
+
+    Attributes:
+        inputs: Every input that occurs in a pair.
+        first: Number of u, for every pair.
+        second: Number of u'.
+    """
+
+    inputs: tuple[Input, ...]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def pair(self, index: int) -> Pair:
+        """Return one pair."""
+        return self.inputs[self.first[index]], self.inputs[self.second[index]]
+
+    def sums(self, raised: Array, scaled: Array, limits: Limits) -> Array:
+        """Return Σ_o max(raised[u, o] - scaled[u', o], 0) for every pair, rounded.
+
+        Args:
+            raised: Per input and output, >= 0.
+            scaled: The same.
+            limits: Asked between blocks.
+        """
+        sums = np.empty(len(self.first))
+        step = max(_BLOCK // max(raised.shape[1], 1), 1)
+        for start in range(0, len(sums), step):
+            limits.check()
+            part = slice(start, start + step)
+            terms = positive_part(raised[self.first[part]] - scaled[self.second[part]])
+            sums[part] = terms.sum(axis=1)
+        return sums
+
+
+def pair_limit(count: str) -> str:
+    """Say that there are too many pairs for a list of them."""
+    return f"pair limit: {count} pairs; an interval needs at most {MOST_PAIRS}; use --pairs"
+
+
+def list_pairs(pairs: Iterable[Pair], limits: Limits) -> PairList:
+    """Number the inputs of pairs.
+
+    Raises:
+        LimitReached: If there are too many, or the limits run out.
+    """
+    numbers: dict[Input, int] = {}
+    first: list[int] = []
+    second: list[int] = []
+    for u, v in pairs:
+        if len(first) % 1024 == 0:
+            limits.check()
+        if len(first) >= MOST_PAIRS:
+            raise LimitReached(pair_limit(f"more than {MOST_PAIRS}"))
+        first.append(numbers.setdefault(u, len(numbers)))
+        second.append(numbers.setdefault(v, len(numbers)))
+    return PairList(
+        tuple(numbers), np.array(first, dtype=np.int32), np.array(second, dtype=np.int32)
+    )

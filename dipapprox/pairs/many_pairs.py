@@ -10,31 +10,92 @@ doubles before anything is summed for all: as many as take a third of the probab
 for all pairs need, for these find every violation that doubles show. A violating pair is checked
 again on the exact ladder of `search`; pairs that doubles do not decide climb: alone after blocks,
 all together with counters.
+
+Counted. All adjacent pairs as their counters: the dynamic program of `largest`, at any precision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
-from dipapprox.language.core import Everyone, Program, Within
-from dipapprox.limits import Progress
+from dipapprox.language.core import Cell, Everyone, Program, Within
+from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.pairs.adjacency import VERY_MANY
-from dipapprox.pairs.counted import CountedPairs
-from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
+from dipapprox.pairs.counters import CounterPlan
+from dipapprox.pairs.divergence import Attempt, Factor
+from dipapprox.pairs.hockey_stick import (
+    DOUBLE_BITS,
+    Tables,
+    bounds_in_doubles,
+    enclosure,
+    rounding_factor,
+)
+from dipapprox.pairs.largest import largest_delta
 from dipapprox.pairs.likely import likely_pairs
-from dipapprox.pairs.maximum import FACTOR_BITS, largest_first, search_together
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together, largest_first, search_together
 from dipapprox.pairs.orbits import orbits
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selected import PairArrays, SelectedPairs, numbered
 from dipapprox.pairs.selections import Pair, PairSelection
-from dipapprox.pairs.tables import Tables
 from dipapprox.semantics.state import FinalStates
+
+
+class CountedPairs(Together):
+    """The pairs of a plan.
+
+    Args:
+        plan: Their counters.
+        cells: The program's input cells.
+        tables: Bounds of probabilities.
+        total: Number of the pairs, if known.
+        limits: Asked throughout.
+        progress: Told about pairs of counters.
+    """
+
+    def __init__(
+        self,
+        plan: CounterPlan,
+        cells: tuple[Cell, ...],
+        tables: Tables,
+        total: int | None,
+        limits: Limits,
+        progress: Progress = silent,
+    ) -> None:
+        super().__init__(total)
+        self._plan = plan
+        self._cells = cells
+        self._tables = tables
+        self._limits = limits
+        self._progress = progress
+
+    def at(self, factor: Factor, bits: int) -> Maximum | None:
+        """See `Together`."""
+        ask = partial(self._tables.cells, factor=factor, bits=bits)
+        found = largest_delta(self._plan, self._cells, ask, bits, self._limits, self._progress)
+        self.obstacle = self._tables.obstacle
+        return found
+
+    def give_up(self, search: Search, found: Maximum) -> bool:
+        """Leave the pair undecided that may attain the upper bound."""
+        assert found.likely is not None
+        search.cover(self._total or 0, found.delta, found.by)
+        own = search.attempt(found.likely, found.bits)
+        if search.check_exactly(found.likely, own) and search.violation is not None:
+            return True
+        delta = Enclosure(min(own.delta.lower, search.delta), found.delta.upper)
+        obstacle = self.obstacle
+        search.give_up(
+            Attempt(own.pair, found.bits, delta, own.factor, own.first, own.second, obstacle)
+        )
+        return True
+
 
 _TERMS = 2**18
 """Most probabilities of a batch, if two pairs do not take more."""

@@ -23,15 +23,15 @@ from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.counted import CountedPairs
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor, divergence
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,
     HockeyStickBounds,
+    Tables,
     bounds_in_doubles,
     enclosure,
 )
+from dipapprox.pairs.many_pairs import CountedPairs
 from dipapprox.pairs.maximum import (
     FACTOR_BITS,
     FactorAt,
@@ -45,7 +45,6 @@ from dipapprox.pairs.maximum import (
 from dipapprox.pairs.search import refined
 from dipapprox.pairs.selected import PairArrays, SelectedPairs, TabledPairs
 from dipapprox.pairs.selections import Pair, PairSelection
-from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Block
 from dipapprox.semantics.state import FinalStates
 

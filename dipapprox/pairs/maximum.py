@@ -34,8 +34,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.pairs.divergence import Attempt
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Attempt, Factor
 from dipapprox.pairs.hockey_stick import Numbers
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair

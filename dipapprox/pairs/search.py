@@ -31,8 +31,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
-from dipapprox.pairs.growth import Factor, Growth
+from dipapprox.pairs.divergence import Attempt, Factor, Growth, Probabilities, divergence
 from dipapprox.pairs.selections import Orbit, Pair
 
 

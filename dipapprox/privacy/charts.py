@@ -18,8 +18,7 @@ from math import ceil, floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from dipapprox.arithmetic.decimals import short
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError

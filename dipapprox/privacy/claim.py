@@ -9,7 +9,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_number
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from dipapprox.arithmetic.decimals import rational, short
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, rational, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached

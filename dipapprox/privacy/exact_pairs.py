@@ -19,8 +19,7 @@ from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, ExactSide, Probabilities, divergence
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, Probabilities, divergence
 from dipapprox.pairs.search import ExactPairs, precisions
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle

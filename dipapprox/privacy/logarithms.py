@@ -24,7 +24,7 @@ from dipapprox.language.formula import (
     parse_formula,
 )
 from dipapprox.numerics.formula_values import Jet, Undefined, evaluate
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 
 _BITS = 64
 _LARGEST_POWER = 1_000

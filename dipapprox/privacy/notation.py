@@ -26,13 +26,11 @@ from dipapprox.language.core import Cell, Value
 if TYPE_CHECKING:
     import html as markup
 
-    from dipapprox.arithmetic import decimals
     from dipapprox.arithmetic import enclosure as enclosures
     from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 else:
     markup = Deferred("html")
     enclosures = Deferred("dipapprox.arithmetic.enclosure")
-    decimals = Deferred("dipapprox.arithmetic.decimals")
 
 _SHORT = 8
 """Fractions with more digits are shown to people as decimals, where these are exact."""
@@ -126,7 +124,7 @@ def valuation(cells: Sequence[Cell], values: Sequence[Published]) -> Valuation:
 
 def ends(enclosure: enclosures.Enclosure | None) -> list[str]:
     """Return [lower, upper] as decimals; of a probability that is not known, ["0", "1"]."""
-    return list(decimals.outward(enclosures.UNIT if enclosure is None else enclosure))
+    return list(enclosures.outward(enclosures.UNIT if enclosure is None else enclosure))
 
 
 def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:

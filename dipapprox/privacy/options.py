@@ -8,7 +8,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError, shorten
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.tier import Tier
+from dipapprox.numerics.kinds import Tier
 
 LARGEST_PRECISION = 20_000
 """In bits. Beyond, even closed forms take minutes."""

@@ -16,11 +16,10 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
 from dipapprox.events.supports import is_surely_possible
 from dipapprox.exact.choices.circuits import is_possible_choice
-from dipapprox.exact.solved_inputs import SolvedInputs
+from dipapprox.exact.distributions import SolvedInputs
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, ExactSide
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Attempt, ExactSide, Growth
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates

@@ -23,8 +23,7 @@ from dipapprox.language.values import check_input
 from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
-from dipapprox.pairs.products.program import ProductProgram, execute_parts
-from dipapprox.pairs.products.source import MOST_LISTED
+from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram, execute_parts
 from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.masses import Histogram, Masses, OutputProbability
 from dipapprox.privacy.notation import ends, valuation, valuation_text

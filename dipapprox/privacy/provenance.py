@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.arithmetic.decimals import short
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.description import Table

@@ -16,7 +16,7 @@ from math import ceil
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.language.core import Program, Rounding
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
 _BITS = 64

@@ -34,6 +34,7 @@ from dipapprox.numerics.closed_form import (
 )
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import (
+    Tier,
     has_density,
     has_sums,
     is_gaussian,
@@ -44,7 +45,6 @@ from dipapprox.numerics.kinds import (
 )
 from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.numerics.tier import Tier
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Engine, Options
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
     from dipapprox.pairs.products import source as product_sources
-    from dipapprox.pairs.products.program import ProductProgram
+    from dipapprox.pairs.products.source import ProductProgram
     from dipapprox.pairs.published import divergences as published
     from dipapprox.privacy import exact_pairs, possible
 else:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from dipapprox.pairs.products import layout as product_layout
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
-    from dipapprox.pairs.products.program import ProductProgram
+    from dipapprox.pairs.products.source import ProductProgram
     from dipapprox.pairs.published import couplings
     from dipapprox.pairs.published import together as published_search
     from dipapprox.privacy.products import exact as exact_products

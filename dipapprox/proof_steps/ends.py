@@ -22,7 +22,7 @@ from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted

@@ -22,9 +22,8 @@ from dipapprox.kernel.traces import trace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
-from dipapprox.proof_steps.least_noise import Solved, is_light, solved
 from dipapprox.proof_steps.machines import Json, number_json, value_json
-from dipapprox.proof_steps.rays import Ray, needed, step_fields
+from dipapprox.proof_steps.rays import Ray, Solved, is_light, needed, solved, step_fields
 from dipapprox.proof_steps.whole_runs import (
     Shown,
     Whole,

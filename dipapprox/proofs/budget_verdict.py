@@ -48,7 +48,7 @@ from dipapprox.pairs.selections import AllPairs, PairSelection, is_symmetric
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import as_ratio
-from dipapprox.privacy.decisions.epsilons import closed_interval
+from dipapprox.privacy.decisions.question import closed_interval
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options

@@ -7,7 +7,7 @@ from enum import Enum
 
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.tier import Tier
+from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.options import (
     FIRST_PRECISION,
     LARGEST_PRECISION,

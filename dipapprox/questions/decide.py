@@ -13,8 +13,7 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import Delta, read_delta
-from dipapprox.privacy.decisions.epsilons import read_epsilons
-from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.arithmetic.decimals import short
+from dipapprox.arithmetic.enclosure import short
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.intervals.verdict import IntervalVerdict

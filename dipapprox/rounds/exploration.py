@@ -29,10 +29,9 @@ from dipapprox.language.cells import statements_in
 from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.rounds.liveness import RoundLiveness
 from dipapprox.rounds.noises import read_noise
 from dipapprox.rounds.paths import DRAWN, Foreseen, RoundPath, WantsMean, refusal
-from dipapprox.rounds.points import PointMaker
+from dipapprox.rounds.points import PointMaker, RoundLiveness
 from dipapprox.rounds.steps import (
     Atom,
     Noise,

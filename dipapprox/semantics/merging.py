@@ -62,8 +62,7 @@ from dipapprox.linear.form import difference
 from dipapprox.linear.zones import Zone, union
 from dipapprox.semantics.configuration import GuardCone, cone_of
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear_extensions import extension_share, nested_hooks
-from dipapprox.semantics.order import Order, Points, bits, complement
+from dipapprox.semantics.order import Order, Points, bits, complement, extension_share, nested_hooks
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.state import Guard, InputCondition, guard_of
 

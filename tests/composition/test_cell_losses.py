@@ -10,8 +10,8 @@ from scipy.stats import norm
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.composition.cell_losses import CellLosses, losses_of_cells
 from dipapprox.composition.grid import GridStep
+from dipapprox.composition.pair_products import CellLosses, losses_of_cells
 from dipapprox.composition.powers import Wanted, product
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.reading import deltas

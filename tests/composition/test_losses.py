@@ -14,7 +14,6 @@ from scipy.stats import binom
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.discrete_profiles import DiscreteProfile
-from dipapprox.composition.discretise import from_above, from_below, outcomes_above
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
 from dipapprox.composition.losses import BoundSide, GridRow, LossRow, RunLosses
 from dipapprox.composition.mechanisms import (
@@ -22,6 +21,7 @@ from dipapprox.composition.mechanisms import (
     Gaussian,
 )
 from dipapprox.composition.powers import Wanted, product
+from dipapprox.composition.products import from_above, from_below, outcomes_above
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits

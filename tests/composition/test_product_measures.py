@@ -12,9 +12,8 @@ from scipy.stats import norm
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.composition.cell_losses import losses_of_cells
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.pair_products import slacks
+from dipapprox.composition.pair_products import losses_of_cells, slacks
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part

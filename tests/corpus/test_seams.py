@@ -83,7 +83,7 @@ print([kind.value for kind in BROKEN if kind in kinds])
             "before(*words) * (1 + 1e-7)",
         ),
         (
-            "dipapprox.pairs.growth",
+            "dipapprox.pairs.divergence",
             "exponential",
             "type(before(*words)).exact(before(*words).upper + 2**-30)",
         ),

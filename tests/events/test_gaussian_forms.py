@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.events.gaussian_forms import are_uncorrelated, orthogonalised
+from dipapprox.events.measures import are_uncorrelated, orthogonalised
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.linear.form import LinearForm

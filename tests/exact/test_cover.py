@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.exact.signs.cover import BoxesUsedUp, BoxProof, Cover, cover
 from dipapprox.exact.signs.interval import (
     ALL_EPSILONS,
     EpsilonInterval,
@@ -19,6 +18,7 @@ from dipapprox.exact.signs.interval import (
 from dipapprox.exact.signs.normal_form import normal_form, reduce_function
 from dipapprox.exact.signs.supremum import derivative
 from dipapprox.exact.signs.values import enclose_at, sign_at
+from dipapprox.exact.signs.zeros import BoxesUsedUp, BoxProof, Cover, cover
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from exact.sign_functions import OMEGA, exp, functions

@@ -14,16 +14,15 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.algebra import ExactAlgebra
-from dipapprox.exact.laplace.units import Units
+from dipapprox.exact.laplace.pieces import Units
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
-from dipapprox.numerics.algebras.piecewise import Piecewise
+from dipapprox.numerics.algebras.piecewise import FunctionAlgebra, Piecewise
 from tests.numerics.one_by_one import integral, whole
 
 F = TypeVar("F")

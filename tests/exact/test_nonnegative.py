@@ -7,8 +7,13 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
-from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
-from dipapprox.exact.signs.positive import positive_on
+from dipapprox.exact.signs.nonnegative import (
+    Negative,
+    Nonnegative,
+    Undecided,
+    is_nonnegative,
+    positive_on,
+)
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
@@ -89,7 +94,7 @@ def test_more_effort_never_changes_an_answer(
 ) -> None:
     function = {**TRUE, **FALSE}[name]
     full = is_nonnegative(function, ALL_EPSILONS, LIMITS)
-    monkeypatch.setattr("dipapprox.exact.signs.evaluation.MOST_BITS", bits)
+    monkeypatch.setattr("dipapprox.exact.signs.values.MOST_BITS", bits)
     monkeypatch.setattr("dipapprox.exact.signs.zeros._FIRST_BOXES", boxes)
     monkeypatch.setattr("dipapprox.exact.signs.zeros._MOST_BOXES", boxes)
     less = is_nonnegative(function, ALL_EPSILONS, LIMITS)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals.builder import build_integrals
-from dipapprox.integrals.dependency import mentioned
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
-from dipapprox.integrals.optimizer import plan
+from dipapprox.integrals.optimizer import mentioned, plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL

@@ -12,8 +12,7 @@ from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.epsilons import read_epsilons
-from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
 from dipapprox.proof_steps.verdicts import WrittenProof

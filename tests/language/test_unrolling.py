@@ -6,12 +6,11 @@ import pytest
 
 from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
-from dipapprox.language.call_sequences import read_calls
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service
-from dipapprox.language.unrolling import unroll
+from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.cli.running import run

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Answer
-from dipapprox.linear.integer_points import Inequality, have_integer_point
+from dipapprox.linear.half_spaces import Inequality, have_integer_point
 
 BOX = range(-3, 4)
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 from flint import arb
 
 from dipapprox.arithmetic.precision import precision
-from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
 
 F = TypeVar("F")
 V = TypeVar("V")

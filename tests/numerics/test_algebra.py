@@ -16,10 +16,10 @@ from dipapprox.arithmetic.precision import to_enclosure
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.laws.tails import tail_mass
-from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
+from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
 from tests.families import REAL_FAMILIES
 from tests.numerics.one_by_one import whole
 from tests.numerics.soundness import run

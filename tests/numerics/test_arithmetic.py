@@ -29,9 +29,9 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.powers import powers
-from dipapprox.numerics.tier import Tier
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
 from tests.numerics.alone import alone
 

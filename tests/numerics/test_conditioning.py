@@ -18,15 +18,13 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.closed_form import enclose_closed_form
 from dipapprox.numerics.conditioning import engine
-from dipapprox.numerics.conditioning.engine import Conditioned
-from dipapprox.numerics.conditioning.rules import panels_for, weighted
+from dipapprox.numerics.conditioning.engine import Conditioned, panels_for, weighted
 from dipapprox.numerics.conditioning.separators import Separator, separation_by
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
-from dipapprox.numerics.kinds import has_density, is_gaussian
+from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.tier import Tier
 from tests.numerics.alone import alone
 from tests.thorough import part
 

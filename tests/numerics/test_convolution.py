@@ -27,8 +27,7 @@ from dipapprox.laws.family import Family
 from dipapprox.numerics.algebras.ball_convolution import PanelPiece, convolved_pieces
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.algebras.grid import Grid
-from dipapprox.numerics.algebras.lattice import build_lattice
+from dipapprox.numerics.algebras.grid import Grid, build_lattice
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.elimination.grid_evaluator import new_evaluator
 from dipapprox.numerics.elimination.plan import FunctionTable

@@ -12,7 +12,7 @@ from dipapprox.events.event import Connected, Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.tier import Tier
+from dipapprox.numerics.kinds import Tier
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
 

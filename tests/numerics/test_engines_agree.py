@@ -25,8 +25,8 @@ from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.tier import Tier
 from tests.numerics.alone import alone
 from tests.thorough import part
 

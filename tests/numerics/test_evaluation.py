@@ -16,9 +16,8 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.evaluation import NodeEvaluator, Settings, make_evaluator
+from dipapprox.numerics.nested.evaluation import Effort, NodeEvaluator, Settings, make_evaluator
 from dipapprox.numerics.nested.nest import Mass, Nest, NestRange
-from dipapprox.numerics.nested.quadrature import Effort
 
 BITS = 90
 SETTINGS = Settings(Effort(60, arb(2) ** -10, 20_000), 20_000, lambda: None)

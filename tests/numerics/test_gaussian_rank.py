@@ -19,9 +19,8 @@ from dipapprox.events.event import Event
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import irredundant
-from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
+from dipapprox.numerics.gaussian_rank.cones import Cones, Polyhedron, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
-from dipapprox.numerics.gaussian_rank.polyhedron import Polyhedron
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
 

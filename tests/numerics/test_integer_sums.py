@@ -25,7 +25,7 @@ from dipapprox.exact.methods import Exact
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_GAUSSIAN
 from dipapprox.limits import Limits
-from dipapprox.numerics.integers.masses import law_masses
+from dipapprox.numerics.integers.forests import law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from tests.numerics.alone import alone
 

@@ -22,7 +22,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
-from dipapprox.numerics.tier import Tier
+from dipapprox.numerics.kinds import Tier
 from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace
 from tests.numerics.alone import alone
 from tests.thorough import examples

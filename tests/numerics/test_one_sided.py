@@ -21,9 +21,9 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import enclose_closed_form, exponential_comparison
 from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.tier import Tier
 from tests.chosen import chosen
 from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less
 from tests.numerics.alone import alone

@@ -21,11 +21,14 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
-from dipapprox.numerics.real_outputs.ball_signs import combination_in_balls, signs_in_balls
-from dipapprox.numerics.real_outputs.double_signs import signs_in_doubles
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.real_outputs.panel_polynomials import combination
-from dipapprox.numerics.real_outputs.signs import Leaf
+from dipapprox.numerics.real_outputs.signs import (
+    Leaf,
+    combination_in_balls,
+    signs_in_balls,
+    signs_in_doubles,
+)
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 

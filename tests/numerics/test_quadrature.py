@@ -14,7 +14,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.numerics.nested.quadrature import Effort, integrate
+from dipapprox.numerics.nested.evaluation import Effort, integrate
 
 EFFORT = Effort(60, arb(2) ** -20, 20_000)
 

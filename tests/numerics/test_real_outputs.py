@@ -24,6 +24,7 @@ from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.sampled import Sampled
+from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.real_outputs.cells import _ratios
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.real_outputs.panel_polynomials import (
@@ -32,7 +33,6 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
     combination,
     minus,
 )
-from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 

@@ -20,7 +20,7 @@ from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.elimination import grid_evaluator
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.tier import Tier
+from dipapprox.numerics.kinds import Tier
 from tests import thorough
 from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone

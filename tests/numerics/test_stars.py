@@ -21,7 +21,7 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.stars import read_star
-from dipapprox.numerics.tier import Tier
+from dipapprox.numerics.kinds import Tier
 from tests.event_strategies import less
 from tests.numerics.alone import alone
 from tests.numerics.one_by_one import power

@@ -22,7 +22,7 @@ from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
-from dipapprox.numerics.tier import Tier
+from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from tests import thorough

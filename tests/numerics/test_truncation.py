@@ -18,9 +18,10 @@ from dipapprox.numerics.nested.nest import (
     Node,
     build_node,
     children,
+    open_ends,
+    truncate,
     variables,
 )
-from dipapprox.numerics.nested.truncation import open_ends, truncate
 from tests.families import REAL_FAMILIES
 
 

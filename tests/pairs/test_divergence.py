@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.pairs.divergence import certain_outputs, difference_over, divergence, likely_outputs
-from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.divergence import (
+    certain_outputs,
+    difference_over,
+    divergence,
+    eps_prv_factor,
+    likely_outputs,
+)
 
 BUDGETS = st.fractions(0, 5, max_denominator=100)
 LAWS = st.integers(2, 5).flatmap(

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import Factor, eps_prv_factor
+from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.pairs.hockey_stick import (
     HockeyStickBounds,
     bounds_in_doubles,

@@ -10,7 +10,7 @@ import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import Growth, eps_prv_factor
+from dipapprox.pairs.divergence import Growth, divergence, eps_prv_factor
 from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selections import Pair, one_by_one
 from dipapprox.privacy.conclusion import Conclusion, conclude, witness_over

@@ -22,17 +22,15 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
-from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.counters import plan_counters
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import Growth, eps_prv_factor
+from dipapprox.pairs.divergence import Growth, divergence, eps_prv_factor
+from dipapprox.pairs.hockey_stick import Tables
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.pairs.many_pairs import search_blocks
+from dipapprox.pairs.many_pairs import CountedPairs, search_blocks
 from dipapprox.pairs.maximum import search_together
 from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
-from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import conclude, witness_over

@@ -19,7 +19,7 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.pairs import many_pairs
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim

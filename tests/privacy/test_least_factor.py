@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor, divergence
 from dipapprox.privacy.profiles.details import least_factor
 
 WEIGHTS = st.lists(st.integers(0, 6), min_size=1, max_size=6).filter(any)

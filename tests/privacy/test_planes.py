@@ -13,7 +13,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import adjacent_pairs
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.profiles.around_pair import are_adjacent, planes
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.run import RunResult

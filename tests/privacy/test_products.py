@@ -23,7 +23,7 @@ from dipapprox import (
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.pairs.products import program as products
+from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.products import exact

@@ -14,7 +14,7 @@ from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.weights import weight_value
+from dipapprox.semantics.statements import weight_value
 from tests.semantics.examples import (
     Operand,
     assign,

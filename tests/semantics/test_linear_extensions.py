@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear_extensions import extension_share
-from dipapprox.semantics.order import Order, Points, bits
+from dipapprox.semantics.order import Order, Points, bits, extension_share
 
 _FREE = Points(Knowledge.of(()))  # no fixed points
 

@@ -8,12 +8,11 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.language.call_sequences import read_calls
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import Change
-from dipapprox.language.unrolling import unroll
+from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.limits import Limits
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer

@@ -25,8 +25,7 @@ from dipapprox.events.circuits import EVERYTHING, NOTHING, Absorbed, Circuit, We
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.absorption import absorption
 from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, over_power
-from dipapprox.exact.signs.evaluation import START_BITS, more_bits
-from dipapprox.exact.signs.values import ball_at, sign_at
+from dipapprox.exact.signs.values import START_BITS, ball_at, more_bits, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 

@@ -2,7 +2,7 @@
 
 Where the other algebras have panels and errors, functions here live on the whole line and are what
 they are: pieces (`pieces`) between marks. Every scale s of a law stands for s / ε, so values are
-functions of ε. They are computed in coordinates in which rates and marks are integers (`units`).
+functions of ε. They are computed in coordinates in which rates and marks are integers (`pieces`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from fractions import Fraction
 from flint import fmpq
 
 from dipapprox.exact.laplace import pieces
-from dipapprox.exact.laplace.pieces import Piece
-from dipapprox.exact.laplace.units import Units
+from dipapprox.exact.laplace.pieces import Piece, Units
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
 from dipapprox.numerics.algebras.piecewise import (

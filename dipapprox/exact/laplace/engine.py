@@ -19,9 +19,8 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
-from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES
+from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES, Units
 from dipapprox.exact.laplace.polyhedra import integrate
-from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits

@@ -24,11 +24,10 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Part
-from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
-from dipapprox.exact.laplace.pieces import Piece
-from dipapprox.exact.laplace.units import Units
+from dipapprox.exact.laplace.pieces import Piece, Units
+from dipapprox.exact.methods import EventForms
 from dipapprox.exact.real_outputs.line_signs import (
     Coefficients,
     RealInterval,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.exact.signs.positive import polynomial_of_same_sign
+from dipapprox.exact.signs.nonnegative import polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, sign_at
 from dipapprox.exact.signs.zero import Zero, refine
 from dipapprox.exact.signs.zeros import zeros

@@ -3,6 +3,11 @@
 Cheap arguments first: the zero function, no negative coefficient, the chain of derivatives at 0,
 a sign at one point, the signs just above 0 and far away. Only then the zeros are looked for
 (`zeros`): f >= 0 exactly if f > 0 somewhere and all zeros inside have even multiplicities.
+
+Chain. A cheap sufficient condition for a constant sign on all ε > 0: descending by derivatives.
+
+Positive. Functions without a zero on an interval; ratios brought to one polynomial of the same
+sign.
 """
 
 from __future__ import annotations
@@ -11,15 +16,58 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.exact.signs.chain import chain_sign
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
-from dipapprox.exact.signs.positive import polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, sign_at
 from dipapprox.exact.signs.zero import Zero, refine
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
+
+
+def chain_sign(form: NormalForm, limits: Limits) -> tuple[int, int]:
+    """Look at G and repeated derivatives at 0 only.
+
+    Write H_0 = G e^(Jρε), J the largest j, so that all rates are >= 0 and the smallest is 0. From
+    H_i, a sum with smallest rate 0, make H_(i+1): the derivative (times the denominator of ρ), and
+    if that has no term of rate 0, times e^(-rε) with r its smallest rate.
+
+    If H_i(0) >= 0 and H_(i+1) > 0 on (0, ∞), then H_i > 0 there: H_i' has the sign of H_(i+1).
+    A sum all of whose coefficients are > 0 is > 0. So non-negative values H_i(0) up to such a sum
+    prove G > 0 on (0, ∞).
+
+    Each step maps a leading term c ε^k, k >= 1, at 0 to a positive multiple of c ε^(k-1). So the
+    first H_i(0) that is not 0 has the sign of G on some (0, η).
+
+    Each step lowers the degree of the coefficient of the smallest rate: the chain ends.
+
+    Returns:
+        (1 if G > 0 on (0, ∞) is proved else 0, the sign of G on some (0, η)); the second is exact
+        whenever the first is 0.
+    """
+    numerator, denominator = form.rate.numerator, form.rate.denominator
+    top = form.groups[-1][0]
+    groups = [((top - j) * numerator, list(row)) for j, row in reversed(form.groups)]
+    near = 0
+    while True:
+        limits.check()
+        value = sum(row[0] for _, row in groups)
+        near = near or (value > 0) - (value < 0)
+        if value < 0:
+            return 0, near
+        if all(c >= 0 for _, row in groups for c in row):
+            return 1, 1
+        derived: list[tuple[int, list[int]]] = []
+        for shift, row in groups:
+            new = [shift * c for c in row]
+            for n in range(1, len(row)):
+                new[n - 1] += denominator * n * row[n]
+            if not shift:
+                new.pop()
+            if new:
+                derived.append((shift, new))
+        least = derived[0][0]
+        groups = [(shift - least, row) for shift, row in derived] if least else derived
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +165,34 @@ def _witness(
     if sign_at(function, eps, limits) >= 0:
         raise BrokenInvariant(f"the function is not negative at {eps}, as its zeros say")
     return eps
+
+
+def positive_on(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> bool:
+    """Whether `function` > 0 at every ε of `interval`.
+
+    Raises:
+        LimitReached: If the boxes, bits, degree or time are used up.
+    """
+    if not function:
+        return False
+    if all(c > 0 for _, c in function.terms) or chain_sign(normal_form(function), limits)[0]:
+        return True
+    found = zeros(function, interval, limits)
+    return found.signs == (1,) and not (found.zero_at_lower or found.zero_at_upper)
+
+
+def polynomial_of_same_sign(
+    function: Function, interval: EpsilonInterval, limits: Limits
+) -> ExponentialPolynomial:
+    """Return g with the sign of `function` wherever that is defined in `interval`.
+
+    Even powers in the denominator and factors > 0 on the interval are left out; what else stands
+    in the denominator is multiplied instead of divided.
+    """
+    if isinstance(function, ExponentialPolynomial):
+        return function
+    numerator = function.numerator
+    for factor, exponent in function.denominator:
+        if exponent % 2 and not positive_on(factor, interval, limits):
+            numerator = numerator * factor
+    return numerator

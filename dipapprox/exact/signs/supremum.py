@@ -12,8 +12,7 @@ from math import factorial
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
-from dipapprox.exact.signs.positive import polynomial_of_same_sign
+from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative, polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, as_ratio, difference, enclose_at, enclose_on
 from dipapprox.exact.signs.zero import Zero, refine
 from dipapprox.exact.signs.zeros import zeros

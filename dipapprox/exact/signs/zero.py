@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.bivariate import vanishes_too
-from dipapprox.exact.signs.evaluation import Evaluator
 from dipapprox.exact.signs.interval import split_point
 from dipapprox.exact.signs.normal_form import NormalForm
+from dipapprox.exact.signs.values import Evaluator
 from dipapprox.limits import Limits
 
 _ROUNDS = 90

@@ -22,8 +22,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.epsilons import read_epsilons
-from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify

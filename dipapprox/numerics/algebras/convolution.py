@@ -53,8 +53,15 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF
-from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
-from dipapprox.numerics.algebras.kernels import ConvolutionKernel, bounds_of, cut, support
+from dipapprox.numerics.algebras.kernels import (
+    Bilinear,
+    ConvolutionKernel,
+    bilinear,
+    bounds_of,
+    cut,
+    interpolation_errors,
+    support,
+)
 from dipapprox.numerics.algebras.sampled import Sampled
 
 Array = NDArray[np.float64]

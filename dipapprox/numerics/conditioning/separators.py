@@ -28,7 +28,7 @@ from math import comb
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
-from dipapprox.events.gaussian_forms import covariance
+from dipapprox.events.measures import covariance
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
@@ -36,7 +36,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import solved
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.gaussian_rank.polyhedron import polyhedron_of
+from dipapprox.numerics.gaussian_rank.cones import polyhedron_of
 
 MOST_SEPARATORS = 3
 

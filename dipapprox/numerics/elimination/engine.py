@@ -58,9 +58,8 @@ from dipapprox.numerics.elimination.refinement import (
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.kinds import as_continuous
+from dipapprox.numerics.kinds import Tier, as_continuous
 from dipapprox.numerics.methods import Answers
-from dipapprox.numerics.tier import Tier
 
 _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are

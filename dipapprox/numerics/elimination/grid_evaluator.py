@@ -20,7 +20,7 @@ from dipapprox.laws.distribution import law_order
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.algebras.grid import build_grid
+from dipapprox.numerics.algebras.grid import build_grid, build_lattice
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.refinement import (
     GridRequirements,
@@ -33,10 +33,9 @@ from dipapprox.numerics.elimination.stars import StarBounds, Stars
 from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 
 if TYPE_CHECKING:
-    from dipapprox.numerics.algebras import balls, lattice
+    from dipapprox.numerics.algebras import balls
 else:
     balls = Deferred("dipapprox.numerics.algebras.balls")
-    lattice = Deferred("dipapprox.numerics.algebras.lattice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,7 @@ def open_algebra(
     if required.sums:
         if level.bits:
             max_panels = min(max_panels, _MOST_IN_BALLS)
-        grid = lattice.build_lattice(laws, points, required.sums, kept, level.fineness, max_panels)
+        grid = build_lattice(laws, points, required.sums, kept, level.fineness, max_panels)
     else:
         grid = build_grid(laws, points, kept, level.fineness, max_panels)
     if isinstance(grid, NotEnclosed):

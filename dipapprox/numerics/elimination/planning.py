@@ -35,7 +35,7 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.linear.differences import tight
+from dipapprox.linear.zones import tight
 from dipapprox.numerics.elimination.elements import BoundedElement, SumEvent
 from dipapprox.numerics.elimination.order_event import BoundedSample, Edge, OrderEvent
 from dipapprox.numerics.elimination.plan import (

@@ -19,7 +19,7 @@ from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.order_event import OrderEvent
 from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity
 from dipapprox.numerics.elimination.planning import Order, eliminate
-from dipapprox.numerics.tier import Tier
+from dipapprox.numerics.kinds import Tier
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar, assert_never
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.algebra import FunctionAlgebra
+from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
 from dipapprox.numerics.elimination.plan import (
     BetweenConstants,
     Convolved,

@@ -20,9 +20,8 @@ from dipapprox.arithmetic.precision import precision, to_enclosure
 from dipapprox.cache import Cache
 from dipapprox.events.event import Chosen, Connected, Event, spelled_out
 from dipapprox.limits import Limits
-from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
+from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of, polyhedron_of
 from dipapprox.numerics.gaussian_rank.orthants import evaluations, orthant
-from dipapprox.numerics.gaussian_rank.polyhedron import polyhedron_of
 from dipapprox.numerics.kinds import is_gaussian
 from dipapprox.numerics.methods import Answers
 

@@ -25,7 +25,7 @@ from dipapprox.graphs import leaves_first
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.linear.integer_points import Inequality, integer_inequality
+from dipapprox.linear.half_spaces import Inequality, integer_inequality
 from dipapprox.numerics.integers.forests import Below, Forests, ForestVariable, Link, Untabled
 from dipapprox.numerics.kinds import is_sum
 from dipapprox.numerics.methods import Answers

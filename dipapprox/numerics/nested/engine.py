@@ -30,16 +30,17 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
-from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
+from dipapprox.numerics.nested.evaluation import Effort, Settings, make_evaluator
 from dipapprox.numerics.nested.nest import (
     Mass,
     Nest,
     Node,
     build_node,
     children,
+    open_ends,
+    resolution,
+    truncate,
 )
-from dipapprox.numerics.nested.quadrature import Effort
-from dipapprox.numerics.nested.truncation import open_ends, resolution, truncate
 
 
 class Nested:
@@ -169,7 +170,7 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure |
         found = to_enclosure(make_evaluator(truncated, settings).value(start))
     if isinstance(found, NotEnclosed):
         return found
-    # The module `truncation` proves: truncated value <= probability <= truncated value + tails.
+    # The module `nest` proves: truncated value <= probability <= truncated value + tails.
     return _clipped(Enclosure(found.lower, found.upper + Fraction(count, 2**tail_bits)))
 
 

@@ -7,19 +7,46 @@ that differ in the names of their variables only are equal, and
     Π of k equal factors           becomes  factor ** k
     ∫ f(x) A B(x) dx               becomes  A ∫ f(x) B(x) dx          where A does not mention x
     ∫ f(x) dx                      becomes  a `Mass`: a difference of distribution functions.
+
+Truncation. Finite ends for the integrals that quadrature has to do, and where to begin new panels.
+Exact.
+
+In: a `Node`. Out: the same node with cut-offs for infinite ends and a bound of what they cost.
+
+A `Nest` (an integral with something inside) needs finite ends. Write V for a plan's
+value and V' for its value after replacing the infinite ends of some of its nests by cut-offs.
+
+Claim: V' <= V <= V' + Σ over the cut ends of the mass the law has beyond the cut-off.
+
+Proof. On its domain a sub-plan is the conditional probability, given the outer variables, that the
+inner ones lie in one of several disjoint ranges: a number in [0, 1]. Cutting one end of one nest at
+c takes ∫ beyond c of f·body away, which lies in [0, tail mass] because 0 <= body <= 1 - provided
+that c lies beyond the nest's other end for all values of the outer variables, as otherwise the
+range would be inverted. That body is in [0, 1] needs lower <= upper wherever the outer variables
+lie, also after hoisting, which takes ranges away from around a nest. It holds: the constraint
+lower <= upper mentions only variables that the nest's bounds mention. The builder put it on them,
+or left it out as implied by the other constraints; eliminating a variable that is jumped over
+projects the constraints onto the rest, and what they implied about the rest the projection still
+implies. What stands around the nest multiplies by probabilities and adds over
+disjoint ranges, so it passes the error on with a factor in [0, 1]. One end at a time gives the sum.
+
+Hence each cut-off is moved out beyond the range of the nest's other end, which is affine, over the
+box of the outer variables: exact interval arithmetic from the outermost variable inwards. The
+inner domains only shrink, so lower <= upper stays true wherever the plan guaranteed it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.tails import cutoff_interval
 from dipapprox.linear.form import LinearForm
 
 
@@ -168,3 +195,112 @@ def variables(node: Node) -> frozenset[int]:
 
 def _mentioned(span: NestRange) -> frozenset[int]:
     return frozenset(chain.from_iterable(end.samples() for end in span.ends()))
+
+
+Interval = tuple[Fraction, Fraction]
+
+
+def open_ends(node: Node) -> int:
+    """Count the infinite ends of nests, with multiplicity: the cut-offs that are needed."""
+    count = sum(power * open_ends(child) for child, power in children(node))
+    if isinstance(node, Nest):
+        count += 2 - len(node.span.ends())
+    return count
+
+
+def resolution(node: Node) -> Fraction:
+    """The length on which something changes: the least scale, seen from any outer variable."""
+    found = [resolution(child) for child, _ in children(node)]
+    if isinstance(node, Mass | Nest):
+        steepest = [abs(c) for end in node.span.ends() for _, c in end.terms]
+        found.append(node.span.law.scale / max([Fraction(1), *steepest]))
+    return min(found, default=Fraction(1))
+
+
+def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
+    """Replace the infinite ends of nests by cut-offs with tails of at most 2**-bits each.
+
+    The value then drops by at most open_ends(node) * 2**-bits, by the module's claim. Breaks are
+    put round the places where something is much narrower than the range of the variable.
+
+    Args:
+        node: Over variables 0 … len(boxes) - 1.
+        bits: Wanted smallness of each tail.
+        boxes: Exact ranges of the outer variables.
+    """
+    match node:
+        case Mass():
+            return node
+        case NodeProduct(factors):
+            return NodeProduct(tuple((truncate(f, bits, boxes), power) for f, power in factors))
+        case NodeSum(terms):
+            return NodeSum(tuple((truncate(t, bits, boxes), count) for t, count in terms))
+        case Nest(span, depth, body):
+            span, box = _cut(span, bits, boxes)
+            # A hoisted nest can be less deep than its name: the boxes between are never asked for.
+            padded = boxes + ((Fraction(0), Fraction(0)),) * (depth - len(boxes))
+            body = truncate(body, bits, (*padded[:depth], box))
+            return Nest(span, depth, body, _breaks(Nest(span, depth, body), box))
+        case _:
+            assert_never(node)
+
+
+def _cut(span: NestRange, bits: int, boxes: tuple[Interval, ...]) -> tuple[NestRange, Interval]:
+    """Make both ends finite and return the exact hull of the range."""
+    law = span.law
+    low, high = cutoff_interval(law, bits)
+    lower = None if span.lower is None else span.lower.extent(lambda k: boxes[int(k)])
+    upper = None if span.upper is None else span.upper.extent(lambda k: boxes[int(k)])
+    if lower is None:
+        end = low if upper is None else min(low, upper[0])
+        span = replace(span, lower=LinearForm.constant_form(end))
+        lower = (end, end)
+    if upper is None:
+        end = max(high, lower[1])
+        span = replace(span, upper=LinearForm.constant_form(end))
+        upper = (end, end)
+    return span, (min(lower[0], upper[0]), max(lower[1], upper[1]))
+
+
+_NARROW = 64
+"""A place needs breaks if the range is this many times wider than what happens there."""
+
+_REACH = 8
+"""Breaks are put this many scales to either side of a place."""
+
+
+def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:
+    points = {
+        point
+        for place, scale in _places(nest)
+        if scale * _NARROW < box[1] - box[0]
+        for point in (place - _REACH * scale, place + _REACH * scale)
+        if box[0] < point < box[1]
+    }
+    return tuple(sorted(points))
+
+
+def _places(nest: Nest) -> set[tuple[Fraction, Fraction]]:
+    """Where, as a function of the nest's variable, and on which length the integrand changes."""
+    found = {(nest.span.law.mean, nest.span.law.scale)}
+    for span, places in _inner_places(nest.body):
+        for end in span.ends():
+            if end.samples() != (nest.depth,):
+                continue
+            slope = end.coefficient(nest.depth)
+            found |= {((p - end.constant) / slope, s / abs(slope)) for p, s in places}
+    return found
+
+
+def _inner_places(node: Node) -> Iterator[tuple[NestRange, set[tuple[Fraction, Fraction]]]]:
+    match node:
+        case Mass(span):
+            yield span, {(span.law.mean, span.law.scale)}
+        case Nest(span, _, body):
+            yield span, _places(node)
+            yield from _inner_places(body)
+        case NodeProduct(items) | NodeSum(items):
+            for child, _ in items:
+                yield from _inner_places(child)
+        case _:
+            assert_never(node)

@@ -25,12 +25,16 @@ from dipapprox.numerics.elimination.grid_evaluator import open_algebra
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel
 from dipapprox.numerics.elimination.value import Evaluation
-from dipapprox.numerics.real_outputs.ball_signs import combination_in_balls, signs_in_balls
 from dipapprox.numerics.real_outputs.cells import Cells, cells_of
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan
-from dipapprox.numerics.real_outputs.double_signs import signs_in_doubles
 from dipapprox.numerics.real_outputs.panel_polynomials import Combination, combination, minus
-from dipapprox.numerics.real_outputs.signs import LineSigns, collected
+from dipapprox.numerics.real_outputs.signs import (
+    LineSigns,
+    collected,
+    combination_in_balls,
+    signs_in_balls,
+    signs_in_doubles,
+)
 
 _LARGEST = Fraction(2) ** 900
 """Factors above this are left to balls."""

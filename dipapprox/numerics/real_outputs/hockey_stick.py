@@ -34,6 +34,7 @@ from dipapprox.events.intervals import Interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
+from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
@@ -41,7 +42,6 @@ from dipapprox.numerics.real_outputs.densities import Densities, open_densities
 from dipapprox.numerics.real_outputs.masses import EVERYWHERE, IntervalMasses
 from dipapprox.numerics.real_outputs.signs import LineSigns, positive_part
 from dipapprox.numerics.simplest import shortest
-from dipapprox.numerics.tier import Tier
 
 _REMEMBERED = 200
 """Pairs of measures whose densities are kept."""

@@ -12,8 +12,7 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.events.event import Connected, Part
-from dipapprox.events.intervals import Interval
-from dipapprox.events.within import within
+from dipapprox.events.intervals import Interval, within
 from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Method
 

@@ -23,8 +23,8 @@ all are negative, delta is 0. Where signs tell that S is one of few, only sample
 some of their P_S depend on.
 
 Where all S that may be best show one sample alone, delta is
-at most what that sample tells of any pair, which is one number's (`images`): where other inputs may
-be anything, as many sets would be as good.
+at most what that sample tells of any pair, which is one number's (`one_by_one`): where other
+inputs may be anything, as many sets would be as good.
 
 **Doubles.** Corners are exact (`triangles`). The rest is off by `thresholds.error` and a few
 roundings of numbers of that size.
@@ -51,7 +51,7 @@ from dipapprox.pairs.boxes.search import SetSearch
 from dipapprox.pairs.boxes.some_pairs import Exact
 from dipapprox.pairs.boxes.thresholds import Thresholds, all_between
 from dipapprox.pairs.boxes.triangles import TriangleSets, halved, have_halves, joined
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 
 CORNERS = "convexity between corners"

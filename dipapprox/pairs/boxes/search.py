@@ -32,7 +32,7 @@ from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.polygons import cut, extent, middle
 from dipapprox.pairs.boxes.regions import PairRegion
 from dipapprox.pairs.boxes.some_pairs import Enough, Exact, candidates, corners, spread
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.pairs.selections import Pair
 

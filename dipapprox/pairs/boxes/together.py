@@ -13,8 +13,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import islice, product
 
-from dipapprox.arithmetic.decimals import short
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -26,26 +25,26 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
 from dipapprox.pairs.boxes.infinity import with_ends
-from dipapprox.pairs.boxes.lemmas import (
+from dipapprox.pairs.boxes.models import OutputModels
+from dipapprox.pairs.boxes.movement import OutOfReach
+from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
+from dipapprox.pairs.boxes.polygons import clipped, extent
+from dipapprox.pairs.boxes.regions import (
     LEMMAS,
     LIMITS,
     MONOTONE,
     OUTPUTS,
     SYMMETRY,
     TRANSLATIONS,
+    divided,
     exchanges,
     limits_differences,
     lowest,
+    undivided,
 )
-from dipapprox.pairs.boxes.models import OutputModels
-from dipapprox.pairs.boxes.movement import OutOfReach
-from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
-from dipapprox.pairs.boxes.polygons import clipped, extent
-from dipapprox.pairs.boxes.regions import divided, undivided
 from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, TriedPairs
 from dipapprox.pairs.boxes.some_pairs import corners
-from dipapprox.pairs.divergence import Attempt, divergence
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Attempt, Factor, divergence
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair

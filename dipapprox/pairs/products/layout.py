@@ -27,7 +27,7 @@ from dipapprox.graphs import components
 from dipapprox.language.core import Input, Listed, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.products.program import ProductProgram, execute_parts
+from dipapprox.pairs.products.source import ProductProgram, execute_parts
 from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.parts import ProgramPart

@@ -21,8 +21,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.divergence import Attempt
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Attempt, Factor
 from dipapprox.pairs.products.layout import (
     Kind,
     KindOf,

@@ -12,8 +12,7 @@ from typing import Protocol
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
-from dipapprox.pairs.divergence import Attempt
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Attempt, Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.losses import CandidateLoss, Losses

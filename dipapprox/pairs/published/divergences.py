@@ -22,15 +22,14 @@ from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.shifted_noise import published_noise
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Connected, Part, PublishedOutcome
-from dipapprox.events.intervals import EVERYWHERE, Interval, mapped
+from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
 from dipapprox.events.measures import Measures, Measuring, NoProduct
-from dipapprox.events.within import within
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.masses import IntervalMasses
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.normal_form import (
     CoordinatePlace,
     MeasureSides,

@@ -16,8 +16,7 @@ from typing import TypeVar
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Connected, Event, Marginal, Part
-from dipapprox.events.intervals import EVERYWHERE
-from dipapprox.events.within import within
+from dipapprox.events.intervals import EVERYWHERE, within
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
 

@@ -22,7 +22,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.linear.form import LinearForm
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of

@@ -16,8 +16,7 @@ from dipapprox.events.event import Part
 from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, ExactSide
-from dipapprox.pairs.growth import Factor, Growth
+from dipapprox.pairs.divergence import Attempt, ExactSide, Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms

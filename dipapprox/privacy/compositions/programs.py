@@ -50,7 +50,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.products.measures import PairAtoms

@@ -27,7 +27,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import AllPairs, Pair

@@ -32,7 +32,7 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull

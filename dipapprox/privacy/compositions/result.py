@@ -14,7 +14,7 @@ from dipapprox.composition.products import LossGrid
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED
-from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt

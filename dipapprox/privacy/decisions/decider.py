@@ -15,7 +15,7 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
-from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.selections import Orbit, PairSelection, inputs_of, one_by_one
 from dipapprox.privacy.decisions.decision import (
     EXACT,

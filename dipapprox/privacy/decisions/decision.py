@@ -10,8 +10,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
-from dipapprox.arithmetic.decimals import rounded_down, short
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, rounded_down, short
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
@@ -24,7 +23,7 @@ from dipapprox.privacy import provenance
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
-from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
+from dipapprox.privacy.decisions.question import claim_words, interval_words
 from dipapprox.privacy.description import Description, Table, count, known_to_be
 from dipapprox.privacy.notation import (
     ends,

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from dipapprox.arithmetic.decimals import short
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -21,8 +20,8 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import LeastUniformDelta
 from dipapprox.privacy.decisions.divergences import Count, Divergence
-from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
+from dipapprox.privacy.decisions.question import closed_interval
 
 _COARSE = Fraction(1, 1000)
 """Width of the ends of the ranges in which a supremum is looked for."""

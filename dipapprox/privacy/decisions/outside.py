@@ -20,7 +20,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits, Progress
 from dipapprox.numerics import intervals
-from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow

@@ -12,7 +12,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from dipapprox.pairs.products.layout import Layout
-from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.selections import Pair, PairSelection, one_by_one
 from dipapprox.privacy.decisions.decision import Open, Violation
 from dipapprox.privacy.decisions.divergences import Functions, exponential_factor

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dipapprox.arithmetic.decimals import short
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.zero import Zero, ZeroCluster, in_order

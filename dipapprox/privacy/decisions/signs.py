@@ -13,9 +13,14 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.negative_set import NegativeRange, negative_set
-from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
+from dipapprox.exact.signs.nonnegative import (
+    Negative,
+    Nonnegative,
+    Undecided,
+    is_nonnegative,
+    positive_on,
+)
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
-from dipapprox.exact.signs.positive import positive_on
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio

@@ -21,8 +21,7 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import difference_over
-from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.divergence import difference_over, eps_prv_factor
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.divergences import Divergence, Functions, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion

@@ -12,8 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.arithmetic.decimals import short
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
@@ -21,7 +20,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import count_selected, select_pairs
-from dipapprox.pairs.growth import Growth, eps_prv_factor
+from dipapprox.pairs.divergence import Growth, eps_prv_factor
 from dipapprox.pairs.selections import OrderedPairs, PairSelection, inputs_of
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim

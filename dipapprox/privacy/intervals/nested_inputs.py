@@ -14,29 +14,83 @@ fixed ε_prv the largest δ at ε is at most that at ε'.
 A claim therefore holds on [a, b] if the program run at b is private for the least ε_prv and the
 least δ that are claimed on [a, b]; parts for which that cannot be shown are halved, as all parts
 of intervals are (`search`).
+
+Ties. Inputs at which every comparison of a program is a tie, were there no noise.
+
+    final states with real inputs -> a point of the inputs' ranges, or None
+
+The point c, with every sample at its mean there, makes both sides of every guard equal, and gives
+all final states with the same finite outputs the same published numbers. These are linear equations
+in c; whether the ranges hold a solution is a linear programme, solved exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.language.core import Listed, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import nearest_point
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
+from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim, growth_at
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.minorants import growth_at
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
-from dipapprox.privacy.intervals.ties import inputs_at_ties
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
-from dipapprox.semantics.state import FinalStates
+from dipapprox.semantics.state import FinalStates, guards_of
+
+
+def inputs_at_ties(states: FinalStates, limits: Limits) -> Mapping[str, Fraction] | None:
+    """Find inputs within their ranges at which all comparisons are ties without noise.
+
+    Args:
+        states: Of a program whose inputs are all real.
+        limits: Asked throughout.
+
+    Returns:
+        Such inputs by name, exact; None if there are none.
+
+    Raises:
+        LimitReached: If a limit is reached.
+    """
+    cells = states.program.inputs
+    own = list[LinearForm]()
+    for form in dict.fromkeys(_vanishing(states, limits)):
+        if form.is_constant:
+            if form.constant:
+                return None
+            continue
+        own += (form, -form)
+    for cell in cells:
+        bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+        if bounds is not None:
+            value = LinearForm.symbol(cell.name)
+            low, high = map(LinearForm.constant_form, bounds)
+            own += (value - high, low - value)
+    found = nearest_point(own, [cell.name for cell in cells], limits)
+    return None if found is None else {cell.name: found[cell.name] for cell in cells}
+
+
+def _vanishing(states: FinalStates, limits: Limits) -> Iterator[LinearForm]:
+    """Yield forms over inputs that have to be 0."""
+    means: dict[Symbol, LinearForm] = {k: each.mean for k, each in enumerate(states.samples)}
+    published = dict[object, tuple[LinearForm, ...]]()
+    for state in states.states:
+        limits.check()
+        for guard in guards_of(state.path):
+            yield guard.form.substitute(means)
+        own = tuple(form.substitute(means) for form in state.reals)
+        first = published.setdefault(state.outputs, own)
+        for form, other in zip(own, first, strict=True):
+            yield form - other
+
 
 _LEMMA = "inputs at a smaller ε are smaller inputs"
 """The words in reports."""

@@ -22,15 +22,21 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.formula_values import Undefined
-from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.pair_list import PairList
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.hockey_stick import PairList
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
-from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
-from dipapprox.privacy.intervals.minorants import Minorant, below, growth_at, growths_below
+from dipapprox.privacy.intervals.formula_claim import (
+    BITS,
+    FormulaClaim,
+    Minorant,
+    below,
+    growth_at,
+    growths_below,
+)
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.intervals.spread import SpreadEnd, highest
 from dipapprox.privacy.options import Options

@@ -24,12 +24,11 @@ from fractions import Fraction
 from math import isqrt
 from typing import Generic, Protocol, TypeVar
 
-from dipapprox.arithmetic.decimals import outward
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, outward
 from dipapprox.data_classes import dataclass, field
 from dipapprox.limits import Limits, Progress
 from dipapprox.numerics.simplest import simplest
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 
 K = TypeVar("K")

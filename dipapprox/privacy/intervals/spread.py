@@ -37,7 +37,7 @@ from math import inf
 
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.intervals.derivative_bounds import Rates, SlopeBound
-from dipapprox.privacy.intervals.minorants import Minorant
+from dipapprox.privacy.intervals.formula_claim import Minorant
 
 _NOTHING, _ONE = Fraction(0), Fraction(1)
 

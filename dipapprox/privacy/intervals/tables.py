@@ -24,12 +24,16 @@ from dipapprox.exact.distributions import compared_samples
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.formula_values import Undefined
-from dipapprox.pairs.hockey_stick import bounds_in_doubles, rounding_factor
+from dipapprox.pairs.hockey_stick import PairList, bounds_in_doubles, rounding_factor
 from dipapprox.pairs.maximum import first_largest
-from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
-from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
-from dipapprox.privacy.intervals.minorants import below, growth_at, growths_below
+from dipapprox.privacy.intervals.formula_claim import (
+    BITS,
+    FormulaClaim,
+    below,
+    growth_at,
+    growths_below,
+)
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.intervals.tube import ends, radii
 from dipapprox.privacy.options import Options

@@ -48,7 +48,7 @@ from dipapprox.arithmetic import rounding
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.derivative_bounds import Rates, SlopeBound
-from dipapprox.privacy.intervals.minorants import Minorant
+from dipapprox.privacy.intervals.formula_claim import Minorant
 
 Array = NDArray[np.float64]
 

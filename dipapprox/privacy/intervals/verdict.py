@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from dipapprox.arithmetic.decimals import rounded_down, rounded_up
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, rounded_down, rounded_up
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, count

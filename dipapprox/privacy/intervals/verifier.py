@@ -24,7 +24,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.adjacency import count_selected, select_pairs
-from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
+from dipapprox.pairs.hockey_stick import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim

@@ -28,7 +28,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.products.layout import Kind
-from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.claim import Claim

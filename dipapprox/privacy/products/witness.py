@@ -11,8 +11,7 @@ from itertools import islice
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import replace
-from dipapprox.pairs.divergence import Attempt, difference_over
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Attempt, Factor, difference_over
 from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.measures import ProductAtoms
 from dipapprox.pairs.products.source import MOST_LISTED

@@ -28,8 +28,7 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.language.domains import AllReals
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth, divergence
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.options import Options

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.arithmetic.decimals import exact_decimal, short
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, exact_decimal, short
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.charts import Chart

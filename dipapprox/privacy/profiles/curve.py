@@ -17,13 +17,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from dipapprox.arithmetic.decimals import short
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.pairs.growth import Factor, eps_prv_factor
+from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published

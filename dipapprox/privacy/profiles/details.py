@@ -21,8 +21,7 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.pairs.divergence import Probabilities, difference_over, likely_outputs
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.divergence import Factor, Probabilities, difference_over, likely_outputs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
 from dipapprox.privacy.verdict import Witness, WitnessRow

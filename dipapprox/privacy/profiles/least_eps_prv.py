@@ -23,7 +23,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.growth import Factor, eps_prv_factor
+from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.search import refined

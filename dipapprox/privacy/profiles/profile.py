@@ -16,8 +16,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.divergence import difference_over
-from dipapprox.pairs.growth import Factor, eps_prv_factor
+from dipapprox.pairs.divergence import Factor, difference_over, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions

@@ -8,8 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
-from dipapprox.arithmetic.decimals import rounded_up, short
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, rounded_up, short
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred

@@ -9,7 +9,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.profiles.curve import evenly
 

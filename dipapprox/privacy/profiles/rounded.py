@@ -19,7 +19,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Growth
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile

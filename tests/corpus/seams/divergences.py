@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.divergence import divergence, eps_prv_factor
 from tests.corpus.seams.events import printed
 
 Ends = tuple[str, str]

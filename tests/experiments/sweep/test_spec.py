@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.sweep.axes import read_axis
-from dipapprox.experiments.sweep.spec import Spec, read_spec
+from dipapprox.experiments.sweep.spec import Spec, read_axis, read_spec
 from dipapprox.experiments.sweep.sweep import check_programs
 
 PROGRAM = """param N = 1

@@ -20,8 +20,7 @@ from dipapprox.pairs.boxes.bounds import FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.polygons import Polygon, cut, middle
-from dipapprox.pairs.divergence import divergence
-from dipapprox.pairs.growth import Factor, eps_prv_factor
+from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute

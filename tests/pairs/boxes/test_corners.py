@@ -22,10 +22,9 @@ from dipapprox.language.parser import parse as read
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CornerSearch
-from dipapprox.pairs.boxes.images import image_of
-from dipapprox.pairs.boxes.one_by_one import one_by_one
+from dipapprox.pairs.boxes.one_by_one import image_of, one_by_one
 from dipapprox.pairs.boxes.thresholds import thresholds_of
-from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.semantics.execution import execute
 from tests.thorough import part
 

@@ -16,17 +16,17 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import all_pairs
 from dipapprox.pairs.boxes.infinity import with_ends
-from dipapprox.pairs.boxes.lemmas import (
+from dipapprox.pairs.boxes.polygons import Polygon, X, Y, extent
+from dipapprox.pairs.boxes.regions import (
     LEMMAS,
     OUTPUTS,
     SYMMETRY,
     TRANSLATIONS,
     lowest,
 )
-from dipapprox.pairs.boxes.polygons import Polygon, X, Y, extent
 from dipapprox.pairs.boxes.search import BoxSearchResult
 from dipapprox.pairs.boxes.together import RealPairs
-from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute

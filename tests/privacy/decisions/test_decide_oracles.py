@@ -24,8 +24,7 @@ from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Cause, Decision
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.epsilons import read_epsilons
-from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute

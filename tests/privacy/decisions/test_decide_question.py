@@ -16,8 +16,7 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.limits import Limits
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.epsilons import read_epsilons
-from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.privacy.decisions.validity import check_delta
 
