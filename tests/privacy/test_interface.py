@@ -128,7 +128,7 @@ def test_every_failure_is_unknown(
         raise error
 
     monkeypatch.setattr(OutputProbabilities, "distributions", fail)
-    verdict = dipapprox.verify(dipapprox.parse(TEXT), eps=1, eps_prv="1/100", delta=HALF)
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), eps=1, eps_prv="1/100", delta="1/100")
     assert (verdict.answer, verdict.reason) == (Answer.UNKNOWN, reason)
     assert (verdict.delta_enclosure, verdict.witness) == (None, None)
     assert verdict.interrupted == isinstance(error, KeyboardInterrupt)
