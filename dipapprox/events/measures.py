@@ -14,7 +14,7 @@ space; so
 Samples are connected by guards and by coordinates; a group with one coordinate is a `Marginal`, one
 with none an event. Where a group has several coordinates other combinations are tried: those of the
 reduced echelon form of the coefficients, as for x and x + y, of which y - x is the other, and then,
-for Gaussian noise, those that are orthogonal (`gaussian_forms`). That is a linear bijection of what
+for Gaussian noise, those that are orthogonal (below). That is a linear bijection of what
 is published, the same for all inputs, and changes no divergence. Where this does not part them
 either there is no product, and the answer says so.
 

@@ -204,7 +204,7 @@ def reduce(event: Event) -> Reduced:
     Returns:
         `Impossible` exactly if the event has probability 0; otherwise its independent factors in
         order of their least sample. A factor's samples are renumbered from 0. Only long systems of
-        guards of integers may have probability 0 unnoticed (`integer_points`).
+        guards of integers may have probability 0 unnoticed (`half_spaces`).
     """
     parts = connected_parts(event)
     if parts is None or not all(is_possible(part) for _, part in parts):

@@ -28,7 +28,7 @@ def is_possible(event: Event | Star) -> bool:
     """Whether samples of the laws meet guards that leave an open set with positive probability.
 
     Of integers, bounds of single samples and of differences of two are decided, and others almost
-    always (`integer_points`); what is not counts as possible.
+    always (`half_spaces`); what is not counts as possible.
     """
     if isinstance(event, Star):
         return _star_is_possible(event)

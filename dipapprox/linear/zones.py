@@ -2,7 +2,7 @@
 
 A zone is such a system closed under shortest paths, as for the clocks of timed automata: w_uv is
 then the least bound. Bounds are added one at a time, each to a new zone, because pieces share what
-they had; systems that get no more bounds need fewer paths (`differences`). The hull of some zones
+they had; systems that get no more bounds need fewer paths (below). The hull of some zones
 has the largest of their bounds, which are closed again; it is the least zone around all of them. It
 is their union, up to null sets, if nothing is left when they are taken out of it one by one. Where
 S is taken out of Z, the rest is, for every facet x[v] - x[u] < w of S, what is left of Z between

@@ -1,6 +1,6 @@
 """Many pairs in, a finished `Search` out: in blocks, or all at once, whatever is quickest.
 
-    outputs that depend on few counters     all at once, however many (`counted`)
+    outputs that depend on few counters     all at once, however many (below)
     anything else                           in blocks: in doubles where those decide, each
                                             pair alone on the ladder where not
     more bits than doubles have             one by one, or orbit by orbit (`search`)

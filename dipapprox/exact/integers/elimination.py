@@ -320,7 +320,7 @@ class Integers(VariableElimination[Monomial, LatticeRatio]):
             yield (part, tuple(names)), values
 
     def primitive(self, weight: Function, variable: int) -> Function:
-        """See `sums`."""
+        """See the module."""
         return antidifference(weight, variable)
 
     def at(

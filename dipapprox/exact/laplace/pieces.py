@@ -1,7 +1,7 @@
 """Exponential polynomials of a real variable and the privacy parameter, on one interval.
 
 A piece is Σ c η^n e^{qη} u^m e^{bu}: a mapping from packed (q, b, n, m) to the coefficient. The
-exponents are integers (`units`) and share one integer: monomials are multiplied by adding
+exponents are integers (below) and share one integer: monomials are multiplied by adding
 two numbers. m and n stay below 2^23 and |b| below 2^79, as events with more samples or larger rates
 are not begun (`engine`); q is at the top and as large as it likes.
 

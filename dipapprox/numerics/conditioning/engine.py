@@ -1,6 +1,6 @@
 """The method `conditioning`: a few samples take values in turn, the rest is eliminated each time.
 
-    event -> the fewest separators, of these the cheapest (`separators`) -> rules (`rules`)
+    event -> the fewest separators, of these the cheapest (`separators`) -> rules (below)
           -> for every choice of places the parts that are left, with moved means, in one batch
           -> Σ weights · Π parts
 

@@ -6,7 +6,7 @@ good, as the whole gap counts as undecided.
 Ball signs. Signs of a combination of functions in balls, proved by bisection of the panels.
 
 In: h = Σ c_i f_i, f_i of a `BallAlgebra`: a polynomial Σ a_k u^k and a remainder r on each panel.
-Out: as of `double_signs`. If |a_0| > Σ_{k>0} |a_k| + r, the sign of h is that of a_0 on the panel;
+Out: as with doubles. If |a_0| > Σ_{k>0} |a_k| + r, the sign of h is that of a_0 on the panel;
 otherwise the panel is halved, u = (w ∓ 1) / 2. On what is left undecided ∫ |h| is at most the width
 times Σ |a_k| + r.
 

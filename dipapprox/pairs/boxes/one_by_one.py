@@ -7,7 +7,7 @@ into the plane, edges parallel to axes to segments. For fixed other inputs delta
 function of (F(t), F(t')), so largest at an extreme point of the image's hull: that lies in the
 image, on its boundary, and not inside a segment.
 
-Outputs that depend on one number made of all real inputs: that is the input then (`images`).
+Outputs that depend on one number made of all real inputs: that is the input then (below).
 
 Images. Programs whose outputs depend on one number made of real inputs: it stands for all of them.
 

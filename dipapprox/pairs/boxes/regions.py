@@ -15,7 +15,7 @@ Guards tell how the P_o move (`movement`): in the sparse vector technique, and f
 noisy numbers, every S has all signs. Then u - u' is fixed, but at the ends of ranges, and half of
 the unknowns are gone. Where a sign is not known, nothing is done to that input.
 
-**Symmetric inputs** (`lemmas`). An exchange of inputs that permutes the outputs turns f_S into
+**Symmetric inputs** (below). An exchange of inputs that permutes the outputs turns f_S into
 f_π(S): of sets that become each other one is enough.
 
 Lemmas. Sets of pairs that need not be looked at: what guards say of all probabilities at once.
@@ -135,7 +135,7 @@ def divided(
             them.
         signs: Of derivatives.
         exchanges: What each output becomes where two real inputs are exchanged.
-        moves: Whether delta stays when all inputs of u and u' are moved (`lemmas`).
+        moves: Whether delta stays when all inputs of u and u' are moved (see the module).
 
     Returns:
         None if they are too many, or nothing is known of some input.

@@ -39,7 +39,7 @@ that depend on eps and integer samples have no bounds here at all.
 
 Numbers. A set S of outputs, finite values and numbers y, is an event like any other, {guards,
 published in S}: scaling bounds Pr[S] as S stays. A shift that makes y - κ homogeneous for every
-published y, the levels κ being the same for all inputs (`centres`), bounds Pr[S] as S moves with
+published y, the levels κ being the same for all inputs (below), bounds Pr[S] as S moves with
 eps: a number in S, if it has a density, is κ + z / eps for a fixed z. Constants stay what they are.
 Both bound all sets at every eps, but of different families; so each is used alone.
 

@@ -2,7 +2,7 @@
 
 **Lemma.** Let all noise of a program have scales c ε^p with one p <= 0, and let there be inputs v
 within their ranges at which, with every sample at its mean, all comparisons are ties, and states
-with the same finite outputs publish the same numbers w (`ties`). Measured from v, from the samples'
+with the same finite outputs publish the same numbers w (below). Measured from v, from the samples'
 means at v, and from w, all means, and all that is compared or published, are sums of multiples of
 samples and inputs, without constants; numbers that are moved by what is known tell as much. With
 samples and inputs so measured multiplied by ε^(-p), noise has scales c and comparisons stay as they
