@@ -141,36 +141,39 @@ def by_budget(
     Raises:
         UserError: If the value of a real input is needed.
     """
-    limits = options.limits
-    run: Run | None = None
+    limits, real = options.limits, has_real_inputs(program)
     most: Fraction | None = None
-    by, real = (BUDGET, BUDGET), has_real_inputs(program)
+    run: Run | None = None
     with EarlyEnd(), limited(limits):
         if found is not None or not real or _is_near(budget, claim):
             most = Fraction(0) if _is_enough(budget, claim, limits) else None
-        if found is not None and most is None:
-            most = _less_than(budget, claim, program)
-        if most is not None:
+        if found is not None:
+            most = _less_than(budget, claim, program) if most is None else most
+            run = found.run
+        elif most is not None:
             seconds = limits.elapsed()
-            if found is not None:
-                run = replace(found.run, engine=BY_BUDGET, precision=0, reason=None, by=by)
-            else:
-                states = execute_for_declared(program, options.merge, limits)
-                run = run_of(
-                    program,
-                    scope_of(program, selection),
-                    pairs=None if real else count_selected(program, selection),
-                    outputs=len(states.outputs),
-                    final_states=len(states.states),
-                    precision=0,
-                    engine=BY_BUDGET,
-                    seconds=seconds,
-                    reason=None,
-                    by=by,
-                )
-    if run is None:
+            states = execute_for_declared(program, options.merge, limits)
+            run = run_of(
+                program,
+                scope_of(program, selection),
+                pairs=None if real else count_selected(program, selection),
+                outputs=len(states.outputs),
+                final_states=len(states.states),
+                precision=0,
+                engine=BY_BUDGET,
+                seconds=seconds,
+                reason=None,
+            )
+    if run is None or most is None:
         return found
-    run, known = replace(run, seconds=limits.elapsed()), Enclosure(Fraction(0), most or Fraction(0))
+    told, engine = Extended(Fraction(0), most, BUDGET, BUDGET), BY_BUDGET
+    if found is not None and found.delta_enclosure is not None:
+        before = found.delta_enclosure
+        told = told.meet(Extended(before.lower, before.upper, *found.run.by), "the largest δ")
+        engine = engine if told.by == (BUDGET, BUDGET) else f"{found.engine} + {BY_BUDGET}"
+    bits = 0 if engine == BY_BUDGET else run.precision
+    run = replace(run, engine=engine, precision=bits, reason=None, by=told.by)
+    run, known = replace(run, seconds=limits.elapsed()), told.enclosure()
     match found, claim.numbers:
         case Verdict(), _:
             return replace(found, run=run, answer=Answer.DP, delta_enclosure=known, witness=None)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from math import exp
 
 import pytest
 
 import dipapprox
 from dipapprox import Answer, Verdict
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.data_classes import replace
 from dipapprox.errors import Contradiction, NoCertificate
+from dipapprox.language.ast import Number
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.proofs.budget_verdict import serving_budget
+from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.proofs.budget_verdict import MeantClaim, by_budget, serving_budget
 
 COMPARED = """
 input q[2] in real
@@ -87,6 +91,30 @@ def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch: pytest.Monk
     said = r"the least ε_prv: at least .* by enclosures and at most 0\.9 by least budget"
     with pytest.raises(Contradiction, match=said):
         dipapprox.profile(dipapprox.parse(ROUNDED), eps=1, delta=0)
+
+
+def test_what_was_known_from_below_stays_beside_a_budget() -> None:
+    program = dipapprox.parse(COMPARED)
+    claim = dipapprox.Claim(Fraction(1), Fraction(1, 10), Fraction(3, 20))
+    stated = MeantClaim(
+        claim,
+        FormulaClaim(Number(claim.eps_prv), Number(claim.delta), "3/20", "1/10"),
+        Fraction(1),
+        Fraction(1),
+    )
+    open_ = verified(COMPARED, "1", "3/20", "1/1000")
+    assert open_.answer is Answer.UNKNOWN
+    known = replace(open_, claim=claim, delta_enclosure=Enclosure(Fraction(1, 100), Fraction(1)))
+    told = program, AllPairs(), dipapprox.Options()
+    found = by_budget(known, Fraction(1, 5), stated, *told)
+    assert isinstance(found, Verdict) and found.answer is Answer.DP
+    assert found.delta_enclosure is not None and found.delta_enclosure.lower == Fraction(1, 100)
+    assert float(found.delta_enclosure.upper) == pytest.approx(
+        (exp(0.2) - exp(0.15)) / (exp(0.2) + 1)
+    )
+    assert [end.by.split(":")[0] for end in found.why()] == ["enclosures", "least budget"]
+    with pytest.raises(Contradiction, match="at least 0.01 by enclosures and at most 0.0 by least"):
+        by_budget(known, Fraction(1, 10), stated, *told)
 
 
 FINITE = """
