@@ -42,3 +42,12 @@ def others_for(value: Any, chance: random.Random) -> list[Any]:
         chance.shuffle(shuffled)
         return [value[:-1], value[1:], shuffled, [*value, value[0]], []]
     return [[], {}]
+
+
+def forged(tree: Any, seed: str, most: int) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Places, so many of them, and the tree with another value there."""
+    chance = random.Random(seed)
+    places = list(places_in(tree))
+    for at, value in chance.sample(places, min(len(places), most)):
+        for other in others_for(value, chance):
+            yield at, with_at(tree, at, other)

@@ -1,4 +1,4 @@
-"""What tests of runs share: machines in JSON, run by the kernel."""
+"""What tests of machines share: machines and proofs in JSON, and what runs of them say."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower, upper
 
+Json = Any
+Proof = tuple[Json, Json, list[Json]]
+"""What is claimed of, the claim, and steps."""
+
 ONE = Fraction(1)
 Output = tuple[Value, ...]
+
+RUN: Json = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 40, "cuts": []}
+"""What a machine does for all its inputs at eps = 1."""
 
 
 def cell(name: str) -> Any:
@@ -26,17 +33,22 @@ def cell(name: str) -> Any:
     return ["cell", name]
 
 
+def finite(body: list[Any], **fields: Any) -> Json:
+    """A machine with an output o, 0 or 1, and any two inputs adjacent, unless said otherwise."""
+    machine = {"inputs": [], "outputs": [["o", [0, 1]]], "reals": [], "adjacency": {"norm": "all"}}
+    return {**machine, "body": body, **fields}
+
+
+def private(machine: Json, run: Json = RUN, eps_prv: Json = 1, delta: Json = "1/2") -> Proof:
+    """A proof of privacy: what the machine does, and that this is so for every pair."""
+    stated = {"eps_prv": eps_prv, "delta": delta}
+    claim = {"verdict": "DP", "eps": run["eps"], "pairs": None, **stated}
+    return machine, claim, [run, {"rule": "every pair", "from": [0], **stated}]
+
+
 def machine(body: list[Any], outputs: dict[str, list[Any]]) -> Any:
     """A machine without inputs."""
-    return read_machine(
-        {
-            "inputs": [],
-            "outputs": [[name, domain] for name, domain in outputs.items()],
-            "reals": [],
-            "adjacency": {"norm": "all"},
-            "body": body,
-        }
-    )
+    return read_machine(finite(body, outputs=[[name, domain] for name, domain in outputs.items()]))
 
 
 def _outcomes(of: Any, eps: Fraction) -> tuple[Graph, dict[Output, list[int]]]:

@@ -1,4 +1,4 @@
-"""The kernel's runs against the verifier's distributions, and verdicts replayed."""
+"""The kernel's runs against the verifier's distributions."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox import Answer, Options, Program, parse, verify
+from dipapprox import Options, Program, parse
 from dipapprox.errors import UserError
 from dipapprox.kernel.adjacency import all_inputs
 from dipapprox.kernel.balls import lower_at, precision, upper_at
-from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
-from dipapprox.kernel.machine import read_input, read_machine
+from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.replay import apply, replay
-from dipapprox.pairs.selections import AllPairs
+from dipapprox.kernel.replay import apply
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import input_json
-from dipapprox.proof_steps.verdicts import attempts, goal_of, written
-from dipapprox.replays.words import words_of
+from kernel.machines import RUN, Json, cell, enclosed, finite, machine
 from tests.thorough import part
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
@@ -66,9 +64,7 @@ def distributions(
 ) -> Distributions | ExactDistributions:
     """What the kernel says of some inputs."""
     proof = Proof(read_machine(machine_json(program)), None)
-    step = {"rule": "distributions", "from": [], "eps": "1/2", "inputs": inputs, "cuts": []}
-    step["bits"] = bits
-    found = apply(proof, {}, step)
+    found = apply(proof, {}, {**RUN, "eps": "1/2", "inputs": inputs, "bits": bits})
     assert isinstance(found, Distributions | ExactDistributions)
     return found
 
@@ -81,8 +77,8 @@ def test_a_run_has_the_distribution_that_the_verifier_finds(path: Path) -> None:
     if path.stem == "truncated_geometric_printed":
         # No probability distribution at this eps for some inputs, which the verifier refuses.
         return
-    machine = read_machine(machine_json(program))
-    inputs = list(islice(all_inputs(machine.domains), 40))[7::23]
+    domains = read_machine(machine_json(program)).domains
+    inputs = list(islice(all_inputs(domains), 40))[7::23]
     written = [input_json(each) for each in inputs]
     try:
         found = distributions(program, written, 40)
@@ -120,71 +116,18 @@ def value(given: int | Fraction | str) -> Fraction | str:
     return given if isinstance(given, str) else Fraction(given)
 
 
-THRESHOLD = """
-input q in {0, 1}
-output o in {0, 1}
-adjacent linf 1
-x <- Lap(q, 1 / eps)
-if x >= 1/2 then o <- 1 else o <- 0 end
-"""
-
-
-def replayed(delta: str, eps_prv: str, edit: tuple[str, object] | None = None) -> str:
-    """The verdict of the verifier, its proof perhaps with another claim."""
-    program = parse(THRESHOLD)
-    assert isinstance(program, Program)
-    verdict = verify(program, eps="1/2", delta=delta, eps_prv=eps_prv)
-    assert verdict.answer is not Answer.UNKNOWN
-    goal = goal_of(verdict)
-    proof = written(program, goal, AllPairs(), next(attempts(goal)))
-    claim, steps = dict(proof.claim), [dict(step) for step in proof.steps]
-    if edit is not None:
-        claim[edit[0]] = edit[1]
-        steps[-1] |= {edit[0]: edit[1]} if edit[0] in steps[-1] else {}
-        steps[0] |= {edit[0]: edit[1]} if edit[0] in steps[0] else {}
-    return words_of(replay(proof.machine, claim, steps))
-
-
-@pytest.mark.parametrize(
-    ("field", "bad"),
-    [
-        ("delta", 2),
-        ("delta", -1),
-        ("eps_prv", -1),
-        ("delta", "2/4"),
-        ("delta", 0.1),
-        ("delta", True),
-    ],
-)
-def test_claims_that_are_none_are_bad_proofs(field: str, bad: object) -> None:
-    with pytest.raises(BadProof):
-        replayed("1/2", "1/2", (field, bad))
-
-
-def test_named_values_and_inputs_outside_their_domains() -> None:
-    program = parse("input q in {low, high}\noutput o in {low, high}\nadjacent all\no <- q")
-    assert isinstance(program, Program)
-    machine = read_machine(machine_json(program))
-    domains = tuple(domain for _, domain in machine.inputs)
-    assert read_input([{"name": "low"}], domains) == ("low",)
-    for bad in (["low"], [{"name": "mid"}], [0], [], [{"name": "low"}, {"name": "low"}], "low"):
-        with pytest.raises(BadProof):
-            read_input(bad, domains)
-
-
 def test_what_has_no_meaning_is_not_proved() -> None:
-    start = {"inputs": [], "outputs": [["o", [0, 1]]], "adjacency": {"norm": "all"}}
-    one, x, y = ["set", ["cell", "o"], 1], ["cell", "x"], ["cell", "y"]
-    noise = ["draw", x, "Lap", 0, [1, -1]]
-    bodies: list[list[object]] = [
+    o, x, y = map(cell, "oxy")
+    one, noise = ["set", o, 1], ["draw", x, "Lap", 0, [1, -1]]
+    bodies: list[list[Json]] = [
         [],
-        [["set", ["cell", "o"], 2]],
-        [["set", ["cell", "o"], ["cell", "x"]]],
-        [["choose", ["cell", "o"], [[0, "1/2"], [1, "1/3"]], False]],
-        [["choose", ["cell", "o"], [[0, -1], [1, 2]], False]],
-        [["choose", ["cell", "o"], [[0, 0], [1, 0]], True]],
-        [["draw", ["cell", "o"], "Lap", 0, [1, -1]]],
-        [["draw", ["cell", "x"], "DLap", "1/2", [1, -1]], one],
+        [["set", o, 2]],
+        [["set", o, x]],
+        [["choose", o, [[0, "1/2"], [1, "1/3"]], False]],
+        [["choose", o, [[0, -1], [1, 2]], False]],
+        [["choose", o, [[0, 0], [1, 0]], True]],
+        [["draw", o, "Lap", 0, [1, -1]]],
+        [["draw", x, "DLap", "1/2", [1, -1]], one],
         [["set", ["element", "o", 3, 4], 1]],
         [one, noise, ["draw", y, "Lap", x, [1, -1]]],
         [one, noise],
@@ -192,37 +135,23 @@ def test_what_has_no_meaning_is_not_proved() -> None:
     ]
     for body in bodies:
         reals = ["y"] if body in bodies[-2:] else []
-        proof = Proof(read_machine({**start, "reals": reals, "body": body}), None)
-        step = {
-            "rule": "distributions",
-            "from": [],
-            "eps": 1,
-            "inputs": None,
-            "cuts": [[]] * len(reals),
-            "bits": 20,
-        }
+        proof = Proof(read_machine(finite(body, reals=reals)), None)
         with pytest.raises(NotProved):
-            apply(proof, {}, step)
+            apply(proof, {}, {**RUN, "cuts": [[]] * len(reals)})
 
 
 def test_real_and_integer_noise_in_one_cell_stay_apart() -> None:
-    x, b, o = (["cell", name] for name in "xbo")
-    machine = {
-        "inputs": [],
-        "outputs": [["o", [0, 1]]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": [
+    x, b, o = map(cell, "xbo")
+    of = machine(
+        [
             ["choose", b, [[0, "1/2"], [1, "1/2"]], False],
             ["if", ["=", b, 0], *([["draw", x, law, 0, [1, 0]]] for law in ("Lap", "DLap"))],
             ["forget", ["b"]],
             ["if", [">", x, "1/2"], [["set", o, 1]], [["set", o, 0]]],
         ],
-    }
-    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "cuts": [], "bits": 40}
-    found = apply(Proof(read_machine(machine), None), {}, run)
-    assert isinstance(found, Distributions)
-    low, high = (bounds[found.outputs.index((1,))] / 2**found.places for bounds in found.bounds[()])
+        {"o": [0, 1]},
+    )
+    low, high = enclosed(of)[1,]
     true = exp(-1 / 2) / 4 + 1 / (2 * (1 + exp(1)))
     assert low - 1e-15 < true < high + 1e-15
     assert high - low < 1e-10

@@ -17,6 +17,7 @@ from dipapprox.kernel.replay import conclude, replay
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.automata import machines_of
+from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step
 from tests.automata.random_automata import random_automaton
 from tests.kernel.test_potentials import (
@@ -25,7 +26,6 @@ from tests.kernel.test_potentials import (
     file_of,
     others_for,
     places_in,
-    text,
     with_at,
 )
 
@@ -133,34 +133,12 @@ x0 <- DLap(q0, 1/2 / eps)
 x1 <- DLap(q1, 1/2 / eps)
 x2 <- DLap(q2, 4 / eps)
 if x1 < 0 then
-if x2 < x1 then
-if t < x0 then
-out <- 1
-else
-out <- 0
-end
-else
-if t < 1 or x0 < 1 then
-out <- 1
-else
-out <- 0
-end
-end
-else
-if x1 < 1 then
-if t >= x2 and t >= x2 then
-out <- 0
-else
-out <- 1
-end
-else
-if x0 < x1 then
-out <- 1
-else
-out <- 1
-end
-end
-end
+    if x2 < x1 then
+        if t < x0 then out <- 1 else out <- 0 end
+    elif t < 1 or x0 < 1 then out <- 1 else out <- 0 end
+elif x1 < 1 then
+    if t >= x2 and t >= x2 then out <- 0 else out <- 1 end
+elif x0 < x1 then out <- 1 else out <- 1 end
 """
 """Paths that are impossible only as integers that are equal are not different."""
 
@@ -173,30 +151,10 @@ t <- Lap(0, 4 / eps)
 x0 <- Lap(q0, 1/2 / eps)
 x1 <- Lap(q1, 4 / eps)
 if x1 > 1/2 then
-if t <= 1 and t > 1/2 then
-out <- 2
-else
-if x1 > 1 and x1 > 1/2 then
-out <- 0
-else
-out <- 1
-end
-end
-else
-if t > 1 then
-if x1 > x0 then
-out <- 2
-else
-out <- 0
-end
-else
-if x0 <= 1/2 then
-out <- 1
-else
-out <- 2
-end
-end
-end
+    if t <= 1 and t > 1/2 then out <- 2 elif x1 > 1 and x1 > 1/2 then out <- 0 else out <- 1 end
+elif t > 1 then
+    if x1 > x0 then out <- 2 else out <- 0 end
+elif x0 <= 1/2 then out <- 1 else out <- 2 end
 """
 """What is lost on a ray that begins further and further away."""
 
@@ -206,34 +164,12 @@ output out in {0, 1, 2}
 adjacent linf 1
 x0 <- Lap(q0, 2 / eps)
 if x0 > 0 then
-if x0 > 0 then
-if x0 > 1/2 then
-out <- 2
-else
-out <- 1
-end
-else
-if x0 > 1 then
-out <- 2
-else
-out <- 2
-end
-end
-else
-if x0 <= 0 then
-if x0 > 0 then
-out <- 0
-else
-out <- 2
-end
-else
-if x0 <= 0 then
-out <- 0
-else
-out <- 0
-end
-end
-end
+    if x0 > 0 then
+        if x0 > 1/2 then out <- 2 else out <- 1 end
+    elif x0 > 1 then out <- 2 else out <- 2 end
+elif x0 <= 0 then
+    if x0 > 0 then out <- 0 else out <- 2 end
+elif x0 <= 0 then out <- 0 else out <- 0 end
 """
 """One of the paths is impossible."""
 
@@ -244,7 +180,7 @@ def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
     assert proof.answer is Answer.DP, proof.unproved
     assert proof.lower > 0
     machine, claim, steps = file_of(proof)
-    assert claim["at least"] == text(proof.lower)
+    assert claim["at least"] == number_json(proof.lower)
     judged = replay(machine, claim, steps)
     assert isinstance(judged, Budgets)
     assert not judged.at_any
@@ -285,23 +221,6 @@ def test_a_number_near_the_border_of_a_guard_contradicts_nothing() -> None:
     """It is > 0, and published near 0."""
     with pytest.raises(Refuted, match="nothing is lost"):
         contradicted([[[[0, 1], [2, 1]]], [[[0, 1]]]], published=True)
-
-
-@pytest.mark.parametrize("program", [BOUNDED, INTEGERS])
-def test_no_forged_step_proves_more_than_the_least_budget(program: str) -> None:
-    proof = dipapprox.prove(dipapprox.parse(program), reals=True, options=OPTIONS)
-    assert proof.is_exact
-    machine, _, steps = file_of(proof)
-    chance = random.Random(program)
-    refused = 0
-    for at, value in places_in(steps[1:2]):
-        for other in others_for(value, chance):
-            forged = with_at(steps[1:2], at, other)
-            for budget in (text(proof.lower), None):
-                with pytest.raises(NotProved):
-                    replay(machine, {"verdict": "Not_DP", "budget": budget}, forged)
-                refused += 1
-    assert refused > 100
 
 
 # --- what comes again, and is not told ------------------------------------------------------------
@@ -548,7 +467,7 @@ if r >= 2 then out <- 0 elif s >= r then out <- 1 elif s < 1 then out <- 0 else 
 def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:
     proof = dipapprox.prove(dipapprox.parse(VANISHING), reals=True, options=OPTIONS)
     machine, claim, steps = file_of(proof)
-    assert claim["at least"] == text(proof.lower) == "4/9"
+    assert claim["at least"] == number_json(proof.lower) == "4/9"
     judged = replay(machine, claim, steps)
     assert isinstance(judged, Budgets) and not judged.at_any
     more = {**steps[1], "budget": "9/20"}
@@ -570,8 +489,11 @@ def test_parts_lead_to_the_same_numbers() -> None:
     )
     said = set[str]()
     for place, (value, side) in enumerate(step["noise"]):
-        for moved in ([text(Fraction(value) + Fraction(1, 8)), side], [value, Fraction(side) + 1]):
-            moved[1] = text(Fraction(moved[1]))
+        for moved in (
+            [number_json(Fraction(value) + Fraction(1, 8)), side],
+            [value, Fraction(side) + 1],
+        ):
+            moved[1] = number_json(Fraction(moved[1]))
             noise = [moved if k == place else each for k, each in enumerate(step["noise"])]
             try:
                 replay(machine, claim, [{**step, "noise": noise}])

@@ -1,66 +1,240 @@
-"""Few characters that ask for much: what a step costs is spent before it is done."""
+"""Few characters that ask for much: what a step costs is spent before it is done, and refused."""
 
 from __future__ import annotations
 
 from math import isqrt
-from typing import Any
 
 import pytest
 
 from dipapprox.kernel import budget
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.adjacency import adjacent_pairs
+from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.replay import replay
+from kernel.machines import RUN, Json, Proof, cell, finite, private
+from kernel.streams import stream
 
-Json = Any
+X, S, OUT = (cell(name) for name in "xso")
+DONE, OTHER = (["set", OUT, value] for value in (0, 1))
+STATED = {"eps_prv": 1, "delta": "1/2"}
+COINS = [[0, "1/2"], [1, "1/2"]]
+NUMBER = {"low": 0, "high": 1}
+REAL = ["u", NUMBER]
 
 
-def losses(knots: Json, mechanism: Json, **more: Json) -> tuple[Json, Json, list[Json]]:
+def draw(power: int = 0, mean: Json = 0, to: Json = X) -> Json:
+    return ["draw", to, "Lap", mean, [1, power]]
+
+
+def repeat(turns: int, *body: Json) -> Json:
+    return ["repeat", turns, list(body)]
+
+
+def coin(name: str = "k") -> Json:
+    return ["choose", cell(name), COINS, False]
+
+
+def weighed(weight: Json) -> list[Json]:
+    return [["choose", OUT, [[0, weight], [1, 1]], True]]
+
+
+def grown(times: int, weight: Json, *more: Json) -> Json:
+    """A weight that is multiplied by another one, or itself, again and again."""
+    for _ in range(times):
+        weight = ["*", weight, *(more or [weight])]
+    return weight
+
+
+# --- what a machine does at one eps, enclosed and in closed form ----------------------------------
+
+ELEMENT: Json = 1
+for _ in range(190):
+    ELEMENT = ["element", "a", 1, ELEMENT]
+
+LONG: Json = ["eps"]
+for _ in range(7):
+    LONG = ["+", LONG, LONG]
+
+SAMPLES = repeat(100, draw(to=["moving", "x", 1]))
+ORDER = ["<", cell("x[1]"), cell("x[2]")]
+LATER = ["if", ["<", ["moving", "x", 1], ["moving", "x", 2]], [], [DONE, ["exit"]]]
+HUGE = {"eps": "1/" + "7" * 3000}
+FAR = {"norm": "linf", "radius": 10_000}
+
+FINITE: dict[str, Proof] = {
+    "squares again and again": private(
+        finite([["set", X, 3], repeat(1000, ["set", X, ["*", X, X]])])
+    ),
+    "doubles again and again": private(
+        finite([["set", X, 3], repeat(10**6, ["set", X, ["+", X, X]])])
+    ),
+    "sums of samples": private(
+        finite([["set", S, 0], repeat(10**6, draw(), ["set", S, ["+", S, X]]), DONE])
+    ),
+    "domains": private(
+        finite([DONE], inputs=[[f"q{k}", {"from": 0, "to": 9999}] for k in range(150)])
+    ),
+    "inputs": private(finite([DONE], inputs=[[f"q{k}", [0, 1]] for k in range(60)])),
+    "values that are near": private(
+        finite([DONE], inputs=[["q", {"from": 0, "to": 9999}]], adjacency=FAR)
+    ),
+    "coins": private(
+        finite(
+            [coin(f"c{k}") for k in range(60)]
+            + [["set", OUT, ["*", 0, ["+", 1, 1]]]]
+            + [["if", ["=", cell(f"c{k}"), 2], [DONE], []] for k in range(60)]
+        )
+    ),
+    "powers of a long eps": private(finite(weighed(grown(200, ["eps"], ["eps"]))), RUN | HUGE),
+    "sums to a high power": private(finite(weighed(grown(12, ["+", ["exp", ["eps"]], ["eps"]])))),
+    "indices of indices": private(
+        finite([["set", cell("a[1]"), 1], repeat(90, ["set", X, ELEMENT]), DONE])
+    ),
+    "conditions of nothing": private(
+        finite([repeat(90, ["if", ["and", *[["and"]] * 300], [], []]), DONE])
+    ),
+    "cells that hold nothing": private(
+        finite([repeat(900, ["forget", [f"x{k}" for k in range(500)]]), DONE])
+    ),
+    "long weights": private(finite([repeat(200, ["choose", X, [[0, LONG]], True]), DONE])),
+    "stores of fractions": private(
+        finite(
+            [["set", cell(f"q{k}"), f"1/{10**30 + k}"] for k in range(300)]
+            + [coin(), repeat(20, ["if", ["=", cell("k"), 0], [], []]), DONE]
+        )
+    ),
+    "one comparison of many samples": private(
+        finite([SAMPLES, ["if", ORDER, [], [DONE, ["exit"]]], repeat(180, ["if", ORDER, [], []])])
+    ),
+    "a chain of samples": private(
+        finite([draw(to=cell("x[1]")), repeat(20, draw(to=["moving", "x", 2]), LATER), DONE])
+    ),
+    "a long index": private(finite([["set", ["element", "a", 3, ["*", 10**1200, 10**1200]], 0]])),
+    "a wide law of integers": private(
+        finite([["draw", X, "DLap", 0, [10**3000, 0]], ["if", ["<", X, 0], [DONE], [DONE]]])
+    ),
+    "a wide discrete Gaussian": private(
+        finite([["draw", X, "DGauss", 0, [10**6, 0]], ["if", ["<", X, 0], [DONE], [OTHER]]])
+    ),
+}
+
+
+@pytest.mark.parametrize("bits", [30, None])
+@pytest.mark.parametrize("name", FINITE)
+def test_what_a_machine_may_ask_for_is_refused(
+    name: str, bits: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (name, bits) == ("a wide law of integers", None):
+        return  # closed forms do not care how wide a law is
+    machine, claim, (run, step) = FINITE[name]
+    # A thousandth, so that the test is quick; what is refused grows with the work.
+    monkeypatch.setattr(budget, "MOST_WORK", 50_000)
+    with pytest.raises(NotProved):
+        replay(machine, claim, [{**run, "bits": bits}, step])
+
+
+def between(family: str) -> Proof:
+    """At 200 bits polynomials have 74 terms, each of which depends on all before."""
+    draws = [["draw", cell(name), family, 0, [1, 0]] for name in "xy"]
+    body = [*draws, ["if", ["<", X, cell("y")], [DONE], [OTHER]]]
+    return private(finite(body), RUN | {"bits": 200})
+
+
+# --- inputs and outputs that are real, and budgets ------------------------------------------------
+
+NODE: Json = {"values": [], "held": [], "facts": [], "allowances": [[1, []]], "cases": []}
+
+
+def budgeted(*body: Json, node: Json = NODE, **published: Json) -> Proof:
+    """A proof that a budget serves."""
+    machine = stream(list(body), None, inputs=[])
+    machine["published"] |= {"whenever": [], **published}
+    claim = {"verdict": "DP", "budget": 1, "at least": None}
+    return machine, claim, [{"rule": "potential", "from": [], "nodes": [node], "quiet": []}]
+
+
+def of_reals(*body: Json, rule: str = "every real pair", **fields: Json) -> Proof:
+    """A proof of privacy in one step."""
+    machine, claim, _ = private(finite([DONE, *body], **fields))
+    return machine, claim, [{"rule": rule, "from": [], "eps": 1, "bits": 10, **STATED}]
+
+
+def chosen(count: int, radius: int) -> Proof:
+    """Pairs of which as many inputs differ, at most."""
+    inputs = [[f"u{k}", NUMBER] for k in range(count)]
+    return of_reals(inputs=inputs, adjacency={"norm": "l0", "radius": radius})
+
+
+def publishing(count: int, *body: Json) -> Proof:
+    """Privacy of one who publishes many numbers."""
+    numbers = {"inputs": [["q", [0, 1]]], "reals": [f"y[{k + 1}]" for k in range(count)]}
+    drawn = repeat(count, draw(to=["moving", "y", 1]))
+    return of_reals(*body, drawn, rule="every published pair", **numbers)
+
+
+NO_TURNS = repeat(10**6)
+SUM = [["set", S, 0], repeat(300, draw(), ["set", S, ["+", S, X]])]
+SIDES = ["if", ["<", X, 0], [], []]
+CHAIN = ["if", ["<", ["moving", "a", 1], ["moving", "a", 2]], [], [["exit"]]]
+MANY: dict[str, Proof] = {
+    "turns of nothing, of paths": budgeted(NO_TURNS),
+    "turns of nothing, of states": private(finite([DONE, NO_TURNS])),
+    "turns of nothing, of pairs of runs": of_reals(NO_TURNS),
+    "paths of one condition": budgeted(draw(-1), ["if", ["or", *[["=", X, 0]] * 14], [], []]),
+    "atoms": budgeted(repeat(30_000, draw(-1))),
+    "publications": budgeted(repeat(30_000, ["set", X, 1]), whenever=["x"]),
+    "long publications": budgeted(*[draw(-1), SIDES] * 7, first=["x"] * 5000),
+    "long stores of paths": budgeted(
+        repeat(1000, ["set", ["moving", "a", 1], 0]), draw(-1), *[SIDES] * 6
+    ),
+    "differences of samples": budgeted(
+        repeat(160, draw(-1, to=["moving", "a", 1])),
+        repeat(159, CHAIN),
+        node={**NODE, "cases": [None] * 160},
+    ),
+    "comparisons of sums": private(finite([DONE, *SUM, repeat(3000, ["if", ["<", S, S], [], []])])),
+    "states with sums": private(finite([DONE, *SUM, coin(), repeat(200_000, ["forget", ["d"]])])),
+    "numbers that are published": publishing(
+        120, repeat(4, ["choose", ["moving", "c", 1], COINS, False])
+    ),
+    "ways to choose inputs": chosen(40, 20),
+    "pairs of values": of_reals(inputs=[REAL, ["a", {"from": 1, "to": 150}]]),
+}
+
+
+# --- compositions, services, formulas: work that takes seconds with a few digits more -------------
+
+
+def losses(knots: Json, mechanism: Json, **more: Json) -> Proof:
     """Losses of one run from above."""
     run = {"what": mechanism, "subsample": None, "times": 1}
     step = {"rule": "losses", "from": [], "of": {"run": 0}, "sample": None}
     step |= {"orders": [], "above": True, "input": None, "adjacent": None}
     step |= {"step": "1/1000", "offset": 0, "places": 2000, "knots": knots, **more}
-    claim = {"verdict": "DP", "eps_prv": 1, "delta": "1/2"}
-    return {"adjacency": "add/remove", "runs": [run]}, claim, [step]
+    return {"adjacency": "add/remove", "runs": [run]}, {"verdict": "DP", **STATED}, [step]
 
 
-def parted(turns: int) -> tuple[Json, Json, list[Json]]:
+def parted(turns: int) -> Proof:
     """A long statement, many times."""
     long: Json = 1
     for _ in range(250):
         long = ["+", long, 1]
-    machine = {
-        "inputs": [["q", [0, 1]]],
-        "outputs": [["o", [0, 1]]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": [
-            ["repeat", turns, [["set", ["moving", "t", 1], long]]],
-            ["set", ["cell", "o"], 0],
-        ],
-    }
+    body = [repeat(turns, ["set", ["moving", "t", 1], long]), DONE]
     numbers = {"eps": 1, "eps_prv": 1, "delta": 0}
     step = {"rule": "private composition", "from": [], "parts": [[0, 1], [1, 2]], **numbers}
-    return machine, {"verdict": "DP", "pairs": None, **numbers}, [step]
+    return finite(body, inputs=[["q", [0, 1]]]), {"verdict": "DP", "pairs": None, **numbers}, [step]
 
 
-def of_machine(inputs: Json, known: Json) -> tuple[Json, Json, list[Json]]:
+def of_machine(inputs: Json, known: Json) -> Proof:
     """Losses of a machine that does nothing, any two of its inputs adjacent."""
-    machine = {
-        "inputs": inputs,
-        "outputs": [["o", [0]]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": [["set", ["cell", "o"], 0]],
-    }
-    what = {"machine": machine, "eps": 1}
+    what = {"machine": finite([DONE], inputs=inputs, outputs=[["o", [0]]]), "eps": 1}
     given, claim, [step] = losses([[0, 1, 1]], what, step=1, places=10)
-    run = {"rule": "distributions", "from": [], "of": {"run": 0}, "eps": 1, "bits": 10, "cuts": []}
-    return given, claim, [{**run, "inputs": known}, {**step, "from": [0]}]
+    run = {**RUN, "of": {"run": 0}, "bits": 10, "inputs": known}
+    return given, claim, [run, {**step, "from": [0]}]
 
 
-def listed(count: int) -> tuple[Json, Json, list[Json]]:
+def listed(count: int) -> Proof:
     """Runs that are chosen among one pair, told again and again."""
     given, claim, steps = of_machine([["q", {"from": 0, "to": 19}]], None)
     new = {"rule": "adaptive", "pairs": [[[0], [1]]] * count, "margin": 0, "times": 1, "reach": 1}
@@ -68,26 +242,17 @@ def listed(count: int) -> tuple[Json, Json, list[Json]]:
     return given, claim, [steps[0], old | new]
 
 
-def near_zero(digits: int) -> tuple[Json, Json, list[Json]]:
+def near_zero(digits: int) -> Proof:
     """A formula that touches 0 at the square root of 2, between two long numbers next to it."""
     below = 10**digits + 1
     above = isqrt(2 * below**2)
     eps = {"from": f"{above}/{below}", "to": f"{above + 1}/{below}"}
-    machine = {
-        "inputs": [["q", [0, 1]]],
-        "outputs": [["o", [0, 1]]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": [["set", ["cell", "o"], 0]],
-    }
     apart = ["+", ["*", ["eps"], ["eps"]], -2]
-    numbers = {"eps_prv": ["eps"], "delta": ["*", apart, apart]}
-    run = {"rule": "distributions", "from": [], "eps": eps, "inputs": None}
-    steps = [{**run, "bits": None, "cuts": []}, {"rule": "every pair", "from": [0], **numbers}]
-    return machine, {"verdict": "DP", "eps": eps, "pairs": None, **numbers}, steps
+    run = {**RUN, "eps": eps, "bits": None}
+    return private(finite([DONE], inputs=[["q", [0, 1]]]), run, ["eps"], ["*", apart, apart])
 
 
-def replaced(values: int, body: Json, cases: int) -> tuple[Json, Json, list[Json]]:
+def replaced(values: int, body: Json, cases: int) -> Proof:
     """A call with one of so many arguments in one run, and another one in the other."""
     call = {"name": "data", "arguments": [["d", {"from": 1, "to": values}]], "seen": False}
     calls = [{**call, "body": body}]
@@ -97,7 +262,7 @@ def replaced(values: int, body: Json, cases: int) -> tuple[Json, Json, list[Json
     return service, {"verdict": "DP", "budget": 0, "at least": None}, steps
 
 
-def above(count: int) -> tuple[Json, Json, list[Json]]:
+def above(count: int) -> Proof:
     """Losses above a part, read again and again."""
     given, claim, [run, step] = of_machine([["q", [0, 1]]], None)
     part = {"of": {"run": 0, "part": [0, 1], "pairs": None}}
@@ -107,20 +272,16 @@ def above(count: int) -> tuple[Json, Json, list[Json]]:
     return given, claim, steps
 
 
-DRAW = ["draw", ["cell", "x"], "Lap", 0, [1, -1]]
-
-
-def coins(count: int, pairs: int) -> tuple[Json, Json, list[Json]]:
+def coins(count: int, pairs: int) -> Proof:
     """Losses below a pair, told again and again, of a machine with many outputs."""
     given, claim, [run, step] = listed(pairs)
     machine = given["runs"][0]["what"]["machine"]
-    x, o, coin = (["cell", name] for name in ("x", "o", "coin"))
     machine["outputs"] = [["o", {"from": 0, "to": 2**count - 1}]]
-    machine["body"] = [["set", x, 0]]
+    machine["body"] = [["set", X, 0]]
     for k in range(count):
-        toss = ["choose", coin, [[0, "1/2"], [2**k, "1/2"]], False]
-        machine["body"] += [toss, ["set", x, ["+", x, coin]]]
-    machine["body"] += [["set", o, x]]
+        toss = ["choose", cell("coin"), [[0, "1/2"], [2**k, "1/2"]], False]
+        machine["body"] += [toss, ["set", X, ["+", X, cell("coin")]]]
+    machine["body"] += [["set", OUT, X]]
     return given, claim, [{**run, "inputs": [[0], [1]]}, {**step, "above": False}]
 
 
@@ -128,36 +289,54 @@ NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
 SPARSE = losses([[0, 0, 1], [500, 500, 1]], PAIR)
+TWICE = {"rule": "composed", "from": [0, 0], "cut": [0, 0]}
 
-COSTLY = {
+COSTLY: dict[str, Proof] = {
     "sums of a discrete Gaussian": losses([[0, 2, 1]], NOISE, places=200),
     "orders, at many bits": losses([[0, 50, 1]], {"mechanism": "zcdp", "rho": 1}, orders=ORDERS),
     "knots, at many bits": losses([[0, 1000, 1]], PAIR),
-    "products of long masses": (
-        *SPARSE[:2],
-        [*SPARSE[2], {"rule": "composed", "from": [0, 0], "cut": [0, 0]}],
-    ),
+    "products of long masses": (*SPARSE[:2], [*SPARSE[2], TWICE]),
     "a statement for every turn": parted(100),
     "where intervals are cut": near_zero(150),
-    "how far samples are moved": replaced(8, [["repeat", 300, [DRAW]]], 64),
+    "how far samples are moved": replaced(8, [repeat(300, draw(-1))], 64),
     "arguments of two runs": replaced(1000, [], 1),
     "pairs of which nothing is known": of_machine([[f"q{k}", [0, 1]] for k in range(7)], [[0] * 7]),
     "a pair that is listed often": listed(1000),
     "losses that are read often": above(400),
     "a pair with many outputs": coins(7, 150),
 }
-"""Work that takes seconds, or hundreds of megabytes, with a few digits more."""
+
+DEAR: dict[str, tuple[int, Proof]] = {
+    **{name: (500_000, proof) for name, proof in MANY.items()},
+    **{name: (300_000, proof) for name, proof in COSTLY.items()},
+    **{family: (40_000, between(family)) for family in ("Gauss", "Logistic", "Gumbel")},
+}
+"""With how much work each is refused."""
 
 
-@pytest.mark.parametrize("name", COSTLY)
+@pytest.mark.parametrize("name", DEAR)
 def test_what_is_costly_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "MOST_WORK", 300_000)
+    work, proof = DEAR[name]
+    monkeypatch.setattr(budget, "MOST_WORK", work)
     with pytest.raises(Refused, match="more work"):
-        replay(*COSTLY[name])
+        replay(*proof)
 
 
 class Ended(Exception):
     """What is raised by who is asked."""
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_who_asks_may_end_what_is_costly(name: str) -> None:
+    asked = [0]
+
+    def ask() -> None:
+        asked[0] += 1
+        if asked[0] == 2:
+            raise Ended
+
+    with pytest.raises(Ended), budget.asking(ask):
+        replay(*COSTLY[name])
 
 
 @pytest.mark.parametrize("between", [1, 10_000])
@@ -184,42 +363,46 @@ def test_somebody_is_asked_as_work_is_spent(between: int, monkeypatch: pytest.Mo
             budget.spend(1)
 
 
-@pytest.mark.parametrize("name", COSTLY)
-def test_who_asks_may_end_what_is_costly(name: str) -> None:
-    asked = [0]
+# --- what is counted before it is made, and what is not gone through ------------------------------
 
-    def ask() -> None:
-        asked[0] += 1
-        if asked[0] == 2:
-            raise Ended
 
-    with pytest.raises(Ended), budget.asking(ask):
-        replay(*COSTLY[name])
+def test_constants_of_sums_are_not_longer_than_other_numbers() -> None:
+    """Each of them may be added, but not all: their sum is longer than any number may be."""
+    primes = [p for p in range(2, 60) if all(p % k for k in range(2, p))]
+    sums = [["set", X, ["+", X, f"1/{p ** (2000 // p.bit_length())}"]] for p in primes]
+    with pytest.raises(Refused, match="too long"):
+        replay(*private(finite([draw(), *sums, DONE])))
+
+
+def test_values_of_finite_inputs_are_counted_before_they_are_made() -> None:
+    inputs = [REAL, ["a", {"from": 1, "to": 10_000}], ["b", {"from": 1, "to": 15_000}]]
+    with pytest.raises(Refused, match="finite inputs"):
+        replay(*of_reals(inputs=inputs))
+
+
+def test_what_is_not_seen_is_not_padded() -> None:
+    with pytest.raises(BadProof, match="not seen"):
+        replay(*budgeted(draw(-1), ends=False, padding=[1]))
+
+
+def test_pairs_are_found_from_inputs_that_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They cost no time where few are near, and are not gone through where none is."""
+    machine = finite([DONE], inputs=[["q", {"from": 1, "to": 300}]])
+    near = read_machine({**machine, "adjacency": {"norm": "linf", "radius": 1}})
+    with budget.budget():
+        assert sum(1 for _ in adjacent_pairs(near.adjacency, near.domains)) == 2 * 299
+    monkeypatch.setattr(budget, "MOST_WORK", 50_000)
+    inputs = [[f"q{k}", [0, 1]] for k in range(60)]
+    alone = finite([DONE], inputs=inputs, adjacency={"norm": "linf", "radius": 0})
+    with pytest.raises(Refused):
+        replay(*private(alone, RUN | {"inputs": []}))
 
 
 def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulas have up to thousands of terms, and pairs are millions."""
     options = [[o, ["exp", ["*", f"{o}/7", ["eps"]]]] for o in range(1, 7)]
-    machine = {
-        "inputs": [["q", {"from": 1, "to": 30}]],
-        "outputs": [["o", {"from": 1, "to": 6}]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": [["choose", ["cell", "o"], options, True]],
-    }
-    numbers = {"eps_prv": ["eps"], "delta": 0}
-    claim = {"verdict": "DP", "eps": {"from": 0, "to": None}, "pairs": None, **numbers}
-    steps = [
-        {
-            "rule": "distributions",
-            "bits": None,
-            "from": [],
-            "eps": claim["eps"],
-            "inputs": None,
-            "cuts": [],
-        },
-        {"rule": "every pair", "from": [0], **numbers},
-    ]
+    domains = {"inputs": [["q", {"from": 1, "to": 30}]], "outputs": [["o", {"from": 1, "to": 6}]]}
+    machine = finite([["choose", OUT, options, True]], **domains)
     counts, before = [0], Ratio.__hash__
 
     def counted(self: Ratio) -> int:
@@ -227,5 +410,6 @@ def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPat
         return before(self)
 
     monkeypatch.setattr(Ratio, "__hash__", counted)
-    assert replay(machine, claim, steps)
+    everywhere = {**RUN, "eps": {"from": 0, "to": None}, "bits": None}
+    assert replay(*private(machine, everywhere, ["eps"], 0))
     assert counts[0] < 30 * 29 * 6

@@ -8,7 +8,8 @@ import dipapprox
 from dipapprox import Answer, Options, RealProof
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
-from tests.kernel.test_potentials import file_of, text
+from dipapprox.proof_steps.machines import number_json
+from tests.kernel.test_potentials import file_of
 
 IN_BETWEEN = """
 input q in real 0..1
@@ -29,7 +30,7 @@ def proved(program: str) -> RealProof:
     assert isinstance(proof, RealProof)
     assert proof.answer is Answer.DP, proof.unproved
     machine, claim, steps = file_of(proof)
-    assert claim["at least"] == text(proof.lower)
+    assert claim["at least"] == number_json(proof.lower)
     judged = replay(machine, claim, steps)
     assert isinstance(judged, Budgets) and not judged.at_any
     return proof
