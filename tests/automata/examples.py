@@ -87,18 +87,6 @@ def _two_range(after: str, resampling: str) -> str:
 TWO_RANGE_1 = _two_range("q6", "")
 TWO_RANGE_2 = _two_range("q5", "(q5:non-input, 1/4, 1): v := insample; output obot; goto q6")
 
-TWO_RANGE_AS_RELEASED = """
-(q1:non-input,1/4,0): u:= insample; output obot; goto q2
-(q2:non-input,1/4,1): v:= insample; output obot; goto q3
-(q3:non-input,1/4,2): w:= insample; output obot; goto q4
-(q4,1/4,0): if (insample >= u && insample < v) then output oc; goto q4
-  elseif (insample < u) then output obot; goto q6
-  elseif (insample > v && insample < w) then output otop; goto q5
-  elseif (insample >v && insample > w) then output otop; goto q6
-(q5,1/4,0): if (insample >= v && insample < w) then output oc; goto q5
-  elseif (insample < v) then output obot; goto q6  elseif (insample > w) then output otop; goto q6
-"""
-
 SILENT = """
 (q0, 1, 0): x := insample; output otop; goto q1
 (q1, 1, 0): if (insample >= x) then output otop; goto q0

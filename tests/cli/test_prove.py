@@ -88,26 +88,6 @@ def test_other_commands_name_it(words: tuple[str, ...], capsys: pytest.CaptureFi
     assert "is an automaton, no program" in message and f"dipapprox prove {SVT}" in message
 
 
-BAD = [
-    ("", "the file declares no states"),
-    ("(q0, 1, 0): if (insample >= x) then output oa; goto q0", "'x' is never assigned"),
-    ("(q0, 0, 0): output oa; goto q0", "must be positive"),
-    ("(q0, 1, 0): output oa; goto q0\n(q0, 1, 0): output ob; goto q0", "declared twice"),
-    ("(q0, Lap, 0): output oa; goto q0", "syntax error"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), BAD)
-def test_wrong_automata_are_refused_with_a_place(
-    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "wrong.dipa"
-    path.write_text(text, encoding="utf-8")
-    assert run("prove", str(path)) == (2, "")
-    error = capsys.readouterr().err
-    assert message in error and "wrong.dipa:" in error
-
-
 def test_programs_with_finite_domains_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("prove", str(BUNDLED / "svt_laplace.dpg")) == (2, "")
     assert "--reals asks about any real numbers" in capsys.readouterr().err

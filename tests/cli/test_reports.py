@@ -1,12 +1,10 @@
-"""Reports for people as golden text; `DIPAPPROX_GOLDEN=write pytest …` refreshes them."""
+"""Reports for people: golden text, names that are no markup, notebooks."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from rich.console import Console, RenderableType
@@ -20,8 +18,7 @@ from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import AnswerScope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
 from tests.cli.running import run
-
-GOLDEN = Path(__file__).parent.parent / "golden"
+from tests.golden_text import check_golden
 
 BIT = (Fraction(0), Fraction(1))
 INPUTS = tuple(Cell(f"q[{i}]", "q", i, BIT) for i in (1, 2))
@@ -79,13 +76,6 @@ def rendered(renderable: RenderableType) -> str:
     out = StringIO()
     show(Console(file=out, width=100, color_system=None), renderable)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
-
-
-def check_golden(name: str, text: str) -> None:
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("DIPAPPROX_GOLDEN") == "write":
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("files")

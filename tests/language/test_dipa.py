@@ -101,53 +101,6 @@ def test_numbers_may_have_names() -> None:
 GOOD = "(q1, 1, 0): x := insample; output oa; goto q2"
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "message"),
-    [
-        ("", "1:1", "the file declares no states"),
-        ("# nothing", "1:9", "the file declares no states"),
-        ("(q1, 1, 0): x := insample; output oa; goto", "1:42", "unexpected end of the text"),
-        ("(q1, 1): output oa; goto q2", "1:6", "a state has 2 or 4 numbers, got 1"),
-        ("(q1, 1, 0, 1): output oa; goto q2", "1:6", "a state has 2 or 4 numbers, got 3"),
-        ("(q1, d = 1, 0): output oa; goto q2", "1:6", "either all numbers have a name"),
-        ("(q1, d = 1, d = 2): output oa; goto q2", "1:6", "either all numbers have a name"),
-        ("(q1, mu = 1): output oa; goto q2", "1:6", "the rate 'd' is missing"),
-        ("(q1, d = 1, mu' = 1): output oa; goto q2", "1:6", "the rate 'd'' is missing"),
-        ("(q1, 1/0, 0): output oa; goto q2", "1:6", "'1/0' divides by 0"),
-        ("(q1, 1, 0): output a; goto q2", "1:20", "the name of an output symbol begins with 'o'"),
-        ("(s1, 1, 0): output oa; goto q2", "1:2", "the name of a state begins with 'q', got 's1'"),
-        ("(q1, 1, 0): output oa; goto s2", "1:29", "the name of a state begins with 'q', got 's2'"),
-        ("(q1, 1, 0): qx := insample; output oa; goto q2", "1:13", "a variable's name cannot"),
-        ("(q1, 1, 0): x := insampleprime; output oa; goto q2", "1:18", "'insampleprime' cannot be"),
-        ("(q1, 1, 0): x = insample; output oa; goto q2", "1:15", "unexpected '='"),
-        ("(q1, 1, 0): x := insample, output oa; goto q2", "1:28", "unexpected 'output'"),
-        ("(q1, 1, 0): x := insample; goto q2", "1:28", "unexpected 'goto'"),
-        ("(q1, 1, 0): output oa", "1:21", "unexpected end of the text"),
-        ("(q1, 1, 0) output oa; goto q2", "1:12", "unexpected 'output'"),
-        (
-            "(q1, 1, 0): if (insample < x) then output oa; goto q2 else output ob; goto q3",
-            "1:55",
-            "unexpected 'else'",
-        ),
-        (
-            "(q1, 1, 0): if (insample < x | insample > y) then output oa; goto q2",
-            "1:30",
-            "unexpected '|'",
-        ),
-        ("(q1, 1, 0): if () then output oa; goto q2", "1:17", "unexpected ')'"),
-        ("(q1, Lap(1,2), 0): output oa; goto q2", "1:6", "unexpected 'Lap'"),
-        ("(q1, 1e3, 0): output oa; goto q2", "1:7", "unexpected 'e3'"),
-        ("(q1, 1, 0): output insample'; goto q2", "1:28", "unexpected '''"),
-    ],
-)
-def test_errors_name_the_place(text: str, place: str, message: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        parse_dipa(text, "f.dipa")
-    first = caught.value.render().splitlines()[0]
-    assert first.startswith(f"f.dipa:{place}: "), first
-    assert message in first, first
-
-
 def test_very_long_texts_are_refused() -> None:
     with pytest.raises(SourceError, match="more than 100000 symbols"):
         parse_dipa(f"{GOOD}\n" * 7000)

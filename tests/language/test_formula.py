@@ -75,25 +75,12 @@ def test_the_theorem_of_the_paper() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("", 1, "ends where an operand is expected"),
-        ("1 +", 4, "ends where an operand is expected"),
-        ("1 2", 3, "expected an operator, got '2'"),
-        ("(1", 3, "expected ')', but the formula ends"),
-        ("(1 2", 4, "expected ')', got '2'"),
-        ("1)", 2, "expected an operator, got ')'"),
-        ("* 2", 1, "expected an operand, got '*'"),
-        ("2 * fun", 5, "unknown name 'fun'"),
-        ("2 * epsilon", 5, "unknown name 'epsilon'"),
-        ("sqrt 2", 1, "'sqrt' needs an argument in parentheses"),
-        ("eps $ 2", 5, "unexpected character '$'"),
-        ("1 + ε", 5, "unexpected character 'ε'"),
-        ("1e99999", 1, "too long or too extreme"),
         ("(" * 300, 101, "nested too deeply"),
         ("-" * 300 + "1", 101, "nested too deeply"),
         ("1+" * 500 + "1", 1, "a formula of 1001 characters"),
     ],
 )
-def test_faults_have_a_place(text: str, column: int, message: str) -> None:
+def test_monsters_are_refused(text: str, column: int, message: str) -> None:
     with pytest.raises(SourceError) as caught:
         parse(text)
     rendered = caught.value.render()

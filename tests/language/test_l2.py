@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 import dipapprox
-from dipapprox.errors import SourceError
 from dipapprox.language.core import Listed
 
 VECTOR = """
@@ -37,13 +36,3 @@ def test_pairs_on_a_square() -> None:
     adjacency = dipapprox.parse(text).adjacency
     assert isinstance(adjacency, Listed)
     assert len(adjacency.pairs) == 20  # of 9 points on a square: 12 sides and 8 diagonals
-
-
-def test_real_inputs_have_no_such_list() -> None:
-    with pytest.raises(SourceError, match="'l2' lists pairs"):
-        dipapprox.parse(VECTOR.format(n=2, radius=1, scale=1).replace("0..2", "real"))
-
-
-def test_names_have_no_squares() -> None:
-    with pytest.raises(SourceError, match="'l2' needs numbers"):
-        dipapprox.parse("input q in {a, b}\noutput o in 0..1\nadjacent l2 1\no <- Lap(0,1) > 0")

@@ -8,15 +8,13 @@ from fractions import Fraction
 from math import erf, sqrt
 from typing import Annotated
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.data_classes import replace
-from dipapprox.errors import SourceError
 from dipapprox.language import core
-from tests.language.samples import HEADER, core_of
+from tests.language.samples import core_of
 from tests.semantics.interpreter import Noise, run
 
 _MODES = {"round": ROUND_HALF_UP, "floor": ROUND_FLOOR, "ceil": ROUND_CEILING}
@@ -109,37 +107,6 @@ def test_choices_among_ranges() -> None:
     with_eps = core_of(header + "out <- choose {v : exp(-v*eps)/(1 + exp(-eps)) for v in 0..1}")
     given = "out <- choose {0 : exp(-0*eps)/(1 + exp(-eps)), 1 : exp(-1*eps)/(1 + exp(-eps))}"
     assert with_eps == core_of(header + given)
-
-
-WRONG = {
-    "out <- choose {2..1}": "'choose' among no values",
-    "out <- choose {v : 1/2 for v in 0..q[1]}": "a constant is needed",
-    "out <- choose {q : 1 for q in 0..1}": "'q' is the name of something else",
-    "out <- round(Gauss(q[1], 1/eps))": "may be any multiple",
-    "out <- clamp(round(Gauss(q[1], 1/eps), 0), 0, 1)": "a step must be > 0",
-    "out <- clamp(Gauss(q[1], 1/eps), 0, 1)": r"hint: round it",
-    "x <- q[1]\nout <- round(x / 2)": "it is not known how large",
-    "out <- clamp(0, 1, 0)": "nothing is there",
-    "out <- abs(q[1], 2)": "takes 1 argument",
-    "out <- clamp(round(q[1], 1, 1), 0, 1)": "takes 1 or 2 arguments",
-    "out <- round(q[1] / 2) + round(q[2])": "",
-}
-
-
-@pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_said(text: str) -> None:
-    if not WRONG[text]:
-        core_of(HEADER + text)
-        return
-    with pytest.raises(SourceError, match=WRONG[text]):
-        core_of(HEADER + text)
-
-
-def test_an_unclosed_choice_before_a_loop_is_one_mistake() -> None:
-    text = "x <- choose {0 : 1/2, 1 : 1/2\nfor i in 1..2 do out <- 1 end\nout <- 0"
-    with pytest.raises(SourceError) as caught:
-        core_of(HEADER + text)
-    assert str(caught.value).count("error:") == 1
 
 
 @dipapprox.mechanism(adjacent="linf 1")

@@ -49,17 +49,6 @@ def test_largest_and_least_are_those_of_numbers(given: list[Fraction]) -> None:
     assert tuple(scales("\n".join(f"r <- Lap(q, {each})" for each in text))) == wanted
 
 
-def test_what_is_larger_may_not_depend_on_eps() -> None:
-    with pytest.raises(SourceError, match="different powers of eps"):
-        scales("r <- Lap(q, max(1, 1/eps))")
-    with pytest.raises(SourceError, match="different powers of eps"):
-        scales("r <- Lap(q, max(sqrt(2), 1/eps))")
-    with pytest.raises(SourceError, match="the larger cannot be told"):
-        scales("r <- Lap(q, max(sqrt(2) * sqrt(3), sqrt(6)))")
-    with pytest.raises(SourceError, match="'abs' takes 1 argument"):
-        scales("r <- Lap(q, abs(1, 2))")
-
-
 _ROOTS = st.fractions(Fraction(1, 9), 9, max_denominator=9)
 
 
@@ -239,27 +228,6 @@ def test_all_else_is_refused_with_its_place() -> None:
     ):
         with pytest.raises(UserError, match="irrational scale"):
             ask()
-
-
-WRONG = {
-    "r <- Gauss(q, sqrt(eps))": "something that depends on eps",
-    "r <- Gauss(q, log(eps))": "something that depends on eps",
-    "r <- Gauss(q, log(1/2)/eps)": "not a number > 0",
-    "r <- Gauss(q, sqrt(-1)/eps)": "not a number > 0",
-    "r <- Gauss(q, log(1)/eps)": "a scale must be > 0",
-    "r <- Gauss(q, 1/log(1))": "division by zero",
-    "r <- Gauss(q, sqrt(2)/eps + 1)": "different powers of eps",
-    "r <- Gauss(q, sqrt(2, 3))": "takes 1 argument",
-    "r <- Gauss(sqrt(2), 1)": "can only be used in the scale",
-    "i <- Exp(sqrt(2) * eps, q, q)": "a rational number is needed",
-    "r <- Gauss(q, 1/delta)": "parameter 'delta' has no value",
-}
-
-
-@pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_said(text: str) -> None:
-    with pytest.raises(SourceError, match=WRONG[text]):
-        scales(text)
 
 
 @dipapprox.mechanism(adjacent="linf 1")

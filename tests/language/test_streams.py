@@ -46,29 +46,6 @@ def test_other_commands_name_the_one_to_use(text: str) -> None:
         finite(program(text))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("read q", "read p", "'p' is no stream"),
-        ("stream q in real", "stream q in {0, 1}", "a stream is one of real numbers"),
-        ("stream q in real", "input q in {0, 1}", "'q' is no stream"),
-        ("publish bot", "publish q", "the input 'q' is published without noise"),
-        ("publish bot\n", "forever do skip end\n", "'forever' stands in no other block"),
-        ("publishes {bot, top}", "output out in {bot, top}", "a program with a stream has no"),
-        ("real", "real 1..0", "there is nothing between 1 and 0"),
-    ],
-)
-def test_mistakes(old: str, new: str, message: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        program(SPARSE.replace(old, new))
-    assert message in str(caught.value)
-
-
-def test_what_follows_the_loop_is_never_reached() -> None:
-    with pytest.raises(SourceError, match="is the last statement"):
-        program(SPARSE + "skip\n")
-
-
 COUNTED = """
 stream q in real
 publishes {a, b}

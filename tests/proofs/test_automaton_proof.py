@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from fractions import Fraction
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dipapprox
-from dipapprox import Answer, AutomatonProof, Limits, Options, UserError
+from dipapprox import Answer, Limits, Options, UserError
 from dipapprox.automata.analysis import RunBound
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
 from dipapprox.automata.structures import holds
@@ -27,30 +24,6 @@ from tests.automata.random_automata import random_automaton
 from tests.schemas import check_schema, validator
 from tests.thorough import part
 
-AUTOMATA = Path(__file__).parent.parent.parent / "programs" / "automata"
-FILES = sorted(AUTOMATA.glob("*.dipa"))
-
-CONTRACT = [
-    "program", "params", "eps", "caveat", "verdict", "reason", "budget", "least_budget",
-    "structures", "published_weight", "states", "quotient_states", "witness", "seconds",
-]  # fmt: skip
-
-_PROMISE = re.compile(r"^# prove: (?P<answer>DP|Not_DP|Unknown),? ?(?P<more>.*)$", re.MULTILINE)
-
-
-@cache
-def proof_of(path: Path) -> AutomatonProof:
-    return dipapprox.prove(path)
-
-
-def promised(proof: AutomatonProof) -> str:
-    """What a header would say of a proof."""
-    codes = f"({proof.analysis.structure.code})" if proof.analysis.structure else ""
-    if proof.answer is not Answer.DP:
-        return codes
-    bounds = f"between {proof.lower} and {proof.upper}"
-    return f"least budget {proof.lower}" if proof.is_exact else bounds
-
 
 @pytest.mark.parametrize(("text", "least"), [(range_text(8), 1), (sparse_vector_text(20), 1)])
 def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least: int) -> None:
@@ -63,22 +36,6 @@ def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least
     claim = {"verdict": "DP", "budget": least, "at least": least}
     assert proved.written.claim == claim
     assert len(json.dumps(proved.written.steps)) < 60_000
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_shipped_automata_keep_what_their_headers_promise(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    (promise,) = _PROMISE.finditer(text)
-    assert "# source: " in text.split("\n\n")[0]
-    proof = proof_of(path)
-    assert (proof.answer.value, promised(proof)) == (promise["answer"], promise["more"])
-    assert proof.program == path.stem
-    fields = proof.to_dict()
-    assert list(fields) == CONTRACT
-    check_schema("prove", fields)
-    shown = proof.describe()
-    assert shown.label == promise["answer"]
-    assert dict(shown.facts)["scope"].startswith("for inputs of every length, all real numbers")
 
 
 TINY = Fraction(1, 10**9)

@@ -18,7 +18,7 @@ from dipapprox.language.core import Relation, Value
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
 from dipapprox.laws.families import FAMILIES
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, as_conjunction, reachable
+from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, reachable
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,
@@ -253,13 +253,6 @@ def set_probability(states: FinalStates, wanted: int, input: core.Input = ()) ->
             below = [p * weight for weight, p in zip(weights, below, strict=True)]
         known[number] = sum(below, Fraction(0))
     return known[wanted]
-
-
-def single_choices(states: FinalStates, state: FinalState) -> tuple[tuple[int, set[int]], ...]:
-    """Return which outcomes which choices have in a state that needs no more than that."""
-    found = as_conjunction(states.sets, state.chosen)
-    assert found is not None
-    return tuple((choice, set(outcomes)) for choice, outcomes in reversed(found))
 
 
 # --- final states on concrete values ------------------------------------------------------------

@@ -141,7 +141,6 @@ def test_programs_have_the_probabilities_of_their_runs(program: core.Program, se
                     assert known[input].get(partner, 0) == theirs
 
 
-_LOOP = "for i in 1..3 do if q[i] = 1 then n <- n + 1 end end"
 _COUNTED = {
     "values": """
     b <- choose { q[i] : 3/4, 1 - q[i] : 1/4 }

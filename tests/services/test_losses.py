@@ -2,44 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language.load import read_source
-from dipapprox.language.services import elaborate_service
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.services.service_proof import prove_service
 from tests.schemas import check_schema
 from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of, slots
-from tests.thorough import part
-
-PROGRAMS = sorted((Path(__file__).parents[2] / "programs" / "services").glob("*.dpg"))
-_PROMISE = re.compile(r"^# prove: (DP|Not_DP)(?:, least budget (\S+))?(?: at (.*))?$", re.MULTILINE)
-
-
-# Files of proofs are asked of the others (`replays/test_services.py`).
-@pytest.mark.parametrize("path", part(PROGRAMS[1:] + PROGRAMS[:1], 2), ids=lambda path: path.stem)
-def test_headers_are_true(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    promises = _PROMISE.findall(text)
-    assert len(promises) == text.count("# prove:") > 0
-    assert "# source: " in text
-    for verdict, budget, settings in promises:
-        pairs = (each.split("=") for each in settings.split(",") if each)
-        parameters = {name.strip(): Fraction(value.strip()) for name, value in pairs}
-        service = elaborate_service(read_source(path, {}).program, parameters, path.stem)
-        proof = prove_service(service, None, (), Limits())
-        assert proof.answer.value == verdict
-        if budget:
-            assert proof.is_exact
-            assert proof.upper == Fraction(budget)
-        check_schema("prove", proof.to_dict())
-        assert proof.describe()
 
 
 @pytest.mark.parametrize("kind", ["int", "-v..v"])

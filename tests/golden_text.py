@@ -1,0 +1,61 @@
+"""Golden text: what is shown, and what is refused with what is said of it.
+
+`DIPAPPROX_GOLDEN=write pytest …` writes it anew: read the diff. A file of refusals has entries
+
+    what is asked, in one line or several
+    -----
+    what is said
+    =====
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from dipapprox.errors import UserError
+
+GOLDEN = Path(__file__).parent / "golden"
+
+_SAID, _END = "\n-----\n", "=====\n"
+
+
+def check_golden(name: str, text: str) -> None:
+    """Compare a text with the one that is stored."""
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("DIPAPPROX_GOLDEN") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def check_refusals(name: str, ask: Callable[[str], str]) -> None:
+    """Ask everything that a file of refusals asks; what fails is named with what is said now.
+
+    Args:
+        name: Of the file, after "refused_".
+        ask: Returns what is said, in whole lines.
+    """
+    path = GOLDEN / f"refused_{name}.txt"
+    *entries, rest = path.read_text(encoding="utf-8").split(_END)
+    assert entries and not rest
+    wanted = {asked: said for asked, _, said in (each.partition(_SAID) for each in entries)}
+    assert len(wanted) == len(entries), "nothing is asked twice"
+    now = {asked: ask(asked) for asked in wanted}
+    if os.environ.get("DIPAPPROX_GOLDEN") == "write":
+        path.write_text("".join(f"{a}{_SAID}{now[a]}{_END}" for a in now), encoding="utf-8")
+        return
+    assert {asked: said for asked, said in now.items() if said != wanted[asked]} == {}
+
+
+def complaint(read: Callable[[str], object]) -> Callable[[str], str]:
+    """Return what is said of texts that cannot be read."""
+
+    def said(text: str) -> str:
+        try:
+            read(text)
+        except UserError as error:
+            return f"{error.render()}\n"
+        return "accepted\n"
+
+    return said
