@@ -73,19 +73,6 @@ def test_certificates_and_checks(tmp_path: Path, delta: str, status: int) -> Non
     assert "confirmed" in run("check", str(file))[1]
 
 
-def test_bad_places_and_files_are_errors(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for words in (
-        (*VERIFY, "0.03", "--certificate", str(tmp_path)),
-        (*VERIFY, "0.03", "--certificate", str(tmp_path / "none" / "out.json")),
-        ("check", str(tmp_path / "none.json")),
-        ("check", SVT),
-    ):
-        assert run(*words) == (2, "")
-        assert capsys.readouterr().err.startswith("error: ")
-
-
 def test_unknown_writes_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "out.json"
     words = (*VERIFY, "0.02", "--timeout", "1e-9", "--certificate", str(file))

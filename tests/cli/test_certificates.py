@@ -44,13 +44,3 @@ def test_a_limit_ends_the_proof_and_not_the_answer(
     assert shown.err == "no certificate: time limit: 5 s\n"
     assert "the claim holds" in shown.out
     assert not path.exists()
-
-
-def test_files_of_older_versions_are_bad_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "old.json"
-    path.write_text('{"format": "dipapprox certificate", "version": 2}')
-    assert main(["check", str(path)]) == 2
-    error = capsys.readouterr().err
-    assert "written by an older dipapprox" in error and "write it again" in error

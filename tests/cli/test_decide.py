@@ -67,33 +67,8 @@ def test_a_contradiction_gives_no_verdict_and_names_both_methods(
     assert f"in decide {SVT4}" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--interval", "2..1"), "no eps > 0"),
-        (("--interval", "x"), "must be a number"),
-        (("--budget", "-1"), "budget must be >= 0"),
-        (("--delta", "2"), "delta must be in [0, 1]"),
-        (("--delta", "log(eps)"), "outside the decidable class"),
-        (("--width", "0"), "width must be > 0"),
-        (("-p", "N=2", "--delta", "1 - eps"), "negative at"),
-    ],
-)
-def test_bad_input(
-    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, text = run("decide", SVT1, *words)
-    assert (status, text) == (2, "")
-    assert message in capsys.readouterr().err
-
-
-def test_choices_are_checked_on_the_whole_interval(capsys: pytest.CaptureFixture[str]) -> None:
+def test_choices_are_checked_on_the_whole_interval() -> None:
     rand2 = str(DIPC / "rand2.dpg")
-    status, text = run("decide", rand2)
-    assert (status, text) == (2, "")
-    message = capsys.readouterr().err
-    assert "no probability distribution" in message
-    assert "--interval" in message
     assert run_json("decide", rand2, "--interval", "0..1")[1]["verdict"] == "Not_DP"
 
 
@@ -118,11 +93,8 @@ def test_closed_forms_for_people() -> None:
     assert [each["input"]["q"] for each in fields["closed_forms"]][:2] == [[-1, -1], [-1, 0]]
 
 
-def test_closed_forms_that_do_not_exist(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_closed_forms_that_do_not_exist(files: Path) -> None:
     status, fields = run_json("explain", "svt.dpg", "--closed-form")
     check_schema("closed_form", fields)
     assert (status, fields["closed_forms"]) == (3, [])
     assert "outside-fragment" in fields["reason"]
-    assert run("explain", SVT1, "--closed-form", "--format", "dot") == (2, "")
-    assert run("explain", SVT1, "-p", "N=3", "--closed-form") == (2, "")
-    assert "choose one" in capsys.readouterr().err

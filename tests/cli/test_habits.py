@@ -18,13 +18,11 @@ CLAIM = ("--eps", "1/2", "--delta", "0.01")
 
 
 def test_a_program_that_comes_along_is_found_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("explain", "dipc/svt1")[0] == 0
     assert run("show", "svt_gauss")[1].startswith("# SVT-Gauss")
-    assert run("show", "svt_gaus")[0] == 2
-    assert "did you mean 'svt_gauss'?" in capsys.readouterr().err
     (tmp_path / "svt_gauss").write_text("output out in {0, 1}\nadjacent all\nout <- 1\n")
     assert run("show", "svt_gauss")[1].startswith("output out")
 

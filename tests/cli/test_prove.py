@@ -55,42 +55,12 @@ def test_a_drawing_has_the_evidence_in_red(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [out]
 
 
-@pytest.mark.parametrize("place", ["missing/drawn.dot", "."])
-def test_a_place_where_no_drawing_can_be_is_refused(
-    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("prove", SVT, "--draw", str(tmp_path / place)) == (2, "")
-    assert capsys.readouterr().err.startswith("error: --draw: ")
-
-
 def test_unseen_stops_are_told_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
     run_json("prove", RANGE)
     assert "it may stop in q2 is taken as unseen" in capsys.readouterr().err
     assert "it may stop in q2" in run("prove", RANGE)[1]
     run_json("prove", RANGE, "--stops", "visible")
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("verify", SVT, "--eps", "1", "--delta", "0"),
-        ("decide", SVT),
-        ("profile", SVT, "--eps", "1"),
-        ("calibrate", SVT, "--eps-prv", "1", "--delta", "0"),
-        ("explain", SVT),
-    ],
-    ids=lambda words: words[0],
-)
-def test_other_commands_name_it(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*words) == (2, "")
-    message = capsys.readouterr().err
-    assert "is an automaton, no program" in message and f"dipapprox prove {SVT}" in message
-
-
-def test_programs_with_finite_domains_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("prove", str(BUNDLED / "svt_laplace.dpg")) == (2, "")
-    assert "--reals asks about any real numbers" in capsys.readouterr().err
 
 
 def test_what_has_no_certificate_says_so(
@@ -102,7 +72,6 @@ def test_what_has_no_certificate_says_so(
     program = str(BUNDLED / "literature" / "randomised_response.dpg")
     assert run("prove", program, "--reals", "--certificate", str(file))[0] == 3
     assert "no certificate: the answer is Unknown" in capsys.readouterr().err
-    assert run("prove", SVT, "--certificate", str(tmp_path)) == (2, "")
     assert not list(tmp_path.iterdir())
 
 

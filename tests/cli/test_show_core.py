@@ -132,8 +132,3 @@ def test_a_machine_in_words(tmp_path: Path) -> None:
         "end",
         "forget x",
     ]
-
-
-def test_a_text_is_no_json_object(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", "svt_gauss", "--json")[0] == 2
-    assert "--json needs --core" in capsys.readouterr().err

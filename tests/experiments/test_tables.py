@@ -80,9 +80,3 @@ def test_bars_in_cells_are_escaped() -> None:
     table = Notes().table("x", "X", ("a", "|G|"), [("1|2", "3")])
     header, rule, row = table.as_markdown().splitlines()[2:5]
     assert (header, rule, row) == (r"| a | \|G\| |", "|---|---|", r"| 1\|2 | 3 |")
-
-
-def test_unknown_tables_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("tables", "9", "--out", str(tmp_path / "out"))[0] == 2
-    assert not (tmp_path / "out").exists()
-    assert "there is no table '9'" in capsys.readouterr().err

@@ -163,31 +163,6 @@ def test_a_file_of_families(tmp_path: Path) -> None:
     assert "the covering pair is missing" in run(*words)[1]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "is not JSON"),
-        ("[]", "expected an object"),
-        ("{}", "the field 'families' is missing"),
-        ('{"step": 0, "steps": 1, "families": []}', "$.step: expected a number > 0"),
-        ('{"step": 1, "steps": -1, "families": []}', "$.steps: expected a whole number"),
-        ('{"step": 1, "steps": 0, "families": [{"levels": []}]}', "expected 1, got 0"),
-        ('{"step": 1, "steps": 0, "families": [{"levels": [[[[0, true]]]]}]}', "two states"),
-        ('{"step": 1, "steps": 0, "families": [{"levels": [[[[0],[0]]]]}]}', "expected 2 values"),
-        ('{"step": 1, "steps": 0, "families": [{"levels": [[[[7, true],[0, true]]]]}]}',
-         "7 is not in the domain of 'n'"),
-        ('{"step": 1, "steps": 0, "families": [], "extra": 1}', "unknown field 'extra'"),
-        ('{"step": 1, "steps": 0, "families": [{"levels": [[]], "data": 1}]}', "or neither"),
-    ],
-)  # fmt: skip
-def test_malformed_files(content: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "F.json"
-    path.write_text(content)
-    with pytest.raises(UserError) as error:
-        read_families(path, service_of(HEAD + DATA + ONCE))
-    assert message in error.value.render()
-
-
 def test_pairs_with_budgets_of_their_own(tmp_path: Path) -> None:
     """What is left of the questions is what a pair may lose."""
     text = (
