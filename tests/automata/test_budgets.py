@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample
 from dipapprox.automata.optimum import OptimumFound, search
 from dipapprox.automata.runs import Run, dependencies, run_of
 from dipapprox.automata.shifts import Changes, run_cost
-from dipapprox.automata.structures import disclosing_cycle, leaking_cycles
+from dipapprox.automata.structures import holds
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
 from dipapprox.automata.weights import fallback_weight, published_weight
 from dipapprox.limits import Limits
 from tests.automata import examples
-from tests.automata.exact_structures import exact_structures
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton
 from tests.thorough import part
@@ -28,13 +28,6 @@ from tests.thorough import part
 
 def quotient_of(found: Automaton) -> Quotient:
     return quotient(augment(found, Limits()), Limits())
-
-
-def is_well_formed(found: Automaton) -> bool:
-    whole = augment(found, Limits())
-    if next(leaking_cycles(whole), None) or disclosing_cycle(whole):
-        return False
-    return next(exact_structures(whole, Limits()), None) is None
 
 
 def budget_of(graph: Unfolding) -> OptimumFound:
@@ -132,7 +125,9 @@ def test_searches_agree_with_exhaustion_and_with_the_structures(block: int) -> N
         merged = quotient_of(found)
         result = budget_of(merged.graph)
         assert result.reason is None
-        assert (result.family is not None) == is_well_formed(found), seed
+        structure = analyse(found, Limits(), with_words=False).structure
+        assert (result.family is None) == (structure is not None), seed
+        assert structure is None or holds(found, structure)
         run = run_of(merged.whole, merged.lift(result.walk))
         cost = run_cost(found, run, result.changes).value
         if result.family is None:

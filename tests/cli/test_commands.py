@@ -57,19 +57,6 @@ class TestVerify:
             assert delta.lower > Fraction("0.0239")
 
     @pytest.mark.parametrize(
-        ("delta", "status"), [("0.02390735840246", 1), ("0.02390735840247", 0)]
-    )
-    def test_either_side_of_the_boundary(self, delta: str, status: int) -> None:
-        pair = ("--pairs", "0,1~1,0")
-        words = ("verify", "svt.dpg", "--eps", "1/2", "--eps-prv", "1/10", "--delta", delta)
-        assert run(*words, *pair)[0] == status
-        assert run(*words)[0] == status  # it is the worst of all pairs
-
-    def test_eps_prv_is_eps_by_default(self) -> None:
-        _, fields = run_json("verify", "svt.dpg", "--eps", "3/4", "--delta", "0.01")
-        assert fields["eps_prv"] == "3/4"
-
-    @pytest.mark.parametrize(
         ("delta", "statuses"), [("0.499999", {1}), ("1/2", {0, 3}), ("0.500001", {0})]
     )
     def test_critical_delta(self, delta: str, statuses: set[int]) -> None:
@@ -82,57 +69,36 @@ class TestVerify:
             assert fields["precision"] == 320
             assert fields["witness"] is not None
 
-    def test_negative_values_three_ways(self) -> None:
-        for pairs in (
-            ["--pairs", "-1,0~0,-1"],
-            ["--pairs=-1,0~0,-1"],
-            ["--pairs", "(-1,0)~(0,-1)"],
-        ):
-            status, fields = run_json(
-                "verify", "signed.dpg", "--eps", "1", "--delta", "0.9", *pairs
-            )
-            assert (status, fields["pairs"]) == (0, 2)
+    @pytest.mark.parametrize(
+        ("words", "wanted"),
+        [
+            ("signed.dpg --pairs -1,0~0,-1", {"pairs": 2}),
+            ("signed.dpg --pairs=-1,0~0,-1", {"pairs": 2}),
+            ("signed.dpg --pairs (-1,0)~(0,-1)", {"pairs": 2}),
+            ("signed.dpg --pairs pairs.json", {"pairs": 1}),  # as they stand
+            ("svt.dpg --pairs single", {"pairs": 2, "eps_prv": "1"}),
+            ("svt.dpg -p N=3 --pairs single", {"params": {"N": "3"}, "outputs": 4}),
+        ],
+    )
+    def test_what_is_asked(self, words: str, wanted: dict[str, object]) -> None:
+        Path("pairs.json").write_text("[[[-1, 0], [0, -1]]]")
+        status, fields = run_json("verify", *words.split(), "--eps", "1", "--delta", "0.9")
+        assert (status, {name: fields[name] for name in wanted}) == (0, wanted)
 
-    def test_pairs_file_is_taken_as_it_stands(self, files: Path) -> None:
-        (files / "pairs.json").write_text("[[[-1, 0], [0, -1]]]")
-        _, fields = run_json(
-            "verify", "signed.dpg", "--eps", "1", "--delta", "0.9", "--pairs", "pairs.json"
-        )
-        assert fields["pairs"] == 1
-
-    def test_single_pair_in_both_orders(self) -> None:
-        _, fields = run_json(
-            "verify", "svt.dpg", "--eps", "1", "--delta", "0.9", "--pairs", "single"
-        )
-        assert fields["pairs"] == 2
-
-    def test_parameters(self) -> None:
-        _, fields = run_json(
-            "verify", "svt.dpg", "-p", "N=3", "--eps", "1", "--delta", "0.9", "--pairs", "single"
-        )
-        assert (fields["params"], fields["outputs"]) == ({"N": "3"}, 4)
-
-    def test_time_limit_is_unknown(self) -> None:
-        status, fields = run_json(
-            "verify", "svt.dpg", "--eps", "1", "--delta", "0.5", "--timeout", "1e-9"
-        )
+    @pytest.mark.parametrize(
+        ("words", "reason"),
+        [
+            (("--timeout", "1e-9"), "time limit"),
+            (("--max-states", "1"), "path limit"),
+            (("--max-memory", "1"), "memory limit"),
+        ],
+    )
+    def test_a_limit_is_unknown(self, words: tuple[str, str], reason: str) -> None:
+        asked = ("verify", "svt.dpg", "--eps", "1", "--delta", "0.5", *words)
+        status, fields = run_json(*asked)
         assert (status, fields["verdict"]) == (3, "Unknown")
-        assert "time limit" in fields["reason"]
+        assert reason in fields["reason"]
         assert fields["delta_enclosure"] == ["0", "1"]
-
-    def test_path_limit_is_unknown(self) -> None:
-        status, fields = run_json(
-            "verify", "svt.dpg", "--eps", "1", "--delta", "0.5", "--max-states", "1"
-        )
-        assert (status, fields["verdict"], fields["final_states"]) == (3, "Unknown", 0)
-        assert "path limit" in fields["reason"]
-
-    def test_memory_limit_is_unknown(self) -> None:
-        status, fields = run_json(
-            "verify", "svt.dpg", "--eps", "1", "--delta", "0.5", "--max-memory", "1"
-        )
-        assert (status, fields["verdict"]) == (3, "Unknown")
-        assert "memory limit" in fields["reason"]
 
     def test_interrupt_reports_what_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[Sequence[Input]] = []
@@ -224,15 +190,10 @@ class TestProbability:
             assert {each["output"]["out"] for each in fields["outputs"]} == {"bot", "top"}
 
     def test_a_limit_is_not_a_result(self, capsys: pytest.CaptureFixture[str]) -> None:
-        status, out = run(
-            "probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9"
-        )
-        assert (status, out) == (3, "")
+        words = ("probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9")
+        assert run(*words) == (3, "")
         message = "unknown: time limit: 1e-09 s, before all final states were found\n"
         assert capsys.readouterr().err == message
-
-    def test_a_limit_still_prints_one_object(self) -> None:
-        words = ("probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9")
         status, fields = run_json(*words)
         assert (status, fields["outputs"]) == (3, [])
         assert fields["reason"].startswith("time limit")

@@ -8,11 +8,16 @@ import pytest
 
 import dipapprox
 from dipapprox.automata.description import automaton_of
+from dipapprox.language.dip import parse_dip
 from dipapprox.language.dipa import parse_dipa
+from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import parse_formula
 from dipapprox.language.parser import parse
 from dipapprox.language.services import elaborate_service
+from dipapprox.language.unrolling import read_calls
+from dipapprox.questions.claims import read_claims
 from tests.golden_text import check_refusals, complaint
+from tests.language.test_unrolling import TEXT
 
 HEADER = """\
 input q[2] in {0, 1}
@@ -32,6 +37,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "statements": lambda text: asked(HEADER + text),
     "programs": asked,
     "services": lambda text: elaborate_service(parse(text), {}, "service"),
+    "calls": lambda text: read_calls(text, elaborate_service(parse(TEXT), {}, "service")),
+    "claims": lambda line: read_claims(f"# {line}\n{HEADER}", "noisy.dpg"),
+    "dip": lambda text: elaborate(parse_dip(text), {}, "program"),
     "automata": lambda text: automaton_of(parse_dipa(text)),
     "formulas": lambda text: parse_formula(text, "--eps-prv", ("eps", "delta")),
 }

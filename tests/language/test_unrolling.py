@@ -67,28 +67,6 @@ def test_handlers_end_by_exit_and_names_do_not_clash() -> None:
     assert outputs("data 1, near(2, some)")["false"][:2] == ("no_reply", "no_reply")
 
 
-@pytest.mark.parametrize(
-    ("calls", "message"),
-    [
-        ("", "no data call"),
-        ("near(2, none)", "no data call"),
-        ("datum 1", "did you mean 'data'?"),
-        ("data 2", "2 is not in the domain of 'd'"),
-        ("data x", "'d' must be a number"),
-        ("data 1, near", "'near' carries w, v"),
-        ("data 1, near(2, some", "cannot read the calls"),
-        ("+data 1, +data 1", "two calls have a plus"),
-        ("data 0~1", "adjacent is insert"),
-        ("data 1, +near(2, some)", "is no data call"),
-    ],
-)
-def test_what_is_wrong_with_calls(calls: str, message: str) -> None:
-    service = elaborate_service(parse(TEXT), {}, "f")
-    with pytest.raises(UserError) as error:
-        read_calls(calls, service)
-    assert message in error.value.render()
-
-
 def test_replies_without_bounds_are_refused() -> None:
     text = TEXT.replace("output reply in 0..9", "output reply in int")
     service = elaborate_service(parse(text), {}, "f")

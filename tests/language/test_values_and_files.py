@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.errors import SourceError, UserError
+from dipapprox.errors import UserError
 from dipapprox.language.load import LARGEST_FILE, load
 from dipapprox.language.values import parse_rational
 
@@ -19,27 +19,6 @@ from dipapprox.language.values import parse_rational
 def test_what_is_no_number_is_refused_by_name(text: str) -> None:
     with pytest.raises(UserError, match=r"^delta "):
         parse_rational(text, "delta")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("OUTPUT = [0];", "the file declares no inputs"),
-        ("INPUTSIZE 1; OUTPUT = [0]; OUTPUT[1] = 0;", "index 1 of 'OUTPUT' is out of range"),
-        ("INPUTSIZE 1; OUTPUT = [0]; NUMERIC X = INPUT[1];", "index 1 of 'INPUT' is out of range"),
-        ("INPUTSIZE 1; OUTPUT = [0]; IF X < 1 AND X > 0 THEN { }", "unexpected 'AND'"),
-        ("INPUTSIZE 1; OUTPUT = [0]; RANDOM R = gauss(eps/0, 0);", "a scale must be > 0, got 0"),
-        ("INPUTSIZE 1; OUTPUT = [0]; IF X < 1 THEN { }", "unknown name 'X'"),
-        ("INPUTSIZE 1; OUTPUT = [0]; " + "IF 0 < 1 THEN {" * 100_000, "blocks nest deeper than"),
-    ],
-)
-def test_messages_about_dip_files(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "bad.dip"
-    path.write_text(text)
-    with pytest.raises(SourceError) as caught:
-        load(path, {})
-    assert caught.value.diagnostics[0].message.startswith(message)
-    assert "<-" not in caught.value.diagnostics[0].hint
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import pytest
 
 import dipapprox
-from dipapprox import StreamProof
+from dipapprox import Answer, StreamProof
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.stops import with_visible_stops
 from dipapprox.limits import Limits
+from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
 from tests.thorough import part
 
@@ -79,3 +81,45 @@ def test_streams_have_the_budgets_of_their_automata(seed: int, distinct: bool) -
     if distinct and not proof.has_none:
         assert proof.lower == known.lower_bound
     assert proof.upper is None or proof.lower <= proof.upper
+
+
+HALF_NOISE = """
+(q0:non-input, 1/2, 0): x := insample; output ostart; goto q1
+(q1, 1/2, 0): if (insample < x) then output obot; goto q1
+              elseif (insample >= x) then output otop; goto q2
+"""
+"""Sparse vector with too little noise for a budget of 1."""
+
+CHASE = """
+(q0, 1/3, 0): x := insample; output ostart; goto q1
+(q1, 1/2, 0): if (insample < x) then x := insample; output odown; goto q2
+              elseif (insample >= x) then output oup; goto q3
+(q2, 1, 0): if (insample >= x) then output ohigher; goto q3
+"""
+"""Its first two steps cost 1; that the third may find no guard costs more, as it is seen."""
+
+
+@pytest.mark.parametrize(
+    ("text", "budget", "first", "second"),
+    part(
+        [
+            (CHASE, "5/3", (-4, -4, 4), (-5, -5, 5)),
+            (HALF_NOISE, "3/2", (4, 4, -4, -4), (5, 5, -5, -5)),
+        ],
+        2,
+    ),
+)
+def test_a_least_budget_is_that_of_enough_steps(
+    text: str, budget: str, first: tuple[int, ...], second: tuple[int, ...]
+) -> None:
+    """It is a budget of the first steps; where they have the dearest run, hardly less is none."""
+    stream, least = as_stream(automaton(text)), Fraction(budget)
+    assert dipapprox.prove(dipapprox.parse(stream)).upper == least
+    near, far = (
+        dipapprox.parse(stream, rounds=len(first), values=values) for values in ("0..1", "-5..5")
+    )
+    assert dipapprox.decide(near, budget=least).answer is Answer.DP
+    zeros = (0,) * (len(far.inputs) - len(first))
+    pair = (*first, *zeros), (*second, *zeros)
+    less = dipapprox.decide(far, budget=least - Fraction(1, 100), pairs=[pair])
+    assert less.answer is Answer.NOT_DP

@@ -9,7 +9,7 @@ import pytest
 import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.privacy.options import Options
-from dipapprox.questions.claims import ClaimOutcome, StatedClaim, claims_in, read_claims, try_claim
+from dipapprox.questions.claims import ClaimOutcome, claims_in, read_claims, try_claim
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 EXAMPLES = PROGRAMS.parent / "examples" / "mechanisms.py"
@@ -23,59 +23,12 @@ out <- Lap(q, b / eps) > 0
 """
 
 
-def claim(line: str) -> StatedClaim:
-    (found,) = read_claims(f"# {line}\n{NOISY}", "noisy.dpg")
-    return found
-
-
 def tried(line: str, folder: Path) -> tuple[ClaimOutcome, str]:
     file = folder / "noisy.dpg"
     file.write_text(f"# {line}\n{NOISY}")
     (found,) = claims_in(file)[file]
     tested = try_claim(found, file, Options())
     return tested.outcome, tested.message
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("claim: private", "this is no claim"),
-        ("claim: DP at eps", "'eps' is no setting"),
-        ("claim: DP at eps = 1", "delta is missing"),
-        ("claim: DP at eps = 1, delta = 2", "delta must be in"),
-        ("claim: DP at eps = 1, delta = 0, eps = 2", "'eps' is set twice"),
-        ("claim: DP for all eps at eps = 1, delta = 0", "without an eps of their own"),
-        ("expected: DP at N = 1", "eps is missing"),
-        ("claim: least budget much", "the least budget must be a number"),
-        ("claim: DP, least budget 1 for real inputs at budget = 1/2", "without another budget"),
-        ("claim: Not_DP, least budget 1 for real inputs", "exclude each other"),
-        ("claim: Unknown, least budget 1", "exclude each other"),
-        ("claim: refused, least budget 1", "exclude each other"),
-        ("decide: DP, least budget 1", "only claims that are proved"),
-        ("decide: DP for real inputs", "only claims that are proved"),
-        ("expected: DP for all N at eps = 1, delta = 0", "only claims that are proved"),
-        ("claim: DP (LC) at eps = 1, delta = 0", "only claims that are proved"),
-        ("claim: Not_DP (LC)", "only claims that are proved"),
-        ("claim: refused (LC) for real inputs", "finds no structure"),
-        ("claim: DP (LC), least budget 1", "no structure is bad"),
-        ("Claim: DP at eps = 1, delta = 0", "would not be read"),
-        ("claim : DP at eps = 1, delta = 0", "would not be read"),
-        ("claims: DP at eps = 1, delta = 0", "would not be read"),
-        ("clam: DP at eps = 1, delta = 0", "would not be read"),
-        ("calim: private", "would not be read"),
-        ("claim DP at eps = 1, delta = 0", "would not be read"),
-        ("claim:", "would not be read"),
-        ("# claim: DP at eps = 1, delta = 0", "would not be read"),
-        ("- claim: DP at eps = 1, delta = 0", "would not be read"),
-        ("Expected: DP at eps = 1, delta = 0", "would not be read"),
-        ("proves: least budget 1", "would not be read"),
-    ],
-)
-def test_what_is_no_claim_is_shown(line: str, message: str) -> None:
-    with pytest.raises(SourceError) as error:
-        claim(line)
-    assert message in error.value.render()
-    assert error.value.render().startswith("noisy.dpg:1:")
 
 
 def test_what_follows_a_statement_is_shown() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import resource
 import signal
@@ -24,50 +23,6 @@ def test_devices_are_no_results_files() -> None:
         Ledger(Path("/dev/full"), "digest", 1)
     with pytest.raises(UserError, match="no regular file"):
         next(read_lines(Path("/dev/full")))
-
-
-def test_a_line_without_its_parts_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "out.jsonl"
-    path.write_text('{"sweep": 1, "digest": "d", "cases": 1}\n{"case": "x"}\n')
-    with pytest.raises(UserError, match=r"2: not a line of results: .*missing.*field 'task'"):
-        list(read_lines(path))
-
-
-WHOLE: dict[str, object] = {
-    "case": "x",
-    "task": "verify",
-    "program": "p",
-    "params": {"N": "2"},
-    "eps": "1/2",
-    "result": {"verdict": "DP", "new": [1.5]},
-    "failure": None,
-    "seconds": 0.5,
-}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"params": 3}, r"\$.params: expected an object, got a whole number"),
-        ({"params": {"N": 2}}, r"\$.params\[...\]: expected a string"),
-        ({"eps": 0.5}, r"\$.asked\[...\]: expected a string, got a number"),
-        ({"seconds": float("nan")}, "not JSON"),
-        ({"seconds": -1}, r"\$.seconds: expected a number >= 0"),
-        ({"seconds": "1"}, r"\$.seconds: expected a number, got a string"),
-        ({"result": "DP"}, r"\$.result: expected"),
-        ({"result": {"verdict": 1}}, r"\$.result.verdict: expected"),
-        ({"result": {"delta_enclosure": ["0"]}}, r"\$.result.delta_enclosure: expected a list of"),
-        ({"result": {"delta_enclosure": ["0", "x"]}}, r"\$.result.delta_enclosure\[1\]: expected"),
-        ({"result": {"delta_enclosure": ["0", "1e99999999"]}}, "delta_enclosure"),
-        ({"result": {"delta_enclosure": ["0", "1/0"]}}, "delta_enclosure"),
-    ],
-)
-def test_a_damaged_line_is_named(tmp_path: Path, changes: dict[str, object], message: str) -> None:
-    path = tmp_path / "out.jsonl"
-    text = json.dumps({**WHOLE, **changes})
-    path.write_text(f'{{"sweep": 1, "digest": "d", "cases": 1}}\n{text}\n')
-    with pytest.raises(UserError, match=f"2: not a line of results: .*{message}"):
-        list(read_lines(path))
 
 
 def test_a_case_counts_after_its_line_is_synced_and_many_are_synced_at_once(
