@@ -13,7 +13,7 @@ from math import isqrt
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.laws import Law
+from dipapprox.kernel.laws import FAMILIES, Law
 
 MOST_BITS = 500
 """Of what is aimed at."""
@@ -105,8 +105,10 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
     means: dict[Fraction, set[Fraction]] = {}
     for law in leaves.laws:
         kinked = law.has_kink
-        width = (accuracy.kinked if kinked else accuracy.smooth) * law.scale(eps)
-        means.setdefault(width, set()).add(law.mean)
+        scale = law.scale(eps)
+        width = (accuracy.kinked if kinked else accuracy.smooth) * scale
+        for place, part in FAMILIES[law.family].widths(accuracy.bits):
+            means.setdefault(width * part, set()).add(law.mean + place * scale)
         if kinked:
             marks.add(law.mean)
     around = [(width, sorted(found)) for width, found in means.items()]

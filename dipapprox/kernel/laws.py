@@ -62,11 +62,15 @@ class Family:
     is_light: bool
     is_exponential: bool
 
-    def reach(self, bits: int) -> tuple[int, int]:
+    def reach(self, bits: int) -> tuple[Fraction | int, Fraction | int]:
         """Return how far from 0, left and right, all but 2^-bits of Z is, at most 2 w(z)."""
         far = isqrt(7 * bits // 5 + 1) + 1 if self.is_light else 7 * (bits + 1) // 10 + 1
         left, right = (far if side in self.sides else 0 for side in (-1, 1))
         return left, right
+
+    def widths(self, bits: int) -> list[tuple[int, Fraction]]:
+        """Return where panels may be how wide, as a part of what is usual, within the reach."""
+        return [(0, Fraction(1))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +130,15 @@ class Gumbel(RealFamily):
     v exp(-v) >= v / e for v <= 1.
     """
 
-    def reach(self, bits: int) -> tuple[int, int]:
+    def reach(self, bits: int) -> tuple[Fraction | int, Fraction | int]:
         """Pr[Z >= t] <= e^-t, and Pr[Z <= -t] = exp(-e^t)."""
-        left, right = bits.bit_length() + 1, 7 * (bits + 1) // 10 + 1
+        left, right = Fraction(7 * bits.bit_length(), 10), 7 * (bits + 1) // 10 + 1
         return (left, right) if 1 in self.shifts else (right, left)
+
+    def widths(self, bits: int) -> list[tuple[int, Fraction]]:
+        """f falls like exp(-v), whose derivatives are as large as powers of v."""
+        far = 7 * bits.bit_length() // 10
+        return [(-self.shifts[0] * k, Fraction(4, 11) ** max(k - 2, 0)) for k in range(far + 1)]
 
     def above(self, z: arb) -> arb:
         """1 - exp(-v); that -Z >= z, or Z <= -z, has the probability exp(-e^z)."""

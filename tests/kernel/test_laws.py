@@ -93,10 +93,10 @@ def test_a_wide_ball_holds_what_its_points_give(name: str, z: Fraction, radius: 
 @pytest.mark.parametrize("bits", [1, 10, 53, 300, 1900])
 def test_reaches(name: str, bits: int) -> None:
     with precision(2 * bits + 100):
-        left, right = REAL[name].reach(bits)
+        left, right = map(Fraction, REAL[name].reach(bits))
         assert (left == 0) == (name == "LapPlus")
         assert (right == 0) == (name == "LapMinus")
-        outside = REAL[name].below(arb(-left)) + REAL[name].above(arb(right))
+        outside = REAL[name].below(to_ball(-left)) + REAL[name].above(to_ball(right))
         assert outside <= arb(2) ** -bits
         if bits > 50:
             assert outside >= arb(2) ** (-bits * 5 // 4)
