@@ -48,7 +48,6 @@ def cost(
 
 def ends(answer: CompositionAnswer) -> tuple[float, float]:
     (bounds,) = answer.bounds
-    assert bounds.lower is not None and bounds.upper is not None
     return float(bounds.lower), float(bounds.upper)
 
 
@@ -75,7 +74,6 @@ def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
     composition = Composition((RepeatedRun(Gaussian(F(1), F(sigma)), times),))
     answer = composition.delta([F(1), F(2)], F(1, 10**6), Limits())
     for budget, bounds in zip((1, 2), answer.bounds, strict=True):
-        assert bounds.lower is not None and bounds.upper is not None
         true = gaussian_delta(shift, budget)
         assert float(bounds.lower) - 1e-12 <= true <= float(bounds.upper) + 1e-12
         assert bounds.upper - bounds.lower <= F(1, 10**6)
@@ -92,7 +90,6 @@ def test_randomised_response_is_a_binomial_sum(times: int) -> None:
         for k in range((times + 1) // 2)
     )
     (bounds,) = answer.bounds
-    assert bounds.lower is not None and bounds.upper is not None
     assert bounds.lower <= true <= bounds.upper <= bounds.lower + width
 
 
@@ -163,7 +160,6 @@ def test_several_worst_pairs_are_chosen_by_what_came_before() -> None:
         composition = Composition(tuple(RepeatedRun(*entry) for entry in entries))
         budget = F("0.693147180559945")
         (bounds,) = composition.delta([budget], F(1, 100), Limits()).bounds
-        assert bounds.lower is not None and bounds.upper is not None
         assert bounds.lower - F(1, 10**14) <= true <= bounds.upper <= bounds.lower + F(1, 100)
 
 
@@ -171,7 +167,6 @@ def test_a_narrower_interval_meets_the_wider_one() -> None:
     wide, narrow = cost((SAMPLED, 100), width="0.05"), cost((SAMPLED, 100), width="0.005")
     (low, high), (lower, upper) = ends(wide), ends(narrow)
     assert low <= upper and lower <= high and upper - lower <= 0.005
-    assert narrow.step is not None and wide.step is not None
     assert narrow.step.unit < wide.step.unit
 
 
@@ -266,5 +261,5 @@ def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
         (RepeatedRun(ConcentratedStatement(F(1, 8)), 30), RepeatedRun(Laplace(F(1), F(2)), 9))
     )
     answer = composition.epsilon(DELTA, F(1, 10**6), Limits(atoms=100))
-    assert answer.reason is not None and answer.reason.startswith("atom limit: ")
+    assert answer.reason.startswith("atom limit: ")
     assert answer.reason.endswith("; no pair is known that attains the upper end")

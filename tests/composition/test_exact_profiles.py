@@ -30,7 +30,6 @@ def runs(*entries: tuple[Mechanism, int]) -> Composition:
 
 
 def value(line: ProfileLine, alpha: Fraction) -> Fraction:
-    assert line.rational is not None
     constant, factor = line.rational
     return constant - alpha * factor
 
@@ -39,13 +38,8 @@ def value(line: ProfileLine, alpha: Fraction) -> Fraction:
 def test_binomial_sums_for_every_budget(times: int) -> None:
     """Between two losses the profile of randomised response is one line."""
     profile = exact_profile(runs((RandomisedResponse(F(3, 4)), times)), Limits())
-    assert profile is not None
     pieces = profile.pieces()
-    assert (
-        pieces is not None
-        and pieces[-1].below is None
-        and pieces[-1].line == ProfileLine(F(0), F(0))
-    )
+    assert pieces[-1].below is None and pieces[-1].line == ProfileLine(F(0), F(0))
     start = F(1)
     for piece, after in zip(pieces, [*pieces[1:], None], strict=True):
         counted = [k for k in range(times + 1) if F(3) ** (times - 2 * k) > start]
@@ -56,14 +50,14 @@ def test_binomial_sums_for_every_budget(times: int) -> None:
             end = piece.below.factor
             inside = F(log((start + end) / 2)).limit_denominator(10**6)
             assert profile.line(inside) == piece.line
-            assert after is not None and value(piece.line, end) == value(after.line, end)
+            assert value(piece.line, end) == value(after.line, end)
             start = end
 
 
 @given(st.integers(1, 4), st.fractions(0, 3, max_denominator=9))
 def test_both_directions_against_all_outcomes(times: int, budget: Fraction) -> None:
     profile = exact_profile(runs((SKEWED, times)), Limits())
-    assert profile is not None and profile.pieces() is None
+    assert profile.pieces() is None
     plain = [(p.lower, q.lower) for p, q in SKEWED.masses]
     true = [0.0, 0.0]
     for outcome in product(plain, repeat=times):
@@ -83,16 +77,16 @@ def test_claims_a_hair_inside_and_outside() -> None:
     )
     answer = composed.delta("3/2")
     least = answer.delta_enclosure
-    assert answer.exact is not None and answer.grid is None and least is not None
+    assert answer.grid is None
     hair = F(1, 10**300)
     finer = answer.exact.enclosed(F(3, 2), 1100)
     assert finer.width < hair and least.lower <= finer.lower <= finer.upper <= least.upper
     for delta, expected in ((finer.upper + hair, Answer.DP), (finer.lower - hair, Answer.NOT_DP)):
         found = composed.verify("3/2", delta)
-        assert found.answer is expected and found.delta_enclosure is not None
+        assert found.answer is expected
         assert found.delta_enclosure.meets(finer)
     at_zero = composed.delta(0).delta_enclosure
-    assert at_zero is not None and at_zero.width == 0
+    assert at_zero.width == 0
     assert composed.verify(0, at_zero.upper).answer is Answer.DP
     assert composed.verify("1e40", 0).answer is Answer.DP
 

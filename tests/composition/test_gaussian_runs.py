@@ -30,8 +30,7 @@ def test_extreme_scales(sigma: str, times: int, delta: str, low: str, high: str)
     composed = runs((sigma, times))
     answer = composed.epsilon(delta)
     found = answer.eps_prv_enclosure
-    assert answer.reason is None and found is not None
-    assert found.lower is not None and found.upper is not None
+    assert answer.reason is None
     assert F(low) <= found.lower <= found.upper <= F(high)
     assert found.upper - found.lower <= F(1, 10**15)
     assert composed.verify(found.upper, delta).answer is Answer.DP

@@ -53,7 +53,6 @@ def test_all_outcomes_of_noise_of_one_scale_and_of_two(
     entries: list[tuple[int, Fraction, int]], budget: Fraction
 ) -> None:
     profile = exact_profile(runs(*entries), Limits())
-    assert profile is not None
     line = profile.line(budget)
     found = line.enclosed(budget, 300)
     assert abs(float(found.lower) - summed(tuple(entries), budget)) < 1e-12
@@ -68,7 +67,6 @@ def test_sensitivity_one_is_randomised_response(times: int) -> None:
     """True with probability e^(1/scale) / (1 + e^(1/scale)); a binomial sum."""
     scale = F(5, 2)
     profile = exact_profile(runs((1, scale, times)), Limits())
-    assert profile is not None
     true = 1 / (1 + exp(-1 / scale))
     for budget in (F(0), F(1, 3), F(times) / scale - F(1, 9)):
         expected = sum(
@@ -92,7 +90,6 @@ def test_the_certified_interval_has_it(width: int, times: int) -> None:
     found = composition.delta(budgets, F(1, 10**12), Limits()).bounds
     for budget, bounds in zip(budgets, found, strict=True):
         exact = profile.line(budget).enclosed(budget, 200)
-        assert bounds.lower is not None and bounds.upper is not None
         assert bounds.lower <= exact.lower <= exact.upper <= bounds.upper
 
 
@@ -113,15 +110,13 @@ def test_what_has_no_exact_profile() -> None:
     assert exact_profile(runs((1, F(1), 513)), Limits()) is None
     assert exact_profile(runs((1, F(7), 40), (1, F(11), 40)), Limits()) is None
     long = exact_profile(runs((1, F(1), 65)), Limits())
-    assert long is not None and long.pieces() is None
+    assert long.pieces() is None
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 100), F(2, 5), F(99, 100)])
 def test_least_budgets_lie_where_the_profile_falls(delta: Fraction) -> None:
     profile = exact_profile(runs((1, F(2), 8), (2, F(3), 2)), Limits())
-    assert profile is not None
     least = profile.budget(delta)
-    assert least is not None
     found = least.enclosed(128)
     assert found.width < F(1, 10**30)
     if found.upper:

@@ -65,7 +65,6 @@ def test_few_integers_have_masses_that_hold_the_true_ones(shift: int, square: F,
     """What is left out, on both sides, is at most what is missing, and in every mass."""
     with precision(128):
         found = outcomes_of(DiscreteGaussian(shift, variance=square), bits)
-        assert found is not None
         true = {k: (to_ball(F(-k * k) / (2 * square))).exp() for k in range(-60, 61)}
         total = sum(true.values(), arb(0))
         reach = (len(found.masses) - shift - 1) // 2

@@ -230,7 +230,7 @@ def test_what_is_read_is_on_the_safe_side_of_many_digits(side: BoundSide) -> Non
             assert to_ball(found) > true if up else to_ball(found) < true
     for delta in (F(1, 10), F(1, 7), F(1, 5)):
         least = least_epsilon(losses, delta)
-        assert least is not None and least > 0
+        assert least > 0
         with precision(1000):
             true = exactly(least)
             assert true < to_ball(delta) if up else true > to_ball(delta)
@@ -247,7 +247,7 @@ def test_profiles_of_one_run_are_read_on_the_safe_side() -> None:
         ((least, most),) = epsilon_of(profile, exactly[2], F(1, 2**40))
     for (low, high), true in zip(known, exactly, strict=True):
         assert low < true < high < low + F(1, 2**10)
-    assert least is not None and most is not None and least < 2 < most < least + F(1, 2**6)
+    assert least < 2 < most < least + F(1, 2**6)
 
 
 def test_limits_are_kept() -> None:

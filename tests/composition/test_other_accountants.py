@@ -60,7 +60,6 @@ def test_intervals_lie_between_their_bounds(
 ) -> None:
     runs = Composition((RepeatedRun(mechanism, times),))
     (found,) = runs.epsilon(F(1, 10**5), F(1, 1000), Limits()).bounds
-    assert found.lower is not None and found.upper is not None and found.width is not None
     assert found.width <= F(1, 1000)
     low, high = ends
     assert low <= float(found.lower) <= float(found.upper) <= high

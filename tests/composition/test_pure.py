@@ -40,11 +40,9 @@ def composition(*runs: tuple[Mechanism, int]) -> Composition:
 def exact_delta(runs: Composition, factor: Fraction) -> Fraction:
     """The greater one of the lines that hold at a rational e^ε."""
     found = exact_profile(runs, Limits())
-    assert found is not None
     deltas = []
     for losses in found.directions:
         line = losses.line(sum(place.factor > factor for place in losses.places))
-        assert line.rational is not None
         constant, falling = line.rational
         deltas.append(constant - factor * falling)
     return max(deltas)
@@ -60,7 +58,7 @@ def test_randomised_response(times: int) -> None:
         )
         assert exact_delta(runs, factor) == true
     pure = pure_epsilon(runs, 100)
-    assert pure is not None and abs(float(pure.lower) - times * log(3)) < 1e-12 * times
+    assert abs(float(pure.lower) - times * log(3)) < 1e-12 * times
     assert exact_delta(runs, F(3) ** times) == 0
 
 
@@ -81,10 +79,9 @@ def test_finite_pairs_against_all_outcomes(one: int, two: int, factor: Fraction)
     assert exact_delta(runs, factor) == true
     pure = pure_epsilon(runs, 100)
     largest = max(max(p / q, q / p) for p, q in total)
-    assert pure is not None and abs(float(pure.upper) - log(largest)) < 1e-12
+    assert abs(float(pure.upper) - log(largest)) < 1e-12
     if factor == 1:
         (bounds,) = runs.delta([F(0)], F(1, 50), Limits()).bounds
-        assert bounds.lower is not None and bounds.upper is not None
         assert bounds.lower <= true <= bounds.upper
 
 
@@ -97,7 +94,7 @@ def test_pure_losses_add_up() -> None:
     )
     assert pure_epsilon(runs, 64) == Enclosure.exact(F(7, 3) + F(4, 5) + F(3, 8) + 1)
     sampled = pure_epsilon(composition((Subsampled(Laplace(F(1), F(1)), F(1, 10)), 10)), 100)
-    assert sampled is not None and sampled.width < F(1, 2**80)
+    assert sampled.width < F(1, 2**80)
     assert abs(float(sampled.lower) - 10 * log(0.9 + 0.1 * exp(1))) < 1e-12
     for mechanism in (Gaussian(F(1), F(1)), ApproximateStatement(F(1), F(1, 9))):
         assert pure_epsilon(composition((mechanism, 1)), 64) is None
@@ -111,13 +108,11 @@ def test_least_budgets_are_logarithms(delta: Fraction) -> None:
         composition((SKEWED, 2), (Subsampled(SKEWED, F(1, 3)), 2)),
     ):
         profile = exact_profile(runs, Limits())
-        assert profile is not None
         found = profile.budget(delta)
         if found is None:  # what is at infinity is more
             assert exact_delta(runs, F(10**9)) > delta
         elif found.factor == 1:
             assert exact_delta(runs, F(1)) <= delta
         else:
-            assert found.factor is not None
             assert exact_delta(runs, found.factor) == delta
             assert exact_delta(runs, found.factor - F(1, 10**9)) > delta

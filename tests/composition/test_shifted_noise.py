@@ -35,7 +35,7 @@ def test_gaussian_divergences_are_those_of_balle_and_wang(shift: F, budget: F) -
 def test_the_least_budget_has_a_divergence_of_delta(shift: F, delta: F) -> None:
     noise = gaussian(shift)
     found = noise.least_budget(delta, 40)
-    assert found is not None and found.width <= F(1, 2**40)
+    assert found.width <= F(1, 2**40)
     bits = delta.denominator.bit_length() + 80
     assert noise.divergence(found.upper, bits).upper <= delta
     assert not found.lower or noise.divergence(found.lower, bits).lower > delta
@@ -45,7 +45,7 @@ def test_the_least_budget_has_a_divergence_of_delta(shift: F, delta: F) -> None:
 def test_laplace_noise(shift: F) -> None:
     noise = laplace(shift)
     pure = noise.least_budget(F(0), 40)
-    assert pure is not None and pure.lower == pure.upper == shift
+    assert pure.lower == pure.upper == shift
     assert noise.divergence(shift, 40).upper == 0
     budget, delta = shift / 2, noise.divergence(shift / 2, 100)
     assert abs(float(delta.lower) - (1 - exp(-float(shift) / 4))) < 1e-12
@@ -57,4 +57,4 @@ def test_laplace_noise(shift: F) -> None:
 def test_gaussian_noise_that_is_shifted_has_no_pure_budget() -> None:
     assert gaussian(F(1, 10**6)).least_budget(F(0), 40) is None
     everything = gaussian(10**6).least_budget(F(1), 40)
-    assert everything is not None and everything.upper == 0
+    assert everything.upper == 0

@@ -62,7 +62,6 @@ def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
     example = star(Random(seed), DISCRETE_LAPLACE)
     (exact,) = Exact().enclose([example], 50, Limits())
     (summed,) = IntegerSums().enclose([example], 50, Limits())
-    assert isinstance(exact, Enclosure) and isinstance(summed, Enclosure)
     assert exact.meets(summed)
     assert summed.width <= Fraction(1, 2**50)
     assert abs(float(summed.lower) - probability(example)) < 1e-9
@@ -86,5 +85,5 @@ def test_equalities_of_integers_are_no_stars() -> None:
     exact = Exact().enclose(catalogue.events, 40, Limits())
     summed = IntegerSums().enclose(catalogue.events, 40, Limits())
     for left, right in zip(exact, summed, strict=True):
-        assert isinstance(left, Enclosure) and isinstance(right, Enclosure)
+        assert isinstance(right, Enclosure)
         assert left.meets(right)

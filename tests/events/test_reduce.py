@@ -87,6 +87,5 @@ def test_many_gaussians_become_few_squares() -> None:
 @given(st.integers(1, 500), st.integers(1, 40))
 def test_sums_of_squares_are_exact_and_lagrange_holds(p: int, q: int) -> None:
     squares = sum_of_squares(Fraction(p, q), 4)
-    assert squares is not None
     assert sum(s * s for s in squares) == Fraction(p, q)
     assert all(s > 0 for s in squares)

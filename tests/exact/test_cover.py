@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given
 
-from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.interval import (
     ALL_EPSILONS,
     EpsilonInterval,
@@ -63,7 +62,6 @@ def check_cover(proof: Cover, interval: EpsilonInterval) -> None:
 
 def check_near_zero(function: ExponentialPolynomial, proof: Cover) -> None:
     """The first derivative that is not 0 at 0, and signs in (0, upper]."""
-    assert proof.near is not None
     slope = function
     for _ in range(proof.near.order):
         assert sum(c for (n, _), c in slope.terms if n == 0) == 0
@@ -78,7 +76,6 @@ def check_near_zero(function: ExponentialPolynomial, proof: Cover) -> None:
 
 def check_far_away(proof: Cover) -> None:
     """The terms against the leading one are smaller at the bound, and fall from there on."""
-    assert proof.far is not None
     lower = proof.far.lower
     (leading_n, _), leading = max(
         proof.form.function().terms, key=lambda term: (term[0][1], term[0][0])
@@ -89,7 +86,6 @@ def check_far_away(proof: Cover) -> None:
     total = F(0)
     for (n, q), c in against:
         value = enclose_at(exp(q), lower, 60, LIMITS)
-        assert isinstance(value, Enclosure)
         total += value.upper * abs(c) * lower ** (n - leading_n)
     assert total < abs(leading)
 

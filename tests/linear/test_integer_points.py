@@ -65,4 +65,4 @@ def test_impossible_events_have_probability_0(noise: str, last: str) -> None:
     program = dipapprox.parse(_THREE.format(noise=noise, last=last))
     verdict = dipapprox.verify(program, eps=1, eps_prv="0", delta="0")
     assert verdict.answer is Answer.DP
-    assert verdict.delta_enclosure is not None and verdict.delta_enclosure.upper == 0
+    assert verdict.delta_enclosure.upper == 0

@@ -72,7 +72,6 @@ def test_rules_integrate_what_they_bound(
     guards += [] if high is None else [LinearForm.of({0: Q(1)}, -high)]
     whole = alone(DOUBLES, Event((own, noise), tuple(guards)), 40, Limits())
     separation = separation_by(Event((own, noise), tuple(guards)), (0,))
-    assert separation is not None
     (separator,) = separation.separators
     assert separator == Separator(0, low, high, ((1, a),), a * a / tau**2)
     panels = panels_for(separator, own, 45)
@@ -83,10 +82,9 @@ def test_rules_integrate_what_they_bound(
         for place, weight in zip(rule.places, rule.weights, strict=True):
             half_space = Event((noise,), (LinearForm.of({0: Q(1)}, a * place - b),))
             inner = enclose_closed_form(half_space, 80)
-            assert isinstance(inner, Enclosure)
             total += weight * to_ball(inner.lower)
         found = to_enclosure(total + arb(0, (rule.error + arb(2) ** -70).upper()))
-    assert isinstance(found, Enclosure) and isinstance(whole, Enclosure)
+    assert isinstance(whole, Enclosure)
     found = Enclosure(found.lower, found.upper + rule.lost)
     assert found.meets(whole) and found.width < Q(1, 2**42)
 
@@ -97,7 +95,7 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
     event = Event((own, noise), (form(-1, x0=2, x1=1),))
     separation = separation_by(event, (0,))
     truth = enclose_closed_form(event, 90)
-    assert separation is not None and isinstance(truth, Enclosure)
+    assert isinstance(truth, Enclosure)
     (separator,) = separation.separators
     panels = panels_for(separator, own, 4)
     assert panels is not None
@@ -109,7 +107,6 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
         ]
         total = arb(0)
         for weight, value in zip(rule.weights, values, strict=True):
-            assert isinstance(value, Enclosure)
             total += weight * to_ball(value.lower)
         cut = Q(2, 2**4)  # the range is that of 4 bits
         error = abs(total - to_ball(truth.lower))
@@ -127,7 +124,6 @@ def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
     work = engine._cheapest(event, (separation,), bits)
     assert not isinstance(work, NotEnclosed)
     found = work.enclosed(DOUBLES, Limits())
-    assert isinstance(found, Enclosure)
     assert found.meets(by_rank) and found.width < Q(1, 2**bits)
 
 

@@ -31,7 +31,6 @@ def below(i: int, j: int, shift: Fraction = NO_SHIFT) -> LinearForm:
 
 def enclose(event: Event, bits: int = 40) -> Enclosure:
     found = alone(ENGINE, event, bits, Limits())
-    assert isinstance(found, Enclosure), found
     assert UNIT.lower <= found.lower and found.upper <= UNIT.upper
     return found
 

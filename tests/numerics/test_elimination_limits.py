@@ -21,7 +21,6 @@ Q = Fraction
 
 def enclose(event: Connected, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
     found = alone(Eliminated(tier), event, bits, Limits())
-    assert isinstance(found, Enclosure), found
     assert found.lower >= 0 and found.upper <= 1
     return found
 

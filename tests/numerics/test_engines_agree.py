@@ -99,7 +99,6 @@ def test_doubles_balls_and_nested_agree(seed: int) -> None:
     doubles = Eliminated(Tier.FLOAT64).enclose(events, 40, Limits())
     balls = Eliminated(Tier.BALLS).enclose(events, 70, Limits())
     for event, fast, slow in zip(events, doubles, balls, strict=True):
-        assert isinstance(fast, Enclosure) and isinstance(slow, Enclosure)
         assert fast.meets(slow), event
         assert fast.width <= Fraction(1, 2**40) and slow.width <= Fraction(1, 2**70)
         third = alone(Nested(Strategy.LEAST_NESTING, MOST), event, 20, Limits())
@@ -117,6 +116,5 @@ def test_scipy_is_near_the_enclosures_of_gaussian_events(seed: int) -> None:
     event = random_event(chance, 2 + seed % (LARGEST - 1), [GAUSSIAN])
     lower = upper = 1.0
     for enclosure in Eliminated().enclose(parts_of(event), 60, Limits()):
-        assert isinstance(enclosure, Enclosure)
         lower, upper = lower * float(enclosure.lower), upper * float(enclosure.upper)
     assert lower - 2e-5 <= by_scipy(event) <= upper + 2e-5

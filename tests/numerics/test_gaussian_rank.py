@@ -35,7 +35,6 @@ def form(terms: Coefficients, constant: int | Fraction = 0) -> LinearForm:
 def enclosed(event: Event, bits: int = 60) -> Enclosure:
     """The enclosure by rank, proved to be as narrow as asked."""
     found = alone(GaussianRank(), event, bits, Limits())
-    assert isinstance(found, Enclosure), (event, found)
     assert found.width <= Q(1, 2**bits) and found.lower >= 0 and found.upper <= 1
     return found
 

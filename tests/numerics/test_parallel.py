@@ -131,7 +131,7 @@ def test_no_worker_outlives_the_process(end: signal.Signals) -> None:
         text=True,
     )
     try:
-        assert process.stdout is not None and process.stdout.readline() == "begun\n"
+        assert process.stdout.readline() == "begun\n"
         if end == signal.SIGINT:
             os.killpg(process.pid, end)  # as the terminal does
         else:

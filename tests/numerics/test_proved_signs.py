@@ -65,7 +65,6 @@ def test_proved_signs_are_those_of_the_function(
     terms = [(weight, gauss(*law)) for weight, law in drawn]
     laws = {law for _, law in terms}
     grid = build_grid(laws, (), 60)
-    assert isinstance(grid, Grid)
     leaves: list[Leaf] | NotEnclosed
     if balls:
         own = BallAlgebra(grid, 128, 40)
@@ -110,7 +109,6 @@ def test_a_touching_zero_costs_nothing() -> None:
     near = stick.divergence(first, second, Enclosure.exact(factor), 60)
     assert isinstance(near, Split)
     ((low, high),) = near.intervals or ()
-    assert low is not None and high is not None
     root = sqrt(8 / 3 * log(2 / float(factor)))
     assert float(-low) == pytest.approx(root, rel=1e-6) == float(high)
     mass = [2 * norm.cdf(root / scale) - 1 for scale in (1, 2)]

@@ -99,7 +99,6 @@ def test_many_laws_are_shared_out_over_several_grids() -> None:
     found = Eliminated(Tier.FLOAT64).enclose(stars, 40, Limits())
     for star, enclosure in zip(stars, found, strict=True):
         n, m = star.below[0][1], star.above[0][1]
-        assert isinstance(enclosure, Enclosure)
         assert Fraction(1, (n + m + 1) * comb(n + m, n)) in enclosure
 
 
@@ -114,9 +113,8 @@ def test_comparisons_of_two_samples_are_stars_too(family: Family) -> None:
     one_by_one = [alone(Eliminated(Tier.BALLS), event, 60, Limits()) for event in events[::10]]
     for place, enclosure in enumerate(found):
         slow = one_by_one[place // 10]
-        assert isinstance(enclosure, Enclosure) and isinstance(slow, Enclosure)
+        assert isinstance(slow, Enclosure)
         assert enclosure.meets(slow) and enclosure.width <= Fraction(1, 2**40)
     low, high = found[0], found[-1]
-    assert isinstance(low, Enclosure) and isinstance(high, Enclosure)
     assert 1 in low + high
     assert read_star(Event((first, second), (less(0, 1, 1),))) is None

@@ -41,7 +41,6 @@ def enclosed(event: Event, bits: int = 36, engine: Eliminated = DOUBLES) -> Encl
     lower = upper = Q(1)
     for part in parts_of(event):
         found = alone(engine, part, bits, Limits())
-        assert isinstance(found, Enclosure), (found, part)
         lower, upper = lower * found.lower, upper * found.upper
     return Enclosure(lower, upper)
 
@@ -66,7 +65,6 @@ def test_all_sums_stay_positive_as_each_of_them_is(family: Family) -> None:
         lower = upper = Q(1)
         for part in parts_of(event):
             found = alone(method, part, 36, Limits())
-            assert isinstance(found, Enclosure), found
             lower, upper = lower * found.lower, upper * found.upper
         return Enclosure(lower, upper)
 
@@ -151,11 +149,11 @@ def test_bands_between_a_sum_and_what_is_in_it_nowhere(family: Family, seed: int
         by_rank = alone(GaussianRank(), event, 40, Limits())
         assert isinstance(by_rank, Enclosure) and doubles.meets(by_rank)
         balls = alone(Eliminated(Tier.BALLS), event, 50, Limits())
-        assert isinstance(balls, Enclosure) and balls.meets(by_rank)
+        assert balls.meets(by_rank)
         return
     form = integrate(event, Limits())
     own = alone(LaplaceSums(), event, 60, Limits())
     assert not isinstance(form, NotEnclosed)
     exact = enclose_at(form, Q(1), 60, Limits())
-    assert isinstance(own, Enclosure) and isinstance(exact, Enclosure)
+    assert isinstance(exact, Enclosure)
     assert own.meets(exact) and doubles.meets(exact)

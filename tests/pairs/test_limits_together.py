@@ -14,8 +14,7 @@ from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
-from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer
 
 TEXT = "input q in 0..3\nadjacent linf 1\noutput y in real\ny <- Gauss(q, 2 / eps)\n"
 
@@ -38,13 +37,10 @@ def ended_after_one_precision(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("ended_after_one_precision")
 def test_an_unknown_verdict_keeps_the_enclosure() -> None:
     whole = dipapprox.profile(dipapprox.parse(TEXT), eps=1, eps_prv="1/4")
-    assert isinstance(whole, LeastDelta)
     middle = (whole.delta_enclosure.lower + whole.delta_enclosure.upper) / 2
     found = dipapprox.verify(dipapprox.parse(TEXT), eps=1, eps_prv="1/4", delta=middle)
-    assert isinstance(found, Verdict)
     assert found.answer is Answer.UNKNOWN
     assert str(found.reason).startswith("time limit: 1 s; ")
-    assert found.delta_enclosure is not None
     assert middle in found.delta_enclosure
     assert found.delta_enclosure.width < Fraction(1, 10**6)
 
@@ -81,7 +77,6 @@ def ended_after_some_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_some_pairs_told_is_kept() -> None:
     options = dipapprox.Options(max_precision=40)
     found = dipapprox.profile(dipapprox.parse(CLAMPED), eps=1, eps_prv=1, options=options)
-    assert isinstance(found, LeastDelta)
     assert "time limit: 1 s" in str(found.reason)
     assert Fraction(1, 10) < found.delta_enclosure.lower < found.delta_enclosure.upper == 1
 
@@ -102,6 +97,5 @@ def test_budgets_are_known_whatever_ends_the_search(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(PublishedPairs, "at", ended)
     found = dipapprox.profile(dipapprox.parse(CLAMPED), eps=1, delta="1/10")
-    assert isinstance(found, LeastEpsPrv)
     assert found.eps_prv_enclosure.upper == 2
     assert "time limit: 1 s" in str(found.reason)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox import LeastDelta, LeastEpsPrv, RenyiProfile
 from dipapprox.errors import LimitReached
 from dipapprox.pairs import maxima, selected
 from dipapprox.privacy.profiles import renyi
@@ -21,7 +20,6 @@ ORDERS = (1, 2, Fraction(7, 2))
 
 def renyi_ends() -> list[tuple[Fraction, Fraction]]:
     found = dipapprox.profile(PROGRAM, eps=HALF, renyi=ORDERS)
-    assert isinstance(found, RenyiProfile)
     ends = []
     for each in found.orders:
         lower, upper = each.divergence.lower, each.divergence.upper
@@ -49,12 +47,9 @@ def test_portions_do_not_matter(
         if chosen == "all" and block == 1 and table == 1:
             continue  # as many tables as pairs: only slow
         found = dipapprox.profile(PROGRAM, eps=HALF, delta=Fraction(0), pairs=chosen)
-        assert isinstance(found, LeastEpsPrv)
         assert found.pairs == (240 if chosen == "all" else 3)
         lower = found.eps_prv_enclosure.lower
-        assert lower is not None
         assert abs(lower - Fraction("0.25740")) < Fraction(1, 10**5)
-        assert found.eps_prv_enclosure.width is not None
         assert found.eps_prv_enclosure.width <= Fraction(1, 10**9)
 
 
@@ -63,13 +58,11 @@ def test_too_many_candidates_cost_width_and_nothing_else(
 ) -> None:
     # 12 pairs tie for the largest delta: with room for one, doubles must do.
     usual = dipapprox.profile(PROGRAM, eps=HALF, eps_prv=Fraction(1, 10), width=Fraction(1, 10**30))
-    assert isinstance(usual, LeastDelta)
     assert usual.reason is None
     ends = renyi_ends()
     monkeypatch.setattr(maxima, "MOST_CANDIDATES", 1)
     monkeypatch.setattr(renyi, "MOST_CANDIDATES", 1)
     found = dipapprox.profile(PROGRAM, eps=HALF, eps_prv=Fraction(1, 10), width=Fraction(1, 10**30))
-    assert isinstance(found, LeastDelta)
     assert found.reason is not None
     assert found.delta_enclosure.lower <= usual.delta_enclosure.upper
     assert usual.delta_enclosure.lower <= found.delta_enclosure.upper
@@ -83,14 +76,11 @@ def test_counters_take_more_pairs_than_can_be_listed() -> None:
     svt = (Path(__file__).parents[2] / "programs" / "svt_gauss.dpg").read_text("utf-8")
     many = dipapprox.parse(svt, {"N": 15}, "svt_gauss")
     found = dipapprox.profile(many, eps=HALF, eps_prv=Fraction(1, 5))
-    assert isinstance(found, LeastDelta)
     assert found.pairs == 4**15 - 2**15
     assert found.reason is None
-    assert found.witness is not None
     # The pair that is named does attain it.
     pair = (found.witness.input, found.witness.adjacent)
     own = dipapprox.profile(many, eps=HALF, eps_prv=Fraction(1, 5), pairs=[pair])
-    assert isinstance(own, LeastDelta)
     assert own.delta_enclosure.meets(found.delta_enclosure)
     with pytest.raises(LimitReached, match="pair limit"):
         more = dipapprox.parse(svt, {"N": 18}, "svt_gauss")

@@ -11,7 +11,6 @@ import dipapprox
 from dipapprox import Claim
 from dipapprox.language.core import Input, Norm, Within
 from dipapprox.pairs.selections import AllPairs, is_symmetric
-from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
 
 Q = Fraction
 
@@ -58,11 +57,9 @@ def test_every_question_is_about_these_pairs_alone(rule: Norm, radius: int) -> N
         dipapprox.profile(program, eps=Q(1, 2), eps_prv=Q(1, 3), pairs=chosen)
         for chosen in ("all", listed)
     )
-    assert isinstance(first, LeastDelta) and isinstance(second, LeastDelta)
     assert first.delta_enclosure.meets(second.delta_enclosure)
     rho, other = (
         dipapprox.profile(program, eps=Q(1, 2), renyi=(2, "inf"), pairs=each)
         for each in ("all", listed)
     )
-    assert isinstance(rho, RenyiProfile) and isinstance(other, RenyiProfile)
     assert rho.rho == other.rho

@@ -87,11 +87,9 @@ def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fractio
             assert max(d.lower for d in largest) <= delta
         case Answer.NOT_DP:
             assert max(d.upper for d in largest) > delta
-            assert conclusion.witness is not None
             assert conclusion.witness.delta_enclosure.lower > delta
         case Answer.UNKNOWN:
             assert any(abs(d.lower - delta) < Fraction(1, 2**120) for d in largest)
-            assert conclusion.reason is not None
             assert "critical" in conclusion.reason
 
 
@@ -103,8 +101,7 @@ def test_a_failed_last_attempt_keeps_the_witness_of_the_one_before() -> None:
     source = Fading({ZERO: law(1, 3), ONE: law(3, 1)})
     _, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
     assert conclusion.answer is Answer.UNKNOWN
-    assert conclusion.reason is not None and "too fine" in conclusion.reason
-    assert conclusion.witness is not None
+    assert "too fine" in conclusion.reason
     assert [row.output for row in conclusion.witness.rows] == [(Fraction(1),)]
 
 
@@ -119,6 +116,5 @@ def test_unknown_goes_on_to_a_later_violation() -> None:
     assert conclusion.reason == (
         "no enclosure for input (0) and adjacent (2): the quadrature did not converge"
     )
-    assert conclusion.delta_enclosure is not None
     assert conclusion.delta_enclosure.upper == 1
     assert conclusion.witness is None

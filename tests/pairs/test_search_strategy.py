@@ -102,7 +102,6 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     bits = 40 if len(name) % 2 else 100
     ask = partial(tables.cells, bits=bits, factor=factor)
     largest = largest_delta(plan, program.inputs, ask, bits, Limits())
-    assert largest is not None
     assert true in largest.delta
     assert largest.delta.width < Fraction(1, 2**45)
     assert largest.pair is not None
@@ -143,7 +142,6 @@ def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> Non
     conclusion = conclude(search, None, None, partial(witness_over, outputs, search.delta))
     assert conclusion.answer is Answer.DP
     assert search.checked == len(of.pairs())
-    assert conclusion.delta_enclosure is not None
     assert conclusion.delta_enclosure.meets(largest)
     assert conclusion.delta_enclosure.width < Fraction(1, 2**34)
     if largest.lower > near:
@@ -151,7 +149,6 @@ def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> Non
         strategy(of, search)
         conclusion = conclude(search, None, None, partial(witness_over, outputs, search.delta))
         assert conclusion.answer is Answer.NOT_DP
-        assert conclusion.witness is not None
         assert conclusion.witness.delta_enclosure.lower > search.delta
         assert (conclusion.witness.input, conclusion.witness.adjacent) in of.pairs()
 
@@ -201,7 +198,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
         search, total, None, partial(witness_over, of.states.outputs, search.delta)
     )
     assert conclusion.answer is Answer.UNKNOWN
-    assert conclusion.reason is not None and "did not converge" in conclusion.reason
+    assert "did not converge" in conclusion.reason
 
 
 @pytest.mark.parametrize("in_blocks", [False, True])
@@ -230,4 +227,4 @@ def test_a_time_limit_ends_every_road() -> None:
         options = Options(limits=Limits(seconds=0.0))
         verdict = verify(program, Claim(EPSILON, Fraction(1, 2)), AllPairs(), options)
         assert verdict.answer is Answer.UNKNOWN
-        assert verdict.reason is not None and "time limit" in verdict.reason
+        assert "time limit" in verdict.reason

@@ -118,7 +118,6 @@ def test_the_least_budget_of_a_delta_that_is_attained_for_ever() -> None:
     """One output has probability 1/3, and none for the other input: δ is 1/3 from ε_prv 1 on."""
     program = dipapprox.parse(_THIRD.format("Lap", 0))
     found = dipapprox.profile(program, eps=1, delta="1/3").eps_prv_enclosure
-    assert found.lower is not None and found.upper is not None
     assert found.lower <= 1 <= found.upper
     assert found.upper - found.lower < F(1, 10**9)
 

@@ -70,12 +70,10 @@ def test_a_violation_below_all_enclosures_stays_one(
     decision = decide(TINY, budget=budget, delta=0, interval=epsilons)
     assert decision.answer is Answer.NOT_DP
     violation = decision.violation
-    assert violation is not None
     assert violation.left is violation.right is None
     assert violation.not_enclosed is not None
     assert violation.eps * (1 - budget) > F("0.693147180559945")
     fields = decision.to_dict()["witness"]
-    assert isinstance(fields, dict)
     assert fields["lhs_enclosure"] is fields["rhs_enclosure"] is None
     assert decide(TINY, budget=budget, delta=0, interval=(1, 693147)).answer is Answer.DP
     check_schema("decide", decision.to_dict())
@@ -203,7 +201,6 @@ UNLIKE = with_bit(
 def test_equal_distributions_are_equal_on_an_interval() -> None:
     verdict = verify(NO_INPUT, eps=(1, 2), delta=0, eps_prv=0)
     assert (verdict.answer, verdict.pairs) == (Answer.DP, 2)
-    assert verdict.delta_enclosure is not None
     assert verdict.delta_enclosure.upper == 0
     assert decide(NO_INPUT, budget=0, delta=0, interval=(1, 2)).answer is Answer.DP
     wide = verify(NO_INPUT, eps=(F(1, 10**9), 10**9), delta=0, eps_prv=0)
@@ -241,7 +238,6 @@ def test_what_is_possible_for_one_input_only(condition: str, answer: Answer) -> 
     found = profile(program, eps=1, delta=F(0)).eps_prv_enclosure
     assert found.infinite is (answer is Answer.NOT_DP)
     if answer is Answer.NOT_DP:
-        assert verdict.witness is not None
         assert verdict.witness.argument is not None
         assert verify(program, eps=1, delta=F(1, 10**100)).answer is Answer.DP
 

@@ -37,12 +37,10 @@ def test_laplace_threshold_closed_form() -> None:
     verdict = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     assert verdict.answer is Answer.DP
     assert verdict.pairs == 2  # 0 ~ 1; 3 has no neighbour
-    assert verdict.delta_enclosure is not None
     assert verdict.delta_enclosure.lower < delta + near
     assert delta - near < verdict.delta_enclosure.upper
     refuted = dipapprox.verify(program, eps=HALF, delta=delta - near, eps_prv=Fraction(1, 4))
     assert refuted.answer is Answer.NOT_DP
-    assert refuted.witness is not None
     assert (refuted.witness.input, refuted.witness.adjacent) == ((1,), (0,))
     assert [row.output for row in refuted.witness.rows] == [(1,)]
     assert refuted.witness.delta_enclosure.lower > delta - near

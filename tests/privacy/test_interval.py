@@ -73,7 +73,6 @@ def test_theorem_1_of_the_paper(size: int) -> None:
     assert verdict.answer is Answer.DP
     assert verdict.pairs == 2**size * (2**size - 1)
     assert verdict.remaining == ()
-    assert verdict.delta_enclosure is not None
     assert verdict.delta_enclosure.upper <= Fraction(1, 100)
 
 
@@ -88,13 +87,11 @@ def test_the_least_delta_on_an_interval_against_the_closed_form() -> None:
     near = Fraction(1, 10**7)
     holds = decide(text, "1/10", "1", "eps^2", str(largest + near))
     assert holds.answer is Answer.DP
-    assert holds.delta_enclosure is not None
     assert holds.delta_enclosure.lower <= largest + Fraction(1, 10**12)
     assert largest - Fraction(1, 10**12) <= holds.delta_enclosure.upper <= largest + near
     assert holds.points < 200
     fails = decide(text, "1/10", "1", "eps^2", str(largest - near))
     assert fails.answer is Answer.NOT_DP
-    assert fails.violation is not None
     witness = fails.violation.claim.eps
     assert abs(float(witness) - peak.x) < 0.01
     assert threshold_delta(float(witness), float(witness) ** 2) > float(largest - near) - 1e-12
@@ -115,7 +112,6 @@ def test_a_claim_that_fails_only_in_the_middle() -> None:
     assert 0.6 < min(failing) < max(failing) < 0.8
     verdict = decide(text, "0.1", "1", budget, "0")
     assert verdict.answer is Answer.NOT_DP
-    assert verdict.violation is not None
     assert verdict.violation.witness is not None
     eps = verdict.violation.claim.eps
     assert min(failing) - 0.001 <= eps <= max(failing) + 0.001
@@ -145,7 +141,6 @@ def test_intervals_agree_with_their_points(
             for eps in points:
                 assert at(text, eps, budget, delta) is not Answer.NOT_DP
         case Answer.NOT_DP:
-            assert verdict.violation is not None
             eps = verdict.violation.claim.eps
             assert low <= eps <= low + width
             assert at(text, eps, budget, delta) is Answer.NOT_DP
@@ -189,7 +184,6 @@ def test_every_failure_is_an_answer(
     monkeypatch.setattr(OutputProbabilities, "table", table)
     verdict = decide(program("laplace"), "1/10", "4", "eps*1.01", "0")
     assert verdict.answer is Answer.UNKNOWN
-    assert verdict.reason is not None
     assert reason in verdict.reason
     assert verdict.remaining[0][0] == Fraction(1, 10)
     assert verdict.remaining[-1][1] == 4
@@ -269,13 +263,11 @@ def test_too_many_pairs_are_not_listed_but_the_ends_are_tried() -> None:
     svt = load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(25)})
     unknown = decide(svt, "1/10", "1", "2*eps", "0.01")
     assert unknown.answer is Answer.UNKNOWN
-    assert unknown.reason is not None
     assert unknown.reason.startswith("pair limit: 1125899873288192 pairs; an interval needs at")
     assert "use --pairs (not refuted at eps = 1/10, 1, 1/3)" in unknown.reason
     assert unknown.remaining == ((Fraction(1, 10), Fraction(1)),)
     wrong = decide(svt, "1/10", "1", "eps/10", "1e-6")
     assert wrong.answer is Answer.NOT_DP
-    assert wrong.violation is not None
     assert wrong.violation.claim.eps == Fraction(1, 10)
     assert wrong.pairs == wrong.violation.pairs == 1  # a likely pair, which is looked at first
     assert wrong.points == 1
@@ -290,7 +282,6 @@ def test_streams_that_cannot_be_counted_stop_at_the_same_limit(
         load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(2)}), "1/10", "1", "2*eps", "1"
     )
     assert verdict.answer is Answer.UNKNOWN
-    assert verdict.reason is not None
     assert verdict.reason.startswith("pair limit: more than 5 pairs")
 
 
@@ -309,7 +300,6 @@ if r >= s + 1 then o <- 1 else o <- 0 end
 def test_a_wide_interval_is_split_by_ratios() -> None:
     verdict = decide(dipapprox.parse(STEPS), "1e-6", "50", "0", "0.35")
     assert verdict.answer is Answer.DP
-    assert verdict.delta_enclosure is not None
     assert float(verdict.delta_enclosure.upper) >= stats.norm.cdf(1 / math.hypot(1, 1 / 50)) - 0.5
 
 

@@ -44,7 +44,6 @@ def test_relative_entropies_of_wide_probabilities_are_inside(
     second = [Enclosure.exact(q) for _, q in pairs]
     lower, upper = renyi.relative_entropy(first, second, 64)
     truth = sum(float(p) * math.log(p / q) for p, q in pairs)
-    assert upper is not None
     assert float(lower) - 1e-12 <= truth <= float(upper) + 1e-12
 
 
@@ -69,24 +68,21 @@ def test_infinity_spreads_to_larger_orders_and_contradictions_are_noticed() -> N
 def test_orders_beyond_all_powers_are_bounded_by_their_neighbours() -> None:
     orders = (1, 2, 1000, 100_000, "inf")
     found = dipapprox.profile(TAIL, eps=2, renyi=orders)
-    assert isinstance(found, RenyiProfile)
     pure = found.orders[-1].divergence
     # Gauss(0) against Gauss(1) at scale 1/2, below -30
     expected = stats.norm.logcdf(-60) - stats.norm.logcdf(-62)
-    assert pure.lower is not None and pure.upper is not None
+    assert pure.upper is not None
     assert float(pure.lower) == pytest.approx(expected, rel=1e-9)
     previous = Fraction(0)
     for each in found.orders:
-        assert each.divergence.lower is not None and each.divergence.upper is not None
         assert previous <= each.divergence.lower
         assert each.divergence.upper <= pure.upper
         previous = each.divergence.lower
     assert previous > 3
     assert found.rho.upper is not None
-    assert found.reason is not None and "precision limit: 320 bits" in found.reason
+    assert "precision limit: 320 bits" in found.reason
     # The same bound without asking for order infinity.
     alone = dipapprox.profile(TAIL, eps=2, renyi=(100_000,))
-    assert isinstance(alone, RenyiProfile)
     assert alone.orders[0].divergence.upper == pure.upper
 
 
@@ -96,15 +92,13 @@ def test_pure_privacy_bounds_rho_if_pairs_are_checked_both_ways() -> None:
         "x <- Lap(q, 1 / eps)\nif x >= 1/2 then o <- 1 end\n"
     )
     found = dipapprox.profile(text, eps=Fraction(1, 2), renyi=(2, "inf"))
-    assert isinstance(found, RenyiProfile)
     pure = found.orders[-1].divergence.upper
-    assert pure is not None and found.rho.upper is not None
     assert found.rho.upper <= pure**2 / 2
     # Randomised response with p = 1 - exp(-1/4)/2: D_a / a is largest as a falls to 1.
     p = 1 - math.exp(-0.25) / 2
     assert float(found.rho.upper) >= (2 * p - 1) * math.log(p / (1 - p))
     one_way = concentrated(found.orders, symmetric=False)
-    assert one_way.upper is not None and one_way.upper > pure**2 / 2
+    assert one_way.upper > pure**2 / 2
     assert not is_symmetric(text, OrderedPairs((((Fraction(0),), (Fraction(1),)),)))
     assert is_symmetric(text, AllPairs())
 
@@ -115,5 +109,4 @@ def test_too_many_candidates_are_not_a_matter_of_precision(
     monkeypatch.setattr(renyi, "MOST_CANDIDATES", 0)
     found = dipapprox.profile(TAIL, eps=2, renyi=(1000,))
     assert isinstance(found, RenyiProfile)
-    assert found.reason is not None
     assert "more than 0 pairs may be the largest of order 1000" in found.reason

@@ -129,7 +129,7 @@ def test_parts_and_whole_have_one_largest_delta(
     parts, whole = both_ways(monkeypatch, parse(text), claim)
     assert parts.answer is whole.answer is Answer.DP
     assert parts.pairs == whole.pairs and parts.run.outputs == whole.run.outputs
-    assert parts.delta_enclosure is not None and whole.delta_enclosure is not None
+    assert whole.delta_enclosure is not None
     assert parts.delta_enclosure.meets(whole.delta_enclosure)
     assert parts.delta_enclosure.width < Fraction(1, 2**30)
 
@@ -172,7 +172,6 @@ def test_randomised_responses_are_binomial() -> None:
         for k in range(size + 1)
     )
     found = dipapprox.profile(parse(RESPONSES, N=size), eps=HALF, eps_prv=budget)
-    assert isinstance(found, LeastDelta)
     assert abs(float(found.delta_enclosure.lower) - expected) < 1e-12
     assert found.run.outputs == 2**size and found.pairs == 4**size - 2**size
 
@@ -190,11 +189,10 @@ def test_pure_privacy_of_a_product_is_decided_exactly(budget: str, answer: Answe
 
 def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
     found = dipapprox.profile(parse(RESPONSES, N=16), eps=HALF, eps_prv=Fraction(0))
-    assert isinstance(found, LeastDelta) and found.witness is not None
+    assert isinstance(found, LeastDelta)
     # More than half of the answers are true: C(16, 9) + … + C(16, 16) outputs.
     assert found.witness.at_least == sum(comb(16, k) for k in range(9, 17))
     fields = found.to_dict()["witness"]
-    assert isinstance(fields, dict)
     assert fields["outputs_at_least"] == found.witness.at_least
     assert len(fields["outputs"]) == 1
 
@@ -204,7 +202,7 @@ def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
     found = dipapprox.calibrate(
         parse(RESPONSES, N=16), eps_prv=1, delta=Fraction(1, 100), width=Fraction(1, 9)
     )
-    assert found.refuted is not None and found.refuted.witness is not None
+    assert found.refuted.witness is not None
     witness = found.refuted.witness
     assert witness.at_least is not None and len(witness.rows) == 1
     assert witness.delta_enclosure.lower > Fraction(1, 100)
@@ -219,13 +217,10 @@ def test_parts_that_differ_are_bounded_together() -> None:
     found = dipapprox.profile(
         program, eps=HALF, eps_prv=Fraction(1, 2), options=Options(max_precision=80)
     )
-    assert isinstance(found, LeastDelta)
     assert found.delta_enclosure.lower * 2 > found.delta_enclosure.upper > 0
-    assert found.reason is not None and "combinations" in found.reason
-    assert found.witness is not None
+    assert "combinations" in found.reason
     pair = [(found.witness.input, found.witness.adjacent)]
     own = dipapprox.profile(program, eps=HALF, eps_prv=Fraction(1, 2), pairs=pair)
-    assert isinstance(own, LeastDelta)
     assert own.delta_enclosure.width < Fraction(1, 10**9)
     assert found.delta_enclosure.lower <= own.delta_enclosure.upper
     assert own.delta_enclosure.upper <= found.delta_enclosure.upper
@@ -276,7 +271,6 @@ def test_pure_privacy_of_a_product_is_decided_for_all_eps(
     assert found.answer is answer
     assert found.run.outputs == 2**size
     if answer is Answer.NOT_DP:
-        assert found.violation is not None
         assert found.violation.left.lower > found.violation.right.upper
 
 
@@ -286,7 +280,6 @@ def test_a_violation_that_enclosures_do_not_show_has_no_named_outputs() -> None:
     found = dipapprox.decide(program, budget=claim, options=Options(engine=Engine.ELIMINATION))
     assert found.answer is Answer.NOT_DP
     violation = found.violation
-    assert violation is not None
     assert not violation.rows and violation.left is None and violation.not_enclosed is not None
     assert {abs(a - b) for a, b in zip(violation.input, violation.adjacent, strict=True)} == {1}
     assert found.to_dict()["witness"]["outputs"] == []

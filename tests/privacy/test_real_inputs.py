@@ -231,7 +231,7 @@ def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("dipapprox.pairs.boxes.models._MOST_PROBABILITIES", 500)
     found = verify(many, eps=_HALF, eps_prv="3/2", delta="1e-9")
     assert found.answer is Answer.UNKNOWN
-    assert found.reason is not None and "too many" in found.reason
+    assert "too many" in found.reason
     leaks = verify(many, eps=_HALF, eps_prv="1/10", delta="1e-3")
     assert leaks.answer is Answer.NOT_DP
     wide = parse(_ONE.format(domain="real -10^9..10^9".replace("^9", "0" * 8), adjacency="all"))
@@ -282,9 +282,8 @@ def test_a_calibration_asks_of_sets_of_pairs_only_what_is_claimed() -> None:
     text += "for i in 1..3 do v[i] <- Gauss(q[i], 2 / eps) end\no <- argmax(v)\n"
     found = calibrate(parse(text), eps_prv=1, delta="1/100", width="1/2")
     certified, refuted = found.certified, found.refuted
-    assert certified is not None and refuted is not None and refuted.witness is not None
-    assert certified.needed.upper is not None and certified.needed.upper <= 1
-    assert refuted.needed.lower is not None and refuted.needed.lower > 1
+    assert certified.needed.upper <= 1
+    assert refuted.needed.lower > 1
     assert refuted.needed.upper is None
     program = parse(text)
     pair = [(refuted.witness.input, refuted.witness.adjacent)]
@@ -312,7 +311,7 @@ def test_numbers_beside_guards_are_unknown() -> None:
     text += "if r >= 0 then y <- r end\n"
     found = verify(parse(text), eps=1, eps_prv=10, delta="0.9")
     assert found.answer is Answer.UNKNOWN
-    assert found.reason is not None and "beside guards" in found.reason
+    assert "beside guards" in found.reason
 
 
 @pytest.mark.parametrize(("scale", "named"), [("1 / eps", True), ("1", False)])
@@ -425,7 +424,6 @@ def test_a_budget_bounds_what_no_method_bounds(rule: str, beside: int) -> None:
         verdict = verify(program, eps=1, eps_prv="1/2", delta=Fraction(most) + more)
         assert verdict.answer is answer
     least = profile(program, eps=1, delta="1/10").eps_prv_enclosure
-    assert least.upper is not None and least.lower is not None
     assert float(least.upper) == pytest.approx(log(exp(1) - (exp(1) + beside) / 10))
     assert 0.5 < least.lower < least.upper
 
@@ -484,8 +482,8 @@ def test_numbers_that_no_vertex_stands_for_have_a_budget_and_pairs_that_demand_i
     found = profile(program, eps=1, delta=0)
     assert found.reason is None
     known = found.eps_prv_enclosure
-    assert known is not None and known.upper == budget
-    assert known.lower is not None and budget - known.lower < Fraction(1, 10**9)
+    assert known.upper == budget
+    assert budget - known.lower < Fraction(1, 10**9)
 
 
 def test_some_pairs_refute_where_no_method_bounds_all() -> None:
@@ -495,7 +493,6 @@ def test_some_pairs_refute_where_no_method_bounds_all() -> None:
         "y[1] <- Logistic(q[1], 1/eps)\ny[2] <- Logistic(2*q[2], 1/eps)\n"
     )
     pair = profile(program, eps=1, eps_prv="1/2", pairs="0,0~0,1").delta_enclosure
-    assert pair is not None
     for claimed, answer in (
         (pair.lower - Fraction(1, 10**9), Answer.NOT_DP),
         (pair.upper + Fraction(1, 10**9), Answer.UNKNOWN),
@@ -503,5 +500,5 @@ def test_some_pairs_refute_where_no_method_bounds_all() -> None:
         verdict = verify(program, eps=1, eps_prv="1/2", delta=claimed)
         assert verdict.answer is answer and verdict.scope.everywhere
     least = profile(program, eps=1, eps_prv="1/2")
-    assert least.delta_enclosure is not None and least.delta_enclosure.upper == 1
+    assert least.delta_enclosure.upper == 1
     assert abs(least.delta_enclosure.lower - pair.lower) < Fraction(1, 10**9) and least.reason

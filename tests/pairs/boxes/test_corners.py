@@ -163,7 +163,6 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
     for pairs in all_pairs_of("input q[3] in real 0..2", "l1 3/2"):
         first, second = (F(1), F(-2), F(1, 3)), (F(2), F(1), F(0))
         image = image_of(pairs, first, second)
-        assert image is not None
         for _ in range(60):
             xs = [F(chosen.randint(0, 8), 4) for _ in range(3)]
             ys = [min(max(x + F(chosen.randint(-2, 2), 4), F(0)), F(2)) for x in xs]
@@ -172,7 +171,6 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
                 for each, own in ((first, xs), (second, ys))
             )
             points = image.pair((place[0], place[1]))
-            assert points is not None
             assert sum(abs(x - y) for x, y in points) <= F(3, 2)
             assert sum((a * x for a, (x, _) in zip(first, points, strict=True)), F(0)) == place[0]
             assert sum((a * y for a, (_, y) in zip(second, points, strict=True)), F(0)) == place[1]
@@ -216,7 +214,7 @@ end
 """
     states = execute(elaborate(read(text), {}, "x"), True, Limits())
     pairs = one_by_one(states, F(1), pairs_of(states.program))
-    assert pairs is not None and len(pairs.samples) == 2
+    assert len(pairs.samples) == 2
     factor = eps_prv_factor(F(1, 10), 64)
     search = CornerSearch(pairs, lambda pair: Enclosure.exact(0), factor, Limits())
     search.run(lambda delta, sets: True)
@@ -238,7 +236,6 @@ if x > {threshold.numerator}/{threshold.denominator} then out <- 1 else out <- 0
 """
     states = execute(elaborate(read(text), {}, "x"), True, Limits())
     found = thresholds_of(states, Fraction(1), (Fraction(0),), [0], Fraction(1))
-    assert found is not None
     bounds = found.curvature(np.ones((1, 1, 1)))
     truth = exp(-float(threshold - slope)) / 2
     assert bounds.steep[0, 0, 0] >= 2.0**38 * truth
@@ -262,7 +259,6 @@ def test_a_limit_while_sets_are_cut_leaves_both_bounds(
     monkeypatch.setattr(CornerSearch, "_look", ended)
     found = verify(program, eps=1, eps_prv="1/2", delta=(whole.lower + whole.upper) / 2)
     assert found.answer is Answer.UNKNOWN
-    assert found.delta_enclosure is not None
     assert found.delta_enclosure.meets(whole)
     assert 0 < found.delta_enclosure.lower <= whole.upper < found.delta_enclosure.upper
 
@@ -273,7 +269,6 @@ def test_second_derivatives_are_within_bounds() -> None:
     states = execute(program, True, Limits())
     zero = (Fraction(0), Fraction(0))
     found = thresholds_of(states, Fraction(1), zero, [0, 1], Fraction(1))
-    assert found is not None
     generator, step = np.random.default_rng(2), 1e-3
     inputs = generator.uniform(0, 2, (40, 2))
     bounds = found.curvature(inputs.T[:, :, None]).half()

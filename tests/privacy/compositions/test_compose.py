@@ -37,7 +37,6 @@ def test_gaussian_releases_are_one() -> None:
     true = optimize.brentq(lambda e: gaussian_delta(shift, e) - 1e-6, 0, 50, xtol=1e-13)
     answer = composed.epsilon("1e-6")
     found = answer.eps_prv_enclosure
-    assert found is not None and found.lower is not None and found.upper is not None
     assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
     assert found.upper - found.lower <= F(1, 1000) and answer.reason is None
     for budget in ("0", "1", "2.5"):
@@ -47,7 +46,6 @@ def test_gaussian_releases_are_one() -> None:
             if F(budget)
             else 2 * special.ndtr(shift / 2) - 1
         )
-        assert delta is not None
         assert float(delta.lower) * (1 - 1e-9) <= true <= float(delta.upper) * (1 + 1e-9)
         assert delta.width <= delta.upper / 1000
     assert composed.epsilon(0).eps_prv_enclosure.infinite
@@ -57,15 +55,14 @@ def test_gaussian_releases_are_one() -> None:
 def test_claims_just_inside_and_outside() -> None:
     composed = dipapprox.compose([{"mechanism": "laplace", "scale": 6, "times": 10}])
     known = composed.delta(1, "1e-6").delta_enclosure
-    assert known is not None
     inside, outside = known.upper + F(1, 10**6), known.lower - F(1, 10**6)
     for delta, expected in ((inside, Answer.DP), (outside, Answer.NOT_DP)):
         answer = composed.verify(1, delta)
         assert answer.answer is expected and answer.reason is None
-        assert answer.delta_enclosure is not None and answer.delta_enclosure.meets(known)
+        assert answer.delta_enclosure.meets(known)
     limited = Composed(composed.pipeline, Options(limits=Limits(atoms=100)))
     answer = limited.verify(1, inside)
-    assert answer.answer is Answer.UNKNOWN and answer.reason is not None
+    assert answer.answer is Answer.UNKNOWN
     assert "atom limit" in answer.reason
 
 
@@ -73,11 +70,10 @@ def test_small_rational_pipelines_are_exact() -> None:
     composed = dipapprox.compose([RESPONSE])
     true = sum(comb(7, k) * (F(3) ** (7 - k) - F(3) ** k) / F(4) ** 7 for k in range(4))
     found = composed.delta(0).delta_enclosure
-    assert found is not None and found.lower == found.upper == true
+    assert found.lower == found.upper == true
     assert composed.verify(0, true).answer is Answer.DP
     assert composed.verify(0, true - F(1, 10**30)).answer is Answer.NOT_DP
     pure = composed.epsilon(0).eps_prv_enclosure
-    assert pure is not None and pure.lower is not None and pure.upper is not None
     assert (
         pure.upper - pure.lower < F(1, 10**20) and abs(float(pure.lower) - 7 * 1.0986122887) < 1e-8
     )
@@ -90,13 +86,13 @@ def test_pairs_that_may_be_bounds_only_have_no_greatest_loss() -> None:
     for known in (pair, Between(pair, Atoms(masses))):
         run = PipelineRun(known, "something", 2)
         found = Composed(Pipeline((run,), Adjacency.ADD_REMOVE)).epsilon(0).eps_prv_enclosure
-        assert found is not None and found.lower == 0 and found.upper is None
+        assert found.lower == 0 and found.upper is None
 
 
 def test_curves_hold_between_their_points() -> None:
     composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
     curve = composed.curve(0, 2, 9).curve
-    assert curve is not None and len(curve.points) == 9
+    assert len(curve.points) == 9
     shift = sqrt(20) / 5
     for k in range(1, 40):
         found, true = curve.at(F(k, 20)), gaussian_delta(shift, k / 20)
@@ -126,7 +122,6 @@ def test_every_entry_of_the_catalogue_is_composed(name: str) -> None:
         run = {"mechanism": name, **table, **sample, "times": 5}
         answer = dipapprox.compose([run], adjacency="add/remove").epsilon("1e-4", "0.05")
         found = answer.eps_prv_enclosure
-        assert found is not None and found.lower is not None and found.upper is not None
         assert 0 <= found.lower <= found.upper < 5
         fields = answer.to_dict()
         assert fields["runs"][0]["name"] == name and answer.describe().headline
@@ -177,17 +172,12 @@ def test_the_kernel_confirms_claims_and_ends() -> None:
     runs = [{"mechanism": "gaussian", "sigma": 4, "subsample": "1/10", "times": 50}]
     plain, proved = (dipapprox.compose(runs, options=Options(proved=own)) for own in (False, True))
     found, least = (each.epsilon("1e-5", "1/20").eps_prv_enclosure for each in (plain, proved))
-    assert found is not None
-    assert least is not None
-    assert found.lower is not None and found.upper is not None
-    assert least.lower is not None and least.upper is not None
     assert 0 < found.lower - least.lower <= found.upper - found.lower
     assert 0 < least.upper - found.upper <= found.upper - found.lower
     kept, broken = (proved.verify(end, "1e-5") for end in (least.upper, least.lower))
     assert (kept.answer, broken.answer) == (Answer.DP, Answer.NOT_DP)
-    assert kept.replayed is not None and kept.replayed.steps == len(kept.proofs[0].steps)
+    assert kept.replayed.steps == len(kept.proofs[0].steps)
     delta = proved.delta(1).delta_enclosure
-    assert delta is not None
     assert 0 < delta.lower < delta.upper < 1
     with pytest.raises(UserError, match="claim"):
         proved.curve(0, 1, 3)
@@ -204,6 +194,5 @@ def test_what_the_kernel_does_not_confirm_is_unknown() -> None:
     assert dipapprox.compose(runs).verify(*claim).answer is Answer.DP
     found = dipapprox.compose(runs, options=Options(proved=True)).verify(*claim)
     assert found.answer is Answer.UNKNOWN
-    assert found.reason is not None
     assert found.reason.startswith("found DP, but the kernel has no proof: ")
     assert found.replayed is None

@@ -61,7 +61,7 @@ def test_proofs_of_one_run_have_the_digits_of_the_answer(
     answer = composed.delta(eps_prv)
     assert answer.proofs and answer.reason is None
     found = answer.delta_enclosure
-    assert found is not None and found.width <= found.upper / 10**8
+    assert found.width <= found.upper / 10**8
     assert float(found.upper) == pytest.approx(true, rel=1e-8)
 
 

@@ -119,7 +119,7 @@ def test_programs_that_tell_all() -> None:
     program = dipapprox.parse(COIN)
     answer = dipapprox.compose([{"program": program, "eps": 1, "times": 2}]).epsilon("0.01", "0.1")
     found = answer.eps_prv_enclosure
-    assert found is not None and (found.lower is None or found.upper is None)
+    assert found.lower is None or found.upper is None
     alone = dipapprox.parse(COIN.replace("{0, 1}\noutput", "{0}\noutput"))
     with pytest.raises(UserError, match="no two different inputs are adjacent"):
         dipapprox.compose([{"program": alone, "eps": 1}]).epsilon("0.01")

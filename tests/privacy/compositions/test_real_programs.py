@@ -88,8 +88,7 @@ def test_noise_alone_is_a_mechanism(outputs: str, laws: str, mechanism: Mechanis
     ]
     assert all(each.is_within(F(1, 10**4)) for each in both)
     (low, high), (other_low, other_high) = ((b.lower, b.upper) for b in both)
-    assert low is not None and other_low is not None and high is not None
-    assert other_high is not None and low <= other_high and other_low <= high
+    assert low <= other_high and other_low <= high
 
 
 @pytest.mark.parametrize(
@@ -115,8 +114,8 @@ def test_searches_of_hulls_end(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = (RepeatedRun(found, 3),)
     answer = Composition(runs).epsilon(F(1, 100), F(1, 10**5), Limits(atoms=10**6))
     (bounds,) = answer.bounds
-    assert answer.reason is not None and "no narrower" in answer.reason
-    assert bounds.lower is not None and bounds.upper is not None and bounds.lower < bounds.upper
+    assert "no narrower" in answer.reason
+    assert bounds.lower < bounds.upper
 
 
 @pytest.mark.parametrize(("law", "profile"), [("Gauss(q, 2)", gaussian), ("Lap(q, 2)", laplace)])
@@ -157,5 +156,4 @@ def test_several_worst_pairs_are_chosen_from() -> None:
         for each in answers
         if each.eps_prv_enclosure is not None
     )
-    assert low is not None and high is not None and least is not None and most is not None
     assert low <= most and least <= high and most - least <= F(1, 100)

@@ -68,7 +68,6 @@ def test_verdicts_at_one_epsilon_agree(
     question = DecisionQuestion(budget, claimed, violations=True, least_delta=True)
     decision = decide(program, question, AllPairs(), Options())
     assert decision.answer is not Answer.UNKNOWN, decision
-    assert decision.violated_on is not None
     low, high = _delta(delta, eps)
     weaker = verify(program, Claim(eps, high, budget * eps), AllPairs(), OUTSIDE)
     stronger = verify(program, Claim(eps, low, budget * eps), AllPairs(), OUTSIDE)
@@ -88,7 +87,6 @@ def test_verdicts_at_one_epsilon_agree(
     if outside:
         assert weaker.answer is not Answer.NOT_DP
     # The least δ for all ε is one for this ε, too.
-    assert decision.least_delta is not None
     upper = decision.least_delta.enclosure.upper
     at_most = verify(program, Claim(eps, upper, budget * eps), AllPairs(), OUTSIDE)
     assert at_most.answer is not Answer.NOT_DP

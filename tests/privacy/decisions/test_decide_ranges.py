@@ -28,7 +28,6 @@ def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity: str) 
     program = load(SVT4, {"Delta": Fraction(sensitivity)})
     question = DecisionQuestion(Fraction(1), read_delta("0"))
     found = decide(program, question, AllPairs(), Options()).violation
-    assert found is not None
     assert found.left.lower > found.right.upper > 0
     assert found.eps / Fraction(sensitivity) < 200
     assert found.checked_by is not None

@@ -14,7 +14,7 @@ import pytest
 
 import dipapprox
 from dipapprox.errors import NoCertificate
-from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
+from dipapprox.privacy.profiles.profile_result import LeastDelta
 
 PHI = NormalDist().cdf
 
@@ -74,9 +74,7 @@ def test_renyi_divergences_are_half_the_square_times_the_order() -> None:
     found = dipapprox.profile(
         dipapprox.parse(TREE.replace("DOMAIN", "real")), eps=1, renyi=["1", "4"]
     )
-    assert isinstance(found, RenyiProfile)
     for each, wanted in zip(found.orders, (1, 4), strict=True):
-        assert each.divergence.lower is not None and each.divergence.upper is not None
         assert each.divergence.lower <= wanted <= each.divergence.upper
         assert each.divergence.upper - each.divergence.lower < Fraction(1, 10**9)
 

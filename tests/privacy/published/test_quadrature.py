@@ -15,7 +15,6 @@ import pytest
 from scipy import integrate, stats
 
 import dipapprox
-from dipapprox.privacy.profiles.profile_result import LeastDelta
 from tests.thorough import part
 
 LAWS = {"Gauss": stats.norm, "Lap": stats.laplace}
@@ -34,7 +33,6 @@ def test_random_programs_agree_with_quadrature(seed: int) -> None:
         f"y <- 0\nabove <- a >= b + {offset}\nif above = 1 then\n    y <- 5 - 2 * a\nend\n"
     )
     found = dipapprox.profile(program, eps=1, eps_prv=budget, pairs="0,0~1,1")
-    assert isinstance(found, LeastDelta)
 
     def density(place: float, q: int, t: int) -> float:
         law, other = LAWS[first], LAWS[second]

@@ -67,7 +67,7 @@ def interrupted(calls: int) -> tuple[EpsPrvBounds, _Interrupted]:
 
 def test_what_was_demanded_before_a_limit_stays() -> None:
     found, maxima = interrupted(1)
-    assert found.eps_prv.lower is not None and 0.693 < found.eps_prv.lower < 0.694
+    assert 0.693 < found.eps_prv.lower < 0.694
     assert found.eps_prv.upper is None and found.pair == PAIR
     assert maxima.ended == "time limit: 1 s"
     found, maxima = interrupted(0)
