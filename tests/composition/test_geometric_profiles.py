@@ -97,10 +97,7 @@ def test_curves_are_exact_too() -> None:
     composed = dipapprox.compose([{"mechanism": "discrete_laplace", "scale": 2, "times": 2}])
     fields = composed.curve(0, 2, 5).to_dict()
     assert fields["pieces"] == [
-        {
-            "below": "exp(1)",
-            "delta": "(1 - (exp(-1)) * exp(eps_prv)) / ((1 + exp(-1/2))^2)",
-        },
+        {"below": "exp(1)", "delta": "(1 - (exp(-1)) * exp(eps_prv)) / ((1 + exp(-1/2))^2)"},
         {"below": None, "delta": "0"},
     ]
 

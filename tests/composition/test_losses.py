@@ -16,10 +16,7 @@ from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.discrete_profiles import DiscreteProfile
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
 from dipapprox.composition.losses import BoundSide, GridRow, LossRow, RunLosses
-from dipapprox.composition.mechanisms import (
-    ApproximateStatement,
-    Gaussian,
-)
+from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian
 from dipapprox.composition.powers import Wanted, product
 from dipapprox.composition.products import from_above, from_below, outcomes_above
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon

@@ -52,11 +52,7 @@ CASES: list[tuple[Mechanism, int, str, dict[str, float], tuple[float, float]]] =
 
 @pytest.mark.parametrize(("mechanism", "times", "name", "given", "ends"), CASES)
 def test_intervals_lie_between_their_bounds(
-    mechanism: Mechanism,
-    times: int,
-    name: str,
-    given: dict[str, float],
-    ends: tuple[float, float],
+    mechanism: Mechanism, times: int, name: str, given: dict[str, float], ends: tuple[float, float]
 ) -> None:
     runs = Composition((RepeatedRun(mechanism, times),))
     (found,) = runs.epsilon(F(1, 10**5), F(1, 1000), Limits()).bounds

@@ -17,13 +17,7 @@ from dipapprox.language.core import Cell, Everyone, Program, Value
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.state import (
-    FinalState,
-    FinalStates,
-    Guard,
-    Path,
-    Sample,
-)
+from dipapprox.semantics.state import FinalState, FinalStates, Guard, Path, Sample
 
 ZERO, ONE = Fraction(0), Fraction(1)
 

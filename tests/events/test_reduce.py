@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from event_strategies import (
-    CONTINUOUS,
-    contains,
-    events,
-    gauss,
-    laplace,
-    law_of_guards,
-    points,
-)
+from event_strategies import CONTINUOUS, contains, events, gauss, laplace, law_of_guards, points
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.events.event import Event
-from dipapprox.events.reduce import (
-    as_comparisons,
-    connected_parts,
-    irredundant,
-    sum_of_squares,
-)
+from dipapprox.events.reduce import as_comparisons, connected_parts, irredundant, sum_of_squares
 from dipapprox.laws.families import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import implies

@@ -12,9 +12,7 @@ from scipy.special import gamma
 
 from dipapprox.events.sums import law_of
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import (
-    FAMILIES,
-)
+from dipapprox.laws.families import FAMILIES
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
 

@@ -10,11 +10,7 @@ from random import Random
 import pytest
 
 from dipapprox.events.event import Chosen
-from dipapprox.exact.choices.circuits import (
-    chosen_probability,
-    enclose_choices,
-    is_possible_choice,
-)
+from dipapprox.exact.choices.circuits import chosen_probability, enclose_choices, is_possible_choice
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw, count_outcomes

@@ -78,10 +78,7 @@ def test_what_the_units_do_not_fit_is_refused() -> None:
     algebra = ExactAlgebra(Units(2, 3))
     law = Distribution(LAPLACE, Q(1, 3), Q(2))
     assert whole(algebra, algebra.restrict(algebra.density(law), None, Q(1, 3))) == HALF
-    for other in (
-        Distribution(LAPLACE, Q(1, 2), Q(2)),
-        Distribution(law.family, Q(0), Q(3)),
-    ):
+    for other in (Distribution(LAPLACE, Q(1, 2), Q(2)), Distribution(law.family, Q(0), Q(3))):
         with pytest.raises(ValueError, match="multiple"):
             algebra.density(other)
     with pytest.raises(ValueError, match="multiple"):

@@ -10,12 +10,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.negative_set import negative_set
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
-from dipapprox.exact.signs.supremum import (
-    Infinity,
-    Supremum,
-    enclose_supremum,
-    limit_at_infinity,
-)
+from dipapprox.exact.signs.supremum import Infinity, Supremum, enclose_supremum, limit_at_infinity
 from dipapprox.exact.signs.values import compare_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits

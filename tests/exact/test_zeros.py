@@ -17,15 +17,7 @@ from dipapprox.exact.signs.zero import refine
 from dipapprox.exact.signs.zeros import SignChart, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
-from exact.sign_functions import (
-    EPS,
-    ONE,
-    constant,
-    exp,
-    functions,
-    product,
-    small_fractions,
-)
+from exact.sign_functions import EPS, ONE, constant, exp, functions, product, small_fractions
 
 LIMITS = Limits()
 F = Fraction

@@ -115,8 +115,7 @@ def star(
 ) -> Event:
     samples = (make(0, 2), *(make(k % 2, 4) for k in range(size)))
     return Event(
-        samples,
-        tuple(less(0, k) if into_centre else less(k, 0) for k in range(1, size + 1)),
+        samples, tuple(less(0, k) if into_centre else less(k, 0) for k in range(1, size + 1))
     )
 
 

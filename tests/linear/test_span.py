@@ -11,11 +11,7 @@ from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.span import FormSpan
 
 halves = st.sampled_from([Fraction(k, 2) for k in range(-3, 4)])
-forms = st.builds(
-    LinearForm.of,
-    st.dictionaries(st.integers(0, 3), halves),
-    halves,
-)
+forms = st.builds(LinearForm.of, st.dictionaries(st.integers(0, 3), halves), halves)
 
 
 @given(st.lists(forms, max_size=6))

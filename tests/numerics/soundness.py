@@ -103,10 +103,7 @@ def _random_program(
             keep(kind, (f, b))
     for _ in range(14):
         kind = chance.choice(
-            (
-                *("product", "product", "from_left", "from_right"),
-                *("restrict", "power", "running"),
-            )
+            (*("product", "product", "from_left", "from_right"), *("restrict", "power", "running"))
         )
         f, b = chance.choice(pool)
         g, c = chance.choice(pool)

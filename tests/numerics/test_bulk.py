@@ -107,12 +107,7 @@ def exact_rows(
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("svt_mix1", {}),
-        ("noisy_max_laplace", {}),
-        ("m_range_gauss", {}),
-    ],
+    ("name", "parameters"), [("svt_mix1", {}), ("noisy_max_laplace", {}), ("m_range_gauss", {})]
 )
 def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int]) -> None:
     states, source = source_of(name, **parameters)

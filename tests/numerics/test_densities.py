@@ -85,13 +85,7 @@ def complex_value(family: Family, side: int, name: str, z: acb) -> acb:
         (LAPLACE, 1, Fraction(3), 0.024893534183931972, 0.9751064658160680),
         (EXPONENTIAL, 1, Fraction(3), 0.049787068367863944, 0.950212931632136),
         (EXPONENTIAL, -1, Fraction(-3), 0.0, 0.0),
-        (
-            REFLECTED_EXPONENTIAL,
-            -1,
-            Fraction(-3),
-            0.049787068367863944,
-            0.049787068367863944,
-        ),
+        (REFLECTED_EXPONENTIAL, -1, Fraction(-3), 0.049787068367863944, 0.049787068367863944),
         (REFLECTED_EXPONENTIAL, 1, Fraction(3), 0.0, 1.0),
         # scipy.stats.logistic, gumbel_r and gumbel_l
         (LOGISTIC, 0, Fraction(2), 0.10499358540350652, 0.8807970779778823),

@@ -87,11 +87,7 @@ def test_svt_gauss_oracles() -> None:
 @pytest.mark.parametrize("merge", part([True, False], 2))
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    [
-        ("svt_gauss", {"N": 3}),
-        ("noisy_max_laplace", {}),
-        ("m_range_laplace", {}),
-    ],
+    [("svt_gauss", {"N": 3}), ("noisy_max_laplace", {}), ("m_range_laplace", {})],
 )
 def test_outputs_sum_to_one_for_every_input(
     name: str, parameters: dict[str, int], merge: bool

@@ -37,11 +37,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 
 GAUSS, LAPLACE = GAUSSIAN, LAPLACE
-SCIPY = {
-    GAUSS: norm,
-    LAPLACE: laplace,
-    EXPONENTIAL: expon,
-}
+SCIPY = {GAUSS: norm, LAPLACE: laplace, EXPONENTIAL: expon}
 HALF = F(1, 2)
 
 

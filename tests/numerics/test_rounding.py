@@ -49,10 +49,7 @@ def test_products_and_sums(left: Array, right: Array) -> None:
             assert results[1][0][k] == results[1][1][k] == a + b
 
 
-@given(
-    st.lists(st.integers(0, 10**6), min_size=2, max_size=8).filter(any),
-    st.data(),
-)
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=8).filter(any), st.data())
 def test_tightening_keeps_the_truth_and_never_widens(
     weights: list[int], data: st.DataObject
 ) -> None:

@@ -27,11 +27,7 @@ Doubles = NDArray[np.float64]
 
 RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 RULE = legendre_rule(8, RATIOS)
-SIDE_MASS = {
-    LAPLACE: arb(0.5),
-    EXPONENTIAL: arb(1),
-    REFLECTED_EXPONENTIAL: arb(1),
-}
+SIDE_MASS = {LAPLACE: arb(0.5), EXPONENTIAL: arb(1), REFLECTED_EXPONENTIAL: arb(1)}
 
 
 def panels(family: Family) -> tuple[Doubles, Doubles]:

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.errors import UserError
-from dipapprox.language.core import (
-    Adjacency,
-    Cell,
-    Everyone,
-    Input,
-    Norm,
-    Within,
-)
+from dipapprox.language.core import Adjacency, Cell, Everyone, Input, Norm, Within
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
 
@@ -40,8 +33,7 @@ def cells(draw: st.DrawFn) -> tuple[Cell, ...]:
 
 
 ADJACENCIES = st.one_of(
-    st.just(Everyone()),
-    st.builds(Within, st.sampled_from(Norm), NUMBERS.map(abs)),
+    st.just(Everyone()), st.builds(Within, st.sampled_from(Norm), NUMBERS.map(abs))
 )
 
 
@@ -72,11 +64,9 @@ def by_definition(u: Input, v: Input, adjacency: Adjacency) -> bool:
     if adjacency.norm is Norm.DECREASING:
         return all(-adjacency.radius <= step <= 0 for step in steps)
     gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(u, v, strict=True)]
-    size = {
-        Norm.LINF: max(gaps),
-        Norm.L1: sum(gaps),
-        Norm.L0: sum(1 for gap in gaps if gap),
-    }[adjacency.norm]
+    size = {Norm.LINF: max(gaps), Norm.L1: sum(gaps), Norm.L0: sum(1 for gap in gaps if gap)}[
+        adjacency.norm
+    ]
     return size <= adjacency.radius
 
 

@@ -12,15 +12,7 @@ import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mass_functions
 
 import dipapprox
-from dipapprox import (
-    Answer,
-    Claim,
-    Limits,
-    NotEnclosed,
-    Options,
-    PairDistributions,
-    Program,
-)
+from dipapprox import Answer, Claim, Limits, NotEnclosed, Options, PairDistributions, Program
 from tests.thorough import part
 
 HALF = Fraction(1, 2)

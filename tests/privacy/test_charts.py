@@ -16,15 +16,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError
-from dipapprox.privacy.charts import (
-    STYLE,
-    WIDTH,
-    Bars,
-    Curve,
-    Picture,
-    needs_powers,
-    svg,
-)
+from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, Picture, needs_powers, svg
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from tests.thorough import examples

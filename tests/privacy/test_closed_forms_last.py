@@ -36,11 +36,7 @@ def verify(text: str, eps: str, eps_prv: str, delta: str):  # type: ignore[no-un
 
 @pytest.mark.parametrize("eps", ["1", "1/2..1"])
 @pytest.mark.parametrize(
-    ("delta", "answer"),
-    [
-        ("1-exp(-eps/2)", Answer.DP),
-        ("1-exp(-eps/2)-10^-9", Answer.NOT_DP),
-    ],
+    ("delta", "answer"), [("1-exp(-eps/2)", Answer.DP), ("1-exp(-eps/2)-10^-9", Answer.NOT_DP)]
 )
 def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
     """Pr[r > 1/2] = 1 - Pr[r <= 1/2] is e^(-ε/2) / 2 and 1 less that."""

@@ -13,10 +13,7 @@ from scipy import integrate, stats
 import dipapprox
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.privacy.intervals.derivative_bounds import (
-    DerivativeBounds,
-    Rates,
-)
+from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates
 from dipapprox.privacy.intervals.tube import radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities

@@ -12,14 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dipapprox import (
-    Answer,
-    Options,
-    parse,
-    probability,
-    profile,
-    verify,
-)
+from dipapprox import Answer, Options, parse, probability, profile, verify
 from tests.thorough import part
 
 Q = Fraction

@@ -103,9 +103,7 @@ def test_pure_privacy_bounds_rho_if_pairs_are_checked_both_ways() -> None:
     assert is_symmetric(text, AllPairs())
 
 
-def test_too_many_candidates_are_not_a_matter_of_precision(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_too_many_candidates_are_not_a_matter_of_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renyi, "MOST_CANDIDATES", 0)
     found = dipapprox.profile(TAIL, eps=2, renyi=(1000,))
     assert isinstance(found, RenyiProfile)

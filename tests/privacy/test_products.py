@@ -12,14 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import (
-    Answer,
-    Claim,
-    LeastDelta,
-    LeastEpsPrv,
-    Options,
-    PrivacyCurve,
-)
+from dipapprox import Answer, Claim, LeastDelta, LeastEpsPrv, Options, PrivacyCurve
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program

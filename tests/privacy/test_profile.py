@@ -11,12 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import (
-    LeastDelta,
-    LeastEpsPrv,
-    Program,
-    UserError,
-)
+from dipapprox import LeastDelta, LeastEpsPrv, Program, UserError
 from dipapprox.privacy.profiles.details import ListedDetails
 
 HALF = Fraction(1, 2)

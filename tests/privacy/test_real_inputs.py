@@ -15,16 +15,7 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
-from dipapprox import (
-    Answer,
-    SourceError,
-    UserError,
-    calibrate,
-    parse,
-    profile,
-    prove,
-    verify,
-)
+from dipapprox import Answer, SourceError, UserError, calibrate, parse, profile, prove, verify
 from tests.thorough import examples, part
 
 _SVT = """

@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 import dipapprox
-from dipapprox import (
-    Answer,
-    Outcome,
-    UserError,
-)
+from dipapprox import Answer, Outcome, UserError
 from dipapprox.language.core import Input
 from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.privacy.scope import scope_of

@@ -54,12 +54,7 @@ y <- clamp(round(Lap(x, 1 / eps)), 0, 4)
         ("verify", NUMBER, "--eps 1 --delta 0", {"most": "coupling"}),
         ("verify", ABOVE, "--eps 1..3/2 --delta 0.01", {"most": "enclosures: elimination"}),
         ("profile", ROUNDED, "--eps 1 --delta 0", {"most": "least budget"}),
-        (
-            "profile",
-            NUMBER,
-            "--eps 1 --delta 0",
-            {"least": "exact comparison", "most": "coupling"},
-        ),
+        ("profile", NUMBER, "--eps 1 --delta 0", {"least": "exact comparison", "most": "coupling"}),
         ("profile", REALS, "--eps 1 --eps-prv 1/2", {"most": "convexity between corners"}),
         ("profile", ABOVE, "--eps 1 --curve 0:1:3", {"most": "concave hull in e^ε_prv"}),
         ("profile", ABOVE, "--eps 1 --renyi 2", {"least": "enclosures: closed form"}),

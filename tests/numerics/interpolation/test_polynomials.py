@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from dipapprox.numerics.interpolation.entire import StateBound, sizes_for, tails
-from dipapprox.numerics.interpolation.polynomial import (
-    Polynomial,
-    fit,
-    nodes,
-)
+from dipapprox.numerics.interpolation.polynomial import Polynomial, fit, nodes
 
 _SLOPES = StateBound(((Fraction(1, 2), Fraction(0)), (Fraction(0), Fraction(1))))
 """Of Pr[X <= Y], X and Y Gaussian around u_1 and u_2, σ = 2 and 1."""

@@ -34,10 +34,7 @@ def _below(family: Family, x: float) -> float:
     st.lists(st.fractions(0, 1, max_denominator=8), min_size=2, max_size=2),
 )
 def test_forms_are_near_everywhere(
-    families: list[Family],
-    matrix: list[Fraction],
-    centre: list[Fraction],
-    halves: list[Fraction],
+    families: list[Family], matrix: list[Fraction], centre: list[Fraction], halves: list[Fraction]
 ) -> None:
     """Pr[Z_1 <= a·u, Z_2 <= b·u] on a box of two inputs."""
     rows = [matrix[:2], matrix[2:]]

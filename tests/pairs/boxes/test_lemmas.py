@@ -17,13 +17,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import all_pairs
 from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.polygons import Polygon, X, Y, extent
-from dipapprox.pairs.boxes.regions import (
-    LEMMAS,
-    OUTPUTS,
-    SYMMETRY,
-    TRANSLATIONS,
-    lowest,
-)
+from dipapprox.pairs.boxes.regions import LEMMAS, OUTPUTS, SYMMETRY, TRANSLATIONS, lowest
 from dipapprox.pairs.boxes.search import BoxSearchResult
 from dipapprox.pairs.boxes.together import RealPairs
 from dipapprox.pairs.divergence import eps_prv_factor
@@ -82,11 +76,7 @@ def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[BoxSea
         [
             (_MIXED, Fraction(1, 2), {OUTPUTS}),
             (_SVT.replace("Gauss", "Lap"), _TENTH, {OUTPUTS}),
-            (
-                _MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"),
-                _TENTH,
-                {OUTPUTS, SYMMETRY},
-            ),
+            (_MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"), _TENTH, {OUTPUTS, SYMMETRY}),
             (
                 _MAX.format(n=2, width=4, noise="Gauss", rule="linf 1"),
                 Fraction(1, 10),

@@ -5,13 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.pairs.boxes.polygons import (
-    Direction,
-    Polygon,
-    clipped,
-    faces,
-    rectangle,
-)
+from dipapprox.pairs.boxes.polygons import Direction, Polygon, clipped, faces, rectangle
 
 _NUMBERS = st.fractions(-2, 2, max_denominator=8)
 

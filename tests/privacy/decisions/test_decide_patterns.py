@@ -27,12 +27,7 @@ def _constant(value: str) -> ExponentialPolynomial:
     return ExponentialPolynomial.constant(Fraction(value))
 
 
-FACTORS = (
-    _constant("1/2") - X,
-    Y - _constant("1/2"),
-    Y - _constant("1/3"),
-    _constant("2") - X,
-)
+FACTORS = (_constant("1/2") - X, Y - _constant("1/2"), Y - _constant("1/3"), _constant("2") - X)
 ONE_SIGN = X + Y
 FUNCTIONS = st.lists(
     st.tuples(st.booleans(), st.lists(st.integers(0, 3), unique=True, max_size=4), st.booleans()),

@@ -71,8 +71,6 @@ def test_verdicts_without_certificate_are_shown_all_the_same(
     assert main(["check", str(found)]) == 0
 
 
-def test_decisions_are_refused_with_what_to_ask_instead(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_decisions_are_refused_with_what_to_ask_instead(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decide", str(PROGRAMS / "gaussian_mechanism.dpg")]) == 2
     assert "ask verify, also about an interval of eps" in capsys.readouterr().err

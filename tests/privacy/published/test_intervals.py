@@ -176,10 +176,7 @@ def test_intervals_agree_with_their_points(
     [
         ("c <- DLap(q[2], 1 / eps) > 0\ny <- Lap(q[1], 1 / eps)", "integer noise"),
         ("b <- choose {0 : exp(-eps), 1 : 1 - exp(-eps)}\ny <- Lap(q[1] + b, 1)", "weights"),
-        (
-            "b <- Lap(0, 1 / eps)\ny <- b + Lap(q[1], 1 / eps)\nz <- b + Lap(0, 1)",
-            "one another",
-        ),
+        ("b <- Lap(0, 1 / eps)\ny <- b + Lap(q[1], 1 / eps)\nz <- b + Lap(0, 1)", "one another"),
     ],
 )
 def test_what_has_no_bounds_is_unknown_everywhere(body: str, reason: str) -> None:

@@ -51,8 +51,7 @@ def test_laplace_mechanism_has_its_closed_form(eps_prv: Fraction) -> None:
 
 
 @pytest.mark.parametrize(
-    "publish",
-    ["y <- 7 - a", "y <- 3 * a + q - q", "y <- a\nz <- 2 * a + 1", "y <- a + b\nz <- b"],
+    "publish", ["y <- 7 - a", "y <- 3 * a + q - q", "y <- a\nz <- 2 * a + 1", "y <- a + b\nz <- b"]
 )
 def test_bijections_of_what_is_published_change_nothing(publish: str) -> None:
     more = "output z in real\nb <- Gauss(0, 1)\n" if "z" in publish else ""
