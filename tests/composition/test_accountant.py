@@ -11,7 +11,7 @@ import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.accountant import Composition, CompositionAnswer
@@ -33,6 +33,7 @@ from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.privacy.compositions.programs import hull
 from tests.composition.test_adaptive import truth
+from tests.moved_noise import gaussian
 
 F = Fraction
 DELTA = F(1, 10**5)
@@ -57,16 +58,11 @@ def holds(answer: CompositionAnswer, true: float, width: float, slack: float = 1
     assert high - low <= width and answer.reason is None
 
 
-def gaussian_delta(shift: float, epsilon: float) -> float:
-    first = special.ndtr(shift / 2 - epsilon / shift)
-    return float(first - exp(epsilon + special.log_ndtr(-shift / 2 - epsilon / shift)))
-
-
 @pytest.mark.parametrize(("times", "sigma"), [(1, "1"), (10, "3"), (1000, "20"), (10**6, "2000")])
 def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
     """T releases are one of sensitivity √T / sigma."""
     shift = times**0.5 / float(sigma)
-    true = optimize.brentq(lambda e: gaussian_delta(shift, e) - 1e-5, 0, 50, xtol=1e-13)
+    true = optimize.brentq(lambda e: gaussian(shift, e) - 1e-5, 0, 50, xtol=1e-13)
     width = "0.02" if times > 10**4 else "0.001"
     holds(cost((Gaussian(F(1), F(sigma)), times), width=width), true, float(width), 1e-9)
     if times > 10**4:
@@ -74,7 +70,7 @@ def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
     composition = Composition((RepeatedRun(Gaussian(F(1), F(sigma)), times),))
     answer = composition.delta([F(1), F(2)], F(1, 10**6), Limits())
     for budget, bounds in zip((1, 2), answer.bounds, strict=True):
-        true = gaussian_delta(shift, budget)
+        true = gaussian(shift, budget)
         assert float(bounds.lower) - 1e-12 <= true <= float(bounds.upper) + 1e-12
         assert bounds.upper - bounds.lower <= F(1, 10**6)
 
@@ -228,7 +224,7 @@ def test_mass_at_infinity_is_there_from_below_too() -> None:
     """Mechanisms that reveal nothing but with probability δ', beside noise."""
     answer = cost((ApproximateStatement(F(0), F(1, 10**7)), 3), (Gaussian(F(1), F(10)), 3))
     true = optimize.brentq(
-        lambda e: (1 - 1e-7) ** 3 * gaussian_delta(3**0.5 / 10, e) + 1 - (1 - 1e-7) ** 3 - 1e-5,
+        lambda e: (1 - 1e-7) ** 3 * gaussian(3**0.5 / 10, e) + 1 - (1 - 1e-7) ** 3 - 1e-5,
         0,
         5,
         xtol=1e-13,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction as F
-from math import exp
 
 import pytest
-from scipy.stats import norm
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
@@ -25,6 +23,7 @@ from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
+from tests.moved_noise import gaussian, laplace
 
 GAUSS, LAPLACE, ONE_SIDED = GAUSSIAN, LAPLACE, EXPONENTIAL
 Y = LinearForm.symbol(0)
@@ -75,11 +74,7 @@ def test_losses_bound_the_profile_from_both_sides(family: Family, step: F) -> No
     both = (product([(each, 1)], one, Limits()) for each in (found.above, found.below))
     upper, lower = (deltas(each, budgets) for each in both)
     for budget, low, high in zip(budgets, lower, upper, strict=True):
-        e = float(budget)
-        if family is GAUSS:
-            true = float(norm.cdf(0.5 - e) - exp(e) * norm.cdf(-0.5 - e))
-        else:
-            true = max(1 - exp((e - 1) / 2), 0.0)
+        true = (gaussian if family is GAUSS else laplace)(1, float(budget))
         assert low <= true + 1e-12 and true <= high + 1e-12
         assert high - low < 2 * step**2
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import pytest
 from flint import arb
-from scipy import integrate, stats
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball
@@ -31,6 +30,7 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.profile import ReversedProfile
 from dipapprox.errors import UserError
+from tests import moved_noise
 
 F = Fraction
 BITS = 160
@@ -61,21 +61,12 @@ MECHANISMS: list[Mechanism] = [
 ]
 
 
-def normal(x: float) -> float:
-    return float(stats.norm.cdf(x))
-
-
 def gaussian(alpha: float) -> float:
-    shift, place = 1.5, math.log(alpha)
-    return normal(shift / 2 - place / shift) - alpha * normal(-shift / 2 - place / shift)
+    return moved_noise.gaussian(1.5, math.log(alpha))
 
 
 def laplace(alpha: float) -> float:
-    def excess(x: float) -> float:
-        return max(stats.laplace.pdf(x, 0, 0.75) - alpha * stats.laplace.pdf(x, 1, 0.75), 0.0)
-
-    cuts = [0, 1, min(max((1 - 0.75 * math.log(alpha)) / 2, -29), 29)]
-    return float(integrate.quad(excess, -30, 30, points=sorted(cuts), limit=200)[0])
+    return moved_noise.laplace(4 / 3, math.log(alpha))
 
 
 def summed(p: Callable[[int], float], shift: int) -> Callable[[float], float]:

@@ -35,6 +35,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
 )
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
+from tests.moved_noise import gaussian
 
 GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 SCIPY = {GAUSS: norm, LAPLACE: laplace, EXPONENTIAL: expon}
@@ -79,16 +80,11 @@ def split(
     return found
 
 
-def balle_wang(shift: float, budget: float) -> float:
-    far = budget / shift
-    return float(norm.cdf(shift / 2 - far) - exp(budget) * norm.cdf(-shift / 2 - far))
-
-
 @pytest.mark.parametrize("budget", [F(0), F(1, 3), F(2)])
 def test_the_gaussian_mechanism(budget: F) -> None:
     noise = [number([law(GAUSS, mean, 2)], [], form({0: 1})) for mean in (0, 1)]
     found = split(noise[0], noise[1], budget)
-    assert float(found.value.lower) == pytest.approx(balle_wang(0.5, float(budget)), rel=1e-9)
+    assert float(found.value.lower) == pytest.approx(gaussian(0.5, float(budget)), rel=1e-9)
     assert len(found.intervals) == 1
 
 
@@ -113,7 +109,7 @@ def test_a_sum_of_gaussians_is_a_gaussian() -> None:
     published = form({0: "1/3", 1: "1/3", 2: "1/3"})
     noise = [number([law(GAUSS, mean, 1)] * 3, [], published) for mean in (0, 1)]
     found = split(noise[0], noise[1], HALF)
-    assert float(found.value.lower) == pytest.approx(balle_wang(sqrt(3), 0.5), rel=1e-9)
+    assert float(found.value.lower) == pytest.approx(gaussian(sqrt(3), 0.5), rel=1e-9)
 
 
 def test_nothing_on_one_side() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import LeastDelta, LeastEpsPrv, Program, UserError
 from dipapprox.privacy.profiles.details import ListedDetails
+from tests.moved_noise import gaussian
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -59,17 +61,12 @@ def close(found: LeastEpsPrv, published: str) -> bool:
 # --- closed forms and published values -----------------------------------------------------------
 
 
-def normal(x: float) -> float:
-    return math.erfc(-x / math.sqrt(2)) / 2
-
-
 @pytest.mark.parametrize("sigma", [1, 2, 5])
 @pytest.mark.parametrize("budget", [Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3)])
 def test_the_gaussian_mechanism(sigma: int, budget: Fraction) -> None:
     # Balle and Wang 2018, theorem 8: delta = Phi(1/2s - es) - e^e Phi(-1/2s - es). The worst set is
     # {x >= t}, t = s^2 e + 1/2: a threshold at t loses nothing.
-    e, s = float(budget), float(sigma)
-    expected = normal(1 / (2 * s) - e * s) - math.exp(e) * normal(-1 / (2 * s) - e * s)
+    expected = gaussian(1 / sigma, float(budget))
     thresholded = dipapprox.parse(GAUSS, {"t": sigma**2 * budget + HALF})
     found = least_delta(thresholded, Fraction(1, sigma), budget).delta_enclosure
     assert float(found.lower) == pytest.approx(expected, rel=1e-9, abs=1e-15)
@@ -137,7 +134,7 @@ def test_envelopes_contain_the_profile(budget: Fraction) -> None:
 def test_renyi_divergences_of_a_threshold() -> None:
     # Two outputs with p = 1/2 and q = Phi(-1/4): sums of two terms, by hand.
     p = dipapprox.parse(GAUSS, {"t": 1})
-    q = normal(-0.25)
+    q = NormalDist().cdf(-0.25)
     found = dipapprox.profile(p, eps=Fraction(1, 4), renyi=(1, Fraction(3, 2), 2, 40, "inf"))
 
     def divergence(a: float, u: float, v: float) -> float:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.signal import fftconvolve
-from scipy.special import ndtr
 
 from dipapprox import Answer, SourceError, UserError, calibrate, parse, profile, prove, verify
+from tests.moved_noise import gaussian, laplace
 from tests.thorough import examples, part
 
 _SVT = """
@@ -82,7 +82,7 @@ def test_adjacency_is_that_of_grids(adjacency: str) -> None:
 def test_one_input_has_a_closed_form() -> None:
     """Pr[out = 1] = Φ(q / 2): the largest difference over |q - q'| <= 1 is at -1/2 ~ 1/2."""
     found = _delta(_ONE.format(domain="real -3..3", adjacency="linf 1"), "0")
-    exact = float(ndtr(0.25) - ndtr(-0.25))
+    exact = gaussian(0.5, 0)
     assert float(found.lower) - 1e-12 < exact < float(found.upper) + 1e-12
     assert found.width < Fraction(1, 10**9)
 
@@ -110,7 +110,7 @@ def test_finite_inputs_stand_beside_real_ones() -> None:
 def test_the_largest_of_all_real_numbers_is_closed_by_limits() -> None:
     """Two numbers: the law of v[1] - v[2] moves by 1; the largest difference is in the middle."""
     text = _MAX.replace("3", "2").format(domain="real", adjacency="increasing 1")
-    delta = Fraction(float(ndtr(1 / (16 * 2**0.5)) - ndtr(-1 / (16 * 2**0.5)))) + Fraction(1, 10**5)
+    delta = Fraction(gaussian(1 / (8 * 2**0.5), 0)) + Fraction(1, 10**5)
     found = verify(parse(text), eps=_HALF, eps_prv=0, delta=delta)
     assert found.answer is Answer.DP
     assert "limits at infinity" in found.engine
@@ -121,7 +121,7 @@ def test_all_real_numbers_are_closed_by_limits(noise: str) -> None:
     """The threshold lies far off; the largest difference is at 700 - 1/2 ~ 700 + 1/2."""
     text = _ONE.replace("Gauss", noise).replace("r >= 0", "r >= 700")
     program = parse(text.format(domain="real", adjacency="linf 1"))
-    exact = float(ndtr(0.25) - ndtr(-0.25)) if noise == "Gauss" else 1 - exp(-1 / 4)
+    exact = (gaussian if noise == "Gauss" else laplace)(0.5, 0)
     hair = Fraction(1, 10**5)
     found = verify(program, eps=1, eps_prv=0, delta=Fraction(exact) + hair)
     assert found.answer is Answer.DP
@@ -139,7 +139,7 @@ def test_gaussian_noise_tells_some_pair_apart_at_any_budget() -> None:
 def test_published_numbers_of_all_real_inputs() -> None:
     """Balle and Wang 2018, theorem 8, for the change 1."""
     program = parse("input q in real\noutput y in real\nadjacent linf 1\ny <- Gauss(q, 1)\n")
-    exact = float(ndtr(-0.5) - exp(1) * ndtr(-1.5))
+    exact = gaussian(1, 1)
     hair = Fraction(1, 10**9)
     found = verify(program, eps=1, eps_prv=1, delta=Fraction(exact) + hair)
     assert found.answer is Answer.DP
@@ -250,12 +250,6 @@ _GAUSS = "input q[{n}] in real 0..1\noutput y[{n}] in real\nadjacent {rule}\n" +
 )
 
 
-def _balle_wang(shift: float, eps_prv: float) -> float:
-    """The profile of the Gaussian mechanism in closed form."""
-    half, place = shift / 2, eps_prv / shift
-    return float(ndtr(half - place) - 2.718281828459045**eps_prv * ndtr(-half - place))
-
-
 @pytest.mark.parametrize(
     ("n", "rule", "shift"),
     [(1, "linf 1", 1.0), (2, "linf 1", 2**0.5), (2, "l1 1/2", 0.5), (3, "l0 2", 2**0.5)],
@@ -263,7 +257,7 @@ def _balle_wang(shift: float, eps_prv: float) -> float:
 def test_gaussian_mechanisms_depend_on_the_largest_norm(n: int, rule: str, shift: float) -> None:
     program = parse(_GAUSS.format(n=n, rule=rule))
     found = profile(program, eps=1, eps_prv=1).delta_enclosure
-    assert abs(float(found.lower) - _balle_wang(shift, 1.0)) < 1e-10
+    assert abs(float(found.lower) - gaussian(shift, 1)) < 1e-10
     assert found.width < Fraction(1, 10**10)
 
 

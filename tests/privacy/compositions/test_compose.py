@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, exp, sqrt
+from math import comb, sqrt
 from pathlib import Path
 
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
-from scipy import optimize, special
+from scipy import optimize
 
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -20,32 +20,24 @@ from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.pipelines import CATALOGUE
+from tests.moved_noise import gaussian
 
 F = Fraction
 SAMPLED = {"mechanism": "gaussian", "sigma": 1, "subsample": "0.01", "times": 200}
 RESPONSE = {"mechanism": "randomised_response", "probability": "3/4", "times": 7}
 
 
-def gaussian_delta(shift: float, epsilon: float) -> float:
-    other = special.log_ndtr(-shift / 2 - epsilon / shift) + epsilon
-    return float(special.ndtr(shift / 2 - epsilon / shift) - exp(other))
-
-
 def test_gaussian_releases_are_one() -> None:
     composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 10, "times": 40}])
     shift = sqrt(40) / 10
-    true = optimize.brentq(lambda e: gaussian_delta(shift, e) - 1e-6, 0, 50, xtol=1e-13)
+    true = optimize.brentq(lambda e: gaussian(shift, e) - 1e-6, 0, 50, xtol=1e-13)
     answer = composed.epsilon("1e-6")
     found = answer.eps_prv_enclosure
     assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
     assert found.upper - found.lower <= F(1, 1000) and answer.reason is None
     for budget in ("0", "1", "2.5"):
         delta = composed.delta(budget).delta_enclosure
-        true = (
-            gaussian_delta(shift, float(F(budget)))
-            if F(budget)
-            else 2 * special.ndtr(shift / 2) - 1
-        )
+        true = gaussian(shift, float(F(budget)))
         assert float(delta.lower) * (1 - 1e-9) <= true <= float(delta.upper) * (1 + 1e-9)
         assert delta.width <= delta.upper / 1000
     assert composed.epsilon(0).eps_prv_enclosure.infinite
@@ -95,7 +87,7 @@ def test_curves_hold_between_their_points() -> None:
     assert len(curve.points) == 9
     shift = sqrt(20) / 5
     for k in range(1, 40):
-        found, true = curve.at(F(k, 20)), gaussian_delta(shift, k / 20)
+        found, true = curve.at(F(k, 20)), gaussian(shift, k / 20)
         assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
         assert k % 5 or found.width <= F(1, 10**6)
     with pytest.raises(UserError, match="covers"):
@@ -107,7 +99,7 @@ def test_another_accountant_goes_on_from_here() -> None:
     lower, upper = composed.to_pld("0.01")
     other = pld.from_two_probability_mass_functions(lower, upper, symmetric=False)
     for budget in (0.5, 1.0, 2.0):
-        true = gaussian_delta(sqrt(20) / 5, budget)
+        true = gaussian(sqrt(20) / 5, budget)
         assert true <= other.get_delta_for_epsilon(budget) * (1 + 1e-6) <= true * 1.01 + 1e-9
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp
+from math import log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special
 
 import dipapprox
 from dipapprox.composition.accountant import Composition
@@ -20,6 +19,7 @@ from dipapprox.privacy.compositions.noise_programs import worst_noise
 from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
 from dipapprox.privacy.options import Options
+from tests.moved_noise import gaussian, laplace
 
 F = Fraction
 NOISE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- {law}\n"
@@ -27,19 +27,6 @@ NOISE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- {law}\n"
 
 def height(masses: Masses, alpha: float) -> float:
     return sum(max(float(p.lower) - alpha * float(q.lower), 0.0) for p, q in masses)
-
-
-def gaussian(shift: float, alpha: float) -> float:
-    place = special.log1p(alpha - 1) / shift
-    return float(special.ndtr(shift / 2 - place) - alpha * special.ndtr(-shift / 2 - place))
-
-
-def laplace(shift: float, alpha: float) -> float:
-    if alpha >= exp(shift):
-        return 0.0
-    if alpha <= exp(-shift):
-        return 1 - alpha
-    return float(1 - exp(-shift / 2) * alpha**0.5)
 
 
 @given(
@@ -55,7 +42,7 @@ def test_hulls_are_below_what_is_known(
     assert callable(profile)
     known: list[Known] = []
     for place in sorted(places):
-        value = F(profile(shift, place / 200))
+        value = F(profile(shift, log(place / 200)))
         doubt = F(1, 2**bits)
         known.append((F(place, 200), max(value - doubt, F(0)), value + doubt))
     masses = inner_hull(known)
@@ -63,7 +50,7 @@ def test_hulls_are_below_what_is_known(
     assert sum(p.lower for p, _ in masses) == 1 == sum(q.lower for _, q in masses)
     for k in range(1, 2400, 150):
         alpha = k / 100
-        assert height(masses, alpha) <= profile(shift, alpha) + 1e-12
+        assert height(masses, alpha) <= profile(shift, log(alpha)) + 1e-12
 
 
 TWO = "input q in 0..2\noutput {outputs} in real\nadjacent linf 1\n{laws}\n"
@@ -133,7 +120,7 @@ def test_pairs_get_finer(law: str, profile: object) -> None:
             for k in range(1, 60):
                 alpha = k / 20
                 low, high = height(below, alpha), height(above, alpha)
-                assert low - 1e-12 <= profile(0.5, alpha) <= high + 1e-12
+                assert low - 1e-12 <= profile(0.5, log(alpha)) <= high + 1e-12
                 gaps.append(high - low)
         widest.append(max(gaps))
         assert pairs.refine()

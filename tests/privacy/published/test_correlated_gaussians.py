@@ -6,8 +6,7 @@ S is the covariance of the numbers, v by how much they move (Balle and Wang 2018
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, sqrt
-from statistics import NormalDist
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -15,8 +14,7 @@ import pytest
 import dipapprox
 from dipapprox.errors import NoCertificate
 from dipapprox.privacy.profiles.profile_result import LeastDelta
-
-PHI = NormalDist().cdf
+from tests.moved_noise import gaussian
 
 TREE = (
     "input x[4] in DOMAIN\noutput y[3] in real\nadjacent l1 1\n"
@@ -25,11 +23,6 @@ TREE = (
     "y[1] <- (a + 2*b - c) / 3\ny[2] <- (a + 2*c - b) / 3\ny[3] <- (2*a + b + c) / 3\n"
 )
 """Least squares of a tree of counts: of three numbers one is the sum of the others."""
-
-
-def delta_of(square: float, eps_prv: float) -> float:
-    m = sqrt(square)
-    return PHI(m / 2 - eps_prv / m) - exp(eps_prv) * PHI(-m / 2 - eps_prv / m)
 
 
 def least_delta(text: str, eps_prv: str) -> LeastDelta:
@@ -55,7 +48,7 @@ def test_any_matrix_of_noise() -> None:
     square = float(moved @ np.linalg.solve(covariance.astype(float), moved))
     found = least_delta(text, "1/2").delta_enclosure
     assert found.width < Fraction(1, 10**10)
-    assert abs(float(found.lower) - delta_of(square, 0.5)) < 1e-9
+    assert abs(float(found.lower) - gaussian(sqrt(square), 0.5)) < 1e-9
 
 
 def test_uncorrelated_numbers_and_numbers_beside_choices() -> None:
@@ -67,7 +60,7 @@ def test_uncorrelated_numbers_and_numbers_beside_choices() -> None:
     )
     found = least_delta(text, "1/2").delta_enclosure
     assert found.width < Fraction(1, 10**9)
-    assert abs(float(found.lower) - delta_of(2, 0.5)) < 1e-9
+    assert abs(float(found.lower) - gaussian(sqrt(2), 0.5)) < 1e-9
 
 
 def test_renyi_divergences_are_half_the_square_times_the_order() -> None:

@@ -16,6 +16,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.privacy.profiles.profile_result import LeastDelta
 from dipapprox.privacy.verdict import Answer, Verdict
+from tests.moved_noise import gaussian, laplace
 from tests.schemas import check_schema
 
 PHI = NormalDist().cdf
@@ -37,17 +38,15 @@ def least_delta(program: dipapprox.Program, eps_prv: str, eps: str = "1") -> Lea
 def test_gaussian_mechanism_is_as_balle_and_wang_say(eps_prv: Fraction) -> None:
     """Balle and Wang 2018, theorem 8: Δ = 1, σ = 2 / eps = 2."""
     found = least_delta(mechanism("Gauss"), str(eps_prv)).delta_enclosure
-    budget = float(eps_prv)
-    wanted = PHI(0.25 - 2 * budget) - exp(budget) * PHI(-0.25 - 2 * budget)
     assert found.width < 1e-10
-    assert abs(float(found.lower) - wanted) < 1e-10
+    assert abs(float(found.lower) - gaussian(0.5, float(eps_prv))) < 1e-10
 
 
 @pytest.mark.parametrize("eps_prv", [Fraction(0), Fraction(1, 3)])
 def test_laplace_mechanism_has_its_closed_form(eps_prv: Fraction) -> None:
     found = least_delta(mechanism("Lap"), str(eps_prv)).delta_enclosure
     assert found.width < 1e-10
-    assert abs(float(found.lower) - (1 - exp((float(eps_prv) - 0.5) / 2))) < 1e-10
+    assert abs(float(found.lower) - laplace(0.5, float(eps_prv))) < 1e-10
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,20 @@
+"""Divergences of noise that is moved, in closed form: what answers are compared with."""
+
+from __future__ import annotations
+
+from math import exp, expm1
+
+from scipy.special import log_ndtr, ndtr
+
+
+def gaussian(shift: float, eps_prv: float) -> float:
+    """Of N(shift, 1) and N(0, 1): Balle and Wang 2018, theorem 8."""
+    far = eps_prv / shift
+    return float(ndtr(shift / 2 - far) - exp(eps_prv + log_ndtr(-shift / 2 - far)))
+
+
+def laplace(shift: float, eps_prv: float) -> float:
+    """Of two Laplace laws of scale 1."""
+    if abs(eps_prv) >= shift:
+        return max(-expm1(eps_prv), 0.0)
+    return -expm1((eps_prv - shift) / 2)
