@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice, product
+from math import prod
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
@@ -20,7 +22,8 @@ from dipapprox.events.catalogue import Catalogue, by_input
 from dipapprox.events.event import Connected, Independent, Star, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
-from dipapprox.language.core import Input, Program
+from dipapprox.exact.choices.circuits import chosen_probability
+from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Answers
@@ -29,6 +32,7 @@ from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.dpg"))
@@ -88,6 +92,108 @@ def check_roads(states: FinalStates, inputs: list[Input]) -> None:
 def test_random_programs(program: Program, merge: bool, seed: int) -> None:
     states = execute(program, merge, Limits())
     check_roads(states, rows_of(states, 36, seed))
+
+
+RESPONSE = "out <- choose {q : 2/3, 1 - q : 1/3}\n"
+HEAD = "input q[2] in -1..1\noutput out in 0..3\n"
+NOISY_RESPONSE = (
+    HEAD
+    + """
+r <- Gauss(q[2], 1 / eps)
+z <- DLap(q[2], 1 / eps)
+y <- DLap(0, 1 / eps)
+x <- choose {q[1] : 2/3, 1 - q[1] : 1/3}
+if q[2] = 1 then x <- choose {0 : 4/5, 1 : 1/5} end
+if x = 1 then
+    if r > q[2] then out <- 0 else out <- 1 end
+else
+    if z = y then out <- 2 else out <- 3 end
+end
+"""
+)
+"""The truth about q[1] decides which comparison is made, of reals or integers."""
+
+THRESHOLDS = (
+    HEAD
+    + """
+z <- DLap(0, 1 / eps)
+y <- DLap(q[2], 1 / eps)
+if z + q[1] < y then out <- 0 elif z = q[1] then out <- 1 elif z > q[2] then out <- 2
+else out <- 3 end
+"""
+)
+"""Integers against inputs, alone and in differences: the guards vary with the input."""
+
+WALK = """
+input q in 0..2
+output out in -5..9
+x <- 0
+for i in 1..3 do
+    s <- choose {1 : 1 / (q + 5), -1 : q / (q + 5), 0 : 4 / (q + 5)}
+    x <- x + s
+    if x >= 2 then out <- 9; exit end
+end
+out <- x
+"""
+"""At most three rounds of a walk whose drift is an input; it may stop the program."""
+
+FIRST = """
+input q[4] in {0, 1}
+output out in 1..5
+t <- Lap(0, 2 / eps)
+for i in 1..4 do
+    r <- Lap(q[i], 4 / eps)
+    if r >= t then out <- i; exit end
+end
+out <- 5
+"""
+IN_GUARDS = FIRST.replace("Lap(q[i], 4 / eps)", "Lap(0, 4 / eps)").replace(
+    "r >= t", "r + q[i] >= t"
+)
+BARE = FIRST.replace("r <- Lap(q[i], 4 / eps)", "r <- q[i]").replace("Lap", "Gauss")
+
+
+@pytest.mark.parametrize(
+    ("text", "distinct"),
+    [
+        (NOISY_RESPONSE, None),
+        (THRESHOLDS, None),
+        (WALK, None),
+        # It only matters how many of the k leaves below the threshold have mean 1: k + 1 cases,
+        # twice where one leaf is above.
+        (FIRST, 2 * (1 + 2 + 3 + 4) + 5),
+        (IN_GUARDS, 2 * (1 + 2 + 3 + 4) + 5),
+        # t <= 0, t <= 1, t >= 0, t >= 1, 0 <= t <= 1: the first and third are mirror images
+        (BARE, 4),
+    ],
+)
+@pytest.mark.parametrize("merge", [True, False])
+def test_choices_integers_and_inputs_in_guards(
+    text: str, distinct: int | None, merge: bool
+) -> None:
+    states = execute(dipapprox.parse(text), merge, Limits())
+    inputs = rows_of(states, 16)
+    check_roads(states, inputs)
+    catalogue = Catalogue(states, HALF)
+    by_catalogue(catalogue, states, inputs)
+    assert distinct in (None, len(catalogue.events))
+
+
+@pytest.mark.parametrize("text", [WALK, "input q in {0, 1}\noutput out in 0..1\n" + RESPONSE])
+def test_probabilities_of_choices_are_those_of_the_enumerated_runs(text: str) -> None:
+    program = dipapprox.parse(text)
+    states = execute(program, True, Limits())
+    catalogue, nothing_drawn = Catalogue(states, HALF), Noise(random.Random(0))
+    for input in rows_of(states, 16):
+        found = Counter[tuple[Value, ...]]()
+        for output, numbers in catalogue.states([input])[0]:
+            chances = [
+                chosen_probability(catalogue.events[each], Limits()).numerator.as_constant()
+                for each in numbers
+            ]
+            found[states.outputs[output]] += prod(chances, start=Fraction(1))
+        assert +found == distribution(program, input, nothing_drawn)
+    assert catalogue.where(0).startswith("a choice where out = ")
 
 
 def source_of(name: str, **parameters: int) -> tuple[FinalStates, OutputProbabilities]:
