@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Answers
 
 
 class Recording:
-    """Answers everything with one enclosure and remembers what it was asked."""
+    """Answers everything alike, or is out of time, and remembers what it was asked."""
 
     name = "recording"
 
-    def __init__(self, answer: Enclosure) -> None:
+    def __init__(self, answer: Enclosure | NotEnclosed | LimitReached) -> None:
         self.asked: list[Connected] = []
+        self.bits: list[int] = []
         self._answer = answer
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         self.asked += events
+        self.bits.append(bits)
+        if isinstance(self._answer, LimitReached):
+            raise self._answer
         return Answers.of([self._answer for _ in events])

@@ -26,12 +26,12 @@ from dipapprox.exact.choices.circuits import chosen_probability
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
-from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.numerics.recording import Recording
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
 
@@ -238,28 +238,39 @@ def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int])
     assert (found.lower[places, outputs] <= cells.upper).all()
 
 
-class Failing:
-    """Encloses nothing, or everything alike."""
-
-    name = "failing"
-
-    def __init__(self, answer: Enclosure | NotEnclosed) -> None:
-        self.answer = answer
-        self.batches: list[int] = []
-
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        assert len(set(events)) == len(events)
-        self.batches.append(len(events))
-        return Answers.of([self.answer for _ in events])
-
-
-def test_lies_are_noticed() -> None:
+def test_failures_are_values_and_lies_are_noticed() -> None:
     states, _ = source_of("svt_gauss", N=3)
     inputs = rows_of(states, 8)
+    failing = OutputProbabilities(states, HALF, Recording(NotEnclosed("no idea")), Limits())
+    found = failing.distribution(inputs[0], 20)
+    assert found.reason.startswith("the guards of line 22 tie")
+    assert found.reason.endswith(": no idea")
     for answer in (Enclosure(Fraction(1, 100), Fraction(1, 50)), Enclosure.exact(Fraction(9, 10))):
-        source = OutputProbabilities(states, HALF, Failing(answer), Limits())
+        lying = Recording(answer)
+        source = OutputProbabilities(states, HALF, lying, Limits())
         with pytest.raises(BrokenInvariant, match="sum"):
             source.table(inputs, 20)
+        assert len(set(lying.asked)) == len(lying.asked) > 1
+        with pytest.raises(BrokenInvariant, match="sum"):
+            source.distribution(inputs[0], 20)
+
+
+def test_svt_gauss_oracles() -> None:
+    states, source = source_of("svt_gauss", N=2)
+    expected = {
+        # outputs (1,0), (0,1), (0,0) at eps = 1/2: symmetry and bivariate normal integrals
+        (0, 0): ("0.5", "0.2179528915755125342", "0.2820471084244874658"),
+        (0, 1): ("0.5", "0.2404104725151407021", "0.2595895274848592979"),
+        (1, 0): ("0.5445103537446830091", "0.1959001187704576931", "0.2595895274848592979"),
+        (1, 1): ("0.5445103537446830091", "0.2163347112413346041", "0.2391549350139823868"),
+    }
+    order = [states.outputs.index(tuple(map(Fraction, o))) for o in ((1, 0), (0, 1), (0, 0))]
+    for queries, references in expected.items():
+        found = source.distribution(tuple(map(Fraction, queries)), 58)
+        assert all(each.lower >= 0 and each.upper <= 1 for each in found)
+        for k, reference in zip(order, references, strict=True):
+            assert found[k].width <= Fraction(1, 2**58)
+            assert abs(found[k].lower - Fraction(reference)) <= Fraction(1, 10**17)
 
 
 def test_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

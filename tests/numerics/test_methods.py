@@ -18,6 +18,7 @@ from dipapprox.numerics.methods import Answers, InOrder, Method, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
+from tests.numerics.recording import Recording
 
 Q = Fraction
 CHAIN = Event((gauss(0), gauss(1), laplace(0)), (less(0, 1), less(1, 2)))
@@ -75,28 +76,12 @@ def test_the_time_of_the_user_ends_all(work_clock: object) -> None:
     assert reached.value.event == WIDE
 
 
-class _Late:
-    """A second engine that never ends in time, and counts how often it was asked."""
-
-    name = "late"
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        self.asked.append(bits)
-        raise LimitReached("time limit: 0 s")
-
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.one(event, bits, limits) for event in events])
-
-
 def test_what_took_too_long_is_not_tried_again_in_a_larger_size() -> None:
-    late = _Late()
+    late = Recording(LimitReached("time limit: 0 s"))
     engine = in_turn(Eliminated(), late)
     for bits in (80, 40, 60, 40):
         assert isinstance(alone(engine, KNOT, bits, Limits()), NotEnclosed)
-    assert late.asked == [80, 40]
+    assert late.bits == [80, 40]
 
 
 def test_limits_of_the_run_are_not_swallowed() -> None:
@@ -104,19 +89,7 @@ def test_limits_of_the_run_are_not_swallowed() -> None:
         alone(both(), WIDE, 30, Limits(seconds=0.0))
 
 
-class _Coarse:
-    """A first engine that encloses everything in [1/4, 3/4]."""
-
-    name = "coarse"
-
-    def __init__(self, quarters: int = 1) -> None:
-        self.answer = Enclosure(Q(quarters, 4), Q(3, 4))
-
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.answer for _ in events])
-
-
 def test_engines_that_contradict_each_other_are_noticed() -> None:
     with pytest.raises(BrokenInvariant, match="disjoint"):
-        nested = Nested(Strategy.LEAST_NESTING)
-        alone(in_turn(_Coarse(2), nested, steps=10**6), KNOT, 40, Limits())
+        coarse, nested = Recording(Enclosure(Q(1, 2), Q(3, 4))), Nested(Strategy.LEAST_NESTING)
+        alone(in_turn(coarse, nested, steps=10**6), KNOT, 40, Limits())
