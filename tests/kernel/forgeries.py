@@ -35,6 +35,7 @@ from dipapprox.laws.distribution import Scale
 from dipapprox.laws.families import FAMILIES
 from dipapprox.privacy.probabilities import output_distribution
 from kernel.edits import with_at
+from kernel.machines import RUN, finite, private
 from kernel.small import LISTED, SMALL
 
 Json = Any
@@ -429,19 +430,9 @@ def attained() -> Iterator[tuple[str, Proof]]:
     cell, out = ["cell", "x"], ["cell", "o"]
     yes, no = [["set", out, 1]], [["set", out, 0]]
     body = [["draw", cell, "Lap", ["cell", "q"], [1, -1]], ["if", [">", cell, "1/2"], yes, no]]
-    machine = {
-        "inputs": [["q", [0, 1]]],
-        "outputs": [["o", [0, 1]]],
-        "reals": [],
-        "adjacency": {"pairs": [[[0], [1]]], "one way": False},
-        "body": body,
-    }
-    stated = {"eps_prv": "1/2", "delta": 0}
-    claim = {"verdict": "DP", "eps": "1/2", "pairs": None, **stated}
-    run = {"rule": "distributions", "from": [], "eps": "1/2", "inputs": None, "cuts": []}
-    run["bits"] = None
-    step = {"rule": "every pair", "from": [-1], **stated}
-    yield "attained", (machine, claim, [run, step])
+    near = {"pairs": [[[0], [1]]], "one way": False}
+    machine = finite(body, inputs=[["q", [0, 1]]], adjacency=near)
+    yield "attained", private(machine, RUN | {"eps": "1/2", "bits": None}, "1/2", 0)
     (vectors,) = (small for small in SMALL if small.name == "sparse vectors")
     yield "repeat: DP", (repeated(), *vectors.private(vectors.above()))
     yield "repeat: Not_DP", (repeated(), *vectors.violated(vectors.below()))

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from flint import arb, ctx, fmpq
 
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.judgements import LossesOf
 from dipapprox.kernel.replay import apply
+from dipapprox.proof_steps.machines import number_json
+from kernel.machines import RUN, Json, finite
 
-Json = Any
 Outcomes = list[tuple[arb, arb]]
 
 BITS = 300
@@ -27,27 +27,16 @@ def ball(value: Fraction | int) -> arb:
     return arb(fmpq(Fraction(value).numerator, Fraction(value).denominator))
 
 
-def number(value: Fraction | int) -> Json:
-    """As proofs have it."""
-    value = Fraction(value)
-    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
-
-
 def machine(rows: Sequence[Sequence[Fraction]]) -> Json:
     """A machine that chooses an output with the probabilities of its input, all adjacent."""
     body: Json = []
     for q, row in enumerate(rows):
-        options = [[o, number(p)] for o, p in enumerate(row)]
+        options = [[o, number_json(p)] for o, p in enumerate(row)]
         body.append(
             ["if", ["=", ["cell", "q"], q], [["choose", ["cell", "o"], options, False]], []]
         )
-    return {
-        "inputs": [["q", {"from": 0, "to": len(rows) - 1}]],
-        "outputs": [["o", list(range(len(rows[0])))]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": body,
-    }
+    inputs = [["q", {"from": 0, "to": len(rows) - 1}]]
+    return finite(body, inputs=inputs, outputs=[["o", list(range(len(rows[0])))]])
 
 
 def pairs_of(what: Json) -> list[Outcomes]:
@@ -122,7 +111,7 @@ def steps_of(
 ) -> list[list[Json]]:
     """Steps up to the losses of all runs, one list for each direction."""
     found = []
-    grid = {"step": number(step), "offset": 0, "places": 100, "knots": [[-reach, reach, 1]]}
+    grid = {"step": number_json(step), "offset": 0, "places": 100, "knots": [[-reach, reach, 1]]}
     for added in (False, True):
         steps: list[Json] = []
         whole = None
@@ -134,8 +123,7 @@ def steps_of(
             named = {"input": None, "adjacent": None}
             if "machine" in run["what"]:
                 what = run["what"]
-                first = {"eps": what["eps"], "inputs": None, "bits": 120, "cuts": []}
-                steps.append({"rule": "distributions", "from": [], **of, **first})
+                steps.append({**RUN, "eps": what["eps"], "bits": 120, **of})
                 source = len(steps) - 1
                 premises = [source]
                 if not kept:
@@ -164,10 +152,9 @@ def adaptive_steps(
         if "of" in each:
             each["of"] = {"run": each["of"]["run"] + 1}
     of = {"of": {"run": 0}}
-    run = {"eps": first["what"]["eps"], "inputs": None, "bits": 120, "cuts": []}
-    steps.append({"rule": "distributions", "from": [], **of, **run})
+    steps.append({**RUN, "eps": first["what"]["eps"], "bits": 120, **of})
     rate = first["subsample"]
-    fields = {"step": number(step), "offset": 0, "places": 100, "knots": [[-reach, reach, 1]]}
+    fields = {"step": number_json(step), "offset": 0, "places": 100, "knots": [[-reach, reach, 1]]}
     fields |= {"sample": None if rate is None else [rate, added], "above": kept, "pairs": pairs}
     fields |= {"margin": "1/1000000000", "times": first["times"], "reach": reach}
     steps.append({"rule": "adaptive", "from": [len(steps) - 1], **of, **fields})

@@ -21,6 +21,7 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.ends import lower
+from kernel.machines import finite
 from kernel.small import program_of
 
 Json = Any
@@ -40,14 +41,10 @@ def machine(bands: list[Band], high: int, adjacency: Json, named: bool) -> Machi
             inside = ["and", inside, ["<=", x, number_json(Fraction(top))]]
         tree = [["if", inside, [["set", o, k]], tree]]
     names = [["c", [{"name": "one"}, {"name": "two"}]]] if named else []
+    body = [["draw", x, "Gauss", ["cell", "q"], [1, 0]], *tree]
+    inputs = [["q", {"low": 0, "high": high}], *names]
     return read_machine(
-        {
-            "inputs": [["q", {"low": 0, "high": high}], *names],
-            "outputs": [["o", [0, 1, 2]]],
-            "reals": [],
-            "adjacency": adjacency,
-            "body": [["draw", x, "Gauss", ["cell", "q"], [1, 0]], *tree],
-        }
+        finite(body, inputs=inputs, outputs=[["o", [0, 1, 2]]], adjacency=adjacency)
     )
 
 
@@ -163,15 +160,9 @@ def test_what_has_no_sets_of_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -
         every_real_pair(Proof(endless, None), step)
     with pytest.raises(BadProof, match="listed pairs"):
         every_real_pair(Proof(of, (((0,), (1,)),)), step)
-    telling = read_machine(
-        {
-            "inputs": [["q", {"low": 0, "high": 1}]],
-            "outputs": [],
-            "reals": ["y"],
-            "adjacency": ALL,
-            "body": [["draw", ["cell", "y"], "Gauss", ["cell", "q"], [1, 0]]],
-        }
-    )
+    body = [["draw", ["cell", "y"], "Gauss", ["cell", "q"], [1, 0]]]
+    inputs = [["q", {"low": 0, "high": 1}]]
+    telling = read_machine(finite(body, inputs=inputs, outputs=[], reals=["y"]))
     with pytest.raises(BadProof, match="real outputs"):
         every_real_pair(Proof(telling, None), step)
 

@@ -23,6 +23,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower
 from tests.kernel.graphs import ONE, law
+from tests.kernel.streams import Json, stream
 
 REACH, COUNT = 11, 200_000
 
@@ -141,22 +142,9 @@ def test_what_is_published_holds_something() -> None:
         ["draw", ["cell", "r"], "Lap", ["cell", "q"], [1, -1]],
         ["if", [">", ["cell", "r"], 1], [["forget", ["out"]]], []],
     ]
-    machine = {
-        "inputs": [["q", {"low": 0, "high": 1}]],
-        "whole": False,
-        "adjacency": {"norm": "linf", "radius": 1},
-        "body": body,
-        "round": None,
-        "published": {
-            "whenever": [],
-            "first": ["out"],
-            "each": [],
-            "ends": True,
-            "padding": None,
-        },
-    }
-    step = {"rule": "trace", "from": [], "events": [[[1], [0], [None]]]}
+    machine = stream(body, None, inputs=[["q", {"low": 0, "high": 1}]])
+    machine["published"] |= {"whenever": [], "first": ["out"]}
+    step: Json = {"rule": "trace", "from": [], "events": [[[1], [0], [None]]]}
+    step |= {"budget": 1, "eps": None}
     with pytest.raises(NotProved, match="no value"):
-        replay(
-            machine, {"verdict": "Not_DP", "budget": "1/2"}, [{**step, "budget": 1, "eps": None}]
-        )
+        replay(machine, {"verdict": "Not_DP", "budget": "1/2"}, [step])

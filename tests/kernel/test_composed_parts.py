@@ -21,6 +21,7 @@ from dipapprox.proof_steps import composed_runs
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
 from kernel.edits import with_at
 from kernel.forgeries import at, paths, variants
+from kernel.machines import RUN, finite
 from kernel.pipelines import Outcomes, ball, largest
 
 Rows = list[list[Fraction]]
@@ -227,15 +228,11 @@ def test_losses_below_a_pair_are_below_no_other_one() -> None:
         )
         return ["if", ["=", ["cell", f"q{k}"], 0], one, other]
 
-    machine = {
-        "inputs": [["q1", [0, 1]], ["q2", [0, 1]]],
-        "outputs": [["o1", [0, 1]], ["o2", [0, 1]]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": [coin(1, ["9/10", "1/10"]), coin(2, ["1/2", "1/2"])],
-    }
+    body = [coin(1, ["9/10", "1/10"]), coin(2, ["1/2", "1/2"])]
+    inputs, outputs = ([[f"{name}{k}", [0, 1]] for k in (1, 2)] for name in "qo")
+    machine = finite(body, inputs=inputs, outputs=outputs)
     first, second = [[0, 0], [1, 0]], [[0, 0], [0, 1]]
-    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 60, "cuts": []}
+    run = RUN | {"bits": 60}
     grid = {"step": "1/8", "offset": 0, "places": 60, "knots": [[-40, 40, 1]]}
     one = {"rule": "losses", "from": [0], **grid, "sample": None, "above": False, "orders": []}
     both = {"rule": "losses below parts", "from": [3, 0, 1], "parts": [[0, 1], [1, 2]], "eps": 1}

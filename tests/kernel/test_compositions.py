@@ -28,8 +28,10 @@ from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import distributions
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
+from dipapprox.proof_steps.machines import number_json
 from kernel.edits import with_at
 from kernel.forgeries import at, paths, variants
+from kernel.machines import finite
 from kernel.pipelines import (
     BITS,
     adaptive_steps,
@@ -37,7 +39,6 @@ from kernel.pipelines import (
     least_delta,
     losses,
     machine,
-    number,
     steps_of,
 )
 from tests.thorough import part
@@ -169,13 +170,9 @@ def test_pairs_of_real_inputs_that_bound_others_in_turn_bound_no_choice_of_them(
     more = [noisy("y", "39/10", "v"), middle]
     body = [["set", ["cell", "o"], 0], noisy("x", "109/100", "u")]
     body.append(["if", [">", ["cell", "x"], "867/1000"], [], more])
-    what = {
-        "inputs": [[name, {"low": 0, "high": 1}] for name in "uv"],
-        "outputs": [["o", [0, 1, 2]]],
-        "reals": [],
-        "adjacency": {"norm": "linf", "radius": 1},
-        "body": body,
-    }
+    inputs = [[name, {"low": 0, "high": 1}] for name in "uv"]
+    near = {"norm": "linf", "radius": 1}
+    what = finite(body, inputs=inputs, outputs=[["o", [0, 1, 2]]], adjacency=near)
     given = pipeline(({"machine": what, "eps": 1}, None, 2))
     claimed = {"eps_prv": "7/10", "delta": "2/3"}
     corners = [[u, v] for u in (0, 1) for v in (0, 1)]
@@ -432,7 +429,7 @@ def _proofs() -> list[tuple[str, tuple[object, object, list[object]]]]:
             delta = max(deltas) + (1 if kept else -1) * Fraction(1, 10**4)
             if not kept:
                 ends = [ends[deltas.index(max(deltas))]]
-            stated = {"eps_prv": "1/2", "delta": number(Fraction(round(delta * 10**6), 10**6))}
+            stated = {"eps_prv": "1/2", "delta": number_json(Fraction(round(delta * 10**6), 10**6))}
             rule = "private composition" if kept else "violated composition"
             claim = {"verdict": "DP" if kept else "Not_DP", **stated}
             more = {} if kept else {"input": None, "adjacent": None}

@@ -22,20 +22,13 @@ from dipapprox.kernel.rules import every_pair, violation
 from dipapprox.kernel.signs import ALL, Epsilons, Signs
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
+from kernel.machines import finite
 
 Json = Any
 ONE, TWO, HALF = Fraction(1), Fraction(2), Fraction(1, 2)
 POINT = Epsilons(ONE, ONE)
 ABOUT = Proof(
-    read_machine(
-        {
-            "inputs": [["q", [0, 1]]],
-            "outputs": [["o", [0, 1, 2]]],
-            "reals": [],
-            "adjacency": {"norm": "all"},
-            "body": [],
-        }
-    ),
+    read_machine(finite([], inputs=[["q", [0, 1]]], outputs=[["o", [0, 1, 2]]])),
     None,
 )
 OUTPUTS = ((0,), (1,), (2,))

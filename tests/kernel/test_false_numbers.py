@@ -16,8 +16,9 @@ from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof, growth_bound, largest_of
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import violation
+from dipapprox.proof_steps.machines import number_json
 from kernel.machines import RUN, Json, cell, finite, private
-from kernel.pipelines import ball, losses, number, steps_of
+from kernel.pipelines import ball, losses, steps_of
 
 NEAR = {"norm": "linf", "radius": 1}
 MACHINE = finite([], inputs=[["q", [0, 1]]], adjacency=NEAR)
@@ -126,7 +127,7 @@ def test_deltas_are_those_of_the_losses() -> None:
         def concluded(
             delta: Fraction, side: bool = kept, own: Json = steps, **changed: Json
         ) -> Any:
-            stated = {"eps_prv": "1/2", "delta": number(delta)}
+            stated = {"eps_prv": "1/2", "delta": number_json(delta)}
             pair = {} if side else {"input": None, "adjacent": None}
             rule = "private composition" if side else "violated composition"
             last = {"rule": rule, "from": [len(own) - 1], **whole, **pair, **stated, **changed}

@@ -20,6 +20,7 @@ from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.signs import Signs
 from dipapprox.language.load import load
 from dipapprox.proof_steps.liveness import machine_json
+from kernel.machines import finite
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -55,15 +56,8 @@ BODIES: dict[str, list[Any]] = {
 
 
 def machine(body: list[Any]) -> Any:
-    return read_machine(
-        {
-            "inputs": [["u", [0, 1]], ["v", [0, 1]]],
-            "outputs": [["o", [0, 1, 2]]],
-            "reals": [],
-            "adjacency": {"norm": "all"},
-            "body": body,
-        }
-    )
+    inputs = [["u", [0, 1]], ["v", [0, 1]]]
+    return read_machine(finite(body, inputs=inputs, outputs=[["o", [0, 1, 2]]]))
 
 
 def outcomes(of: Any, batches: list[list[Any]]) -> dict[Any, dict[Any, Ratio]]:

@@ -15,14 +15,10 @@ from hypothesis import strategies as st
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.replay import replay
-from tests.kernel.machines import ONE, cell, enclosed, exactly, machine
+from dipapprox.proof_steps.machines import number_json
+from tests.kernel.machines import ONE, cell, enclosed, exactly, finite, machine
 
 Row = tuple[int, ...]
-
-
-def number_json(value: Fraction) -> Any:
-    """A number as machines have it."""
-    return int(value) if value.denominator == 1 else str(value)
 
 
 def walk(rows: Sequence[Row], start: int) -> Any:
@@ -167,13 +163,9 @@ def test_numbers_that_are_published_behind_a_loop(leaves: bool) -> None:
     toss = ["choose", cell("c"), [[0, "1/3"], [1, "2/3"]], False]
     draw = ["draw", cell("y"), "Lap", cell("q"), [1, -1]]
     turn = [toss, ["if", ["=", cell("c"), 1], [draw, ["exit"]] if leaves else [draw], []]]
-    given = {
-        "inputs": [["q", {"from": 0, "to": 1}]],
-        "outputs": [],
-        "reals": ["y"],
-        "adjacency": {"norm": "linf", "radius": 1},
-        "body": [["set", cell("c"), 0], ["while", ["=", cell("c"), 0], turn], *[["exit"]] * leaves],
-    }
+    loop = [["set", cell("c"), 0], ["while", ["=", cell("c"), 0], turn], *[["exit"]] * leaves]
+    near = {"norm": "linf", "radius": 1}
+    given = finite(loop, inputs=[["q", [0, 1]]], outputs=[], reals=["y"], adjacency=near)
     # Of Laplace noise, shifted by 1: 1 - e^((1/2 - 1) / 2).
     exact = 1 - math.exp(-1 / 4)
     for delta, holds in ((Fraction(23, 100), True), (Fraction(221, 1000), False)):

@@ -22,6 +22,7 @@ from dipapprox.kernel.sets import Sets, Zone, all_sets, clipped, extent, represe
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.sets import single_inputs
+from kernel.machines import cell, finite
 from kernel.small import program_of
 from tests.thorough import part
 
@@ -151,6 +152,13 @@ def test_probabilities_that_do_not(name: str) -> None:
 # --- random machines -----------------------------------------------------------------------------
 
 
+def around(body: list[Any], *more: Any) -> Any:
+    """A machine with two real inputs, or more inputs."""
+    inputs = [*([name, {"low": -2, "high": 2}] for name in "uv"), *more]
+    near = {"norm": "linf", "radius": 1}
+    return finite(body, inputs=inputs, outputs=[["o", [0, 1, 2]]], adjacency=near)
+
+
 class RandomMachines:
     """Trees of comparisons of a few samples around two inputs, with outputs at the leaves."""
 
@@ -173,14 +181,7 @@ class RandomMachines:
         else:
             body.append(["set", ["cell", "c"], 0])
         body.append(self._tree(count, source.randint(1, 3)))
-        reals = {"low": -2, "high": 2}
-        return {
-            "inputs": [["u", reals], ["v", reals]],
-            "outputs": [["o", [0, 1, 2]]],
-            "reals": [],
-            "adjacency": {"norm": "linf", "radius": 1},
-            "body": body,
-        }
+        return around(body)
 
     def _tree(self, count: int, depth: int) -> Any:
         source = self._source
@@ -206,14 +207,7 @@ class RandomCourses:
         source = self._source
         body = [["set", ["cell", "o"], 0], ["set", ["cell", "c"], source.randint(0, 1)]]
         body += [self._draw("x"), self._draw("y"), *self._block(3, 2)]
-        reals = {"low": -2, "high": 2}
-        return {
-            "inputs": [["u", reals], ["v", reals], ["f", [0, 1]]],
-            "outputs": [["o", [0, 1, 2]]],
-            "reals": [],
-            "adjacency": {"norm": "linf", "radius": 1},
-            "body": body,
-        }
+        return around(body, ["f", [0, 1]])
 
     def _draw(self, name: str) -> Any:
         source = self._source
@@ -386,18 +380,11 @@ def test_inputs_that_are_added_to_noise(body: str, largest: Fraction | int | Non
         motion.curvature(0, HALF)
 
 
-U: Any = ["cell", "u"]
-X: Any = ["cell", "x"]
+U, X, Y, OUT = (cell(name) for name in ("u", "x", "y", "o"))
 
 
 def motion_around(*body: Any) -> Motion:
-    machine = {
-        "inputs": [["u", {"low": 0, "high": 1}]],
-        "outputs": [["o", [0, 1]]],
-        "reals": [],
-        "adjacency": {"norm": "all"},
-        "body": list(body),
-    }
+    machine = finite(list(body), inputs=[["u", {"low": 0, "high": 1}]])
     return Motion(read_machine(machine))
 
 
@@ -422,26 +409,19 @@ def test_no_curvature_is_known(family: str, mean: Any, left: Any, right: Any) ->
 @pytest.mark.parametrize(
     "body",
     [
-        [["set", ["cell", "o"], ["cell", "u"]]],
-        [["draw", ["cell", "x"], "Gauss", 0, [1, 0]], ["set", ["cell", "o"], ["cell", "x"]]],
-        [["choose", ["cell", "o"], [[0, ["cell", "u"]], [1, 1]], True]],
-        [["choose", ["cell", "o"], [[0, ["exp", ["cell", "u"]]], [1, 1]], True]],
-        [["choose", ["cell", "o"], [[0, ["+", 1, ["*", 2, ["cell", "u"]]]], [1, 1]], True]],
-        [["set", ["element", "a", 3, ["cell", "u"]], 0], ["set", ["cell", "o"], 0]],
-        [
-            ["draw", ["cell", "x"], "Gauss", ["cell", "u"], [1, 0]],
-            ["draw", ["cell", "y"], "Gauss", ["cell", "x"], [1, 0]],
-            ["set", ["cell", "o"], 0],
-        ],
-        [
-            ["set", ["cell", "c"], 1],
-            ["while", ["=", ["cell", "c"], 1], [["set", ["cell", "c"], 0]]],
-        ],
-        [["set", ["cell", "c"], ["cell", "nothing"]]],
-        [["draw", X, "DGauss", U, [1, 0]], ["set", ["cell", "o"], 0]],
-        [["draw", X, "DLap", "1/2", [1, 0]], ["set", ["cell", "o"], 0]],
-        [["draw", X, "Lap", {"name": "one"}, [1, 0]], ["set", ["cell", "o"], 0]],
-        [["if", [">=", U, 1], [["set", ["cell", "o"], 0]], [["set", ["cell", "o"], 1]]]],
+        [["set", OUT, U]],
+        [["draw", X, "Gauss", 0, [1, 0]], ["set", OUT, X]],
+        [["choose", OUT, [[0, U], [1, 1]], True]],
+        [["choose", OUT, [[0, ["exp", U]], [1, 1]], True]],
+        [["choose", OUT, [[0, ["+", 1, ["*", 2, U]]], [1, 1]], True]],
+        [["set", ["element", "a", 3, U], 0], ["set", OUT, 0]],
+        [["draw", X, "Gauss", U, [1, 0]], ["draw", Y, "Gauss", X, [1, 0]], ["set", OUT, 0]],
+        [["set", X, 1], ["while", ["=", X, 1], [["set", X, 0]]]],
+        [["set", X, ["cell", "nothing"]]],
+        [["draw", X, "DGauss", U, [1, 0]], ["set", OUT, 0]],
+        [["draw", X, "DLap", "1/2", [1, 0]], ["set", OUT, 0]],
+        [["draw", X, "Lap", {"name": "one"}, [1, 0]], ["set", OUT, 0]],
+        [["if", [">=", U, 1], [["set", OUT, 0]], [["set", OUT, 1]]]],
         [],
     ],
 )
@@ -482,31 +462,23 @@ def test_published_numbers_that_are_shifted(body: str, is_shift: bool) -> None:
     assert motion.is_shift == motion.is_ordered(0) == motion.is_ordered(1) == is_shift
 
 
+def publishing(*body: Any) -> Motion:
+    """Of one who publishes y."""
+    inputs = [["u", {"low": 0, "high": 1}]]
+    return Motion(read_machine(finite(list(body), inputs=inputs, outputs=[], reals=["y"])))
+
+
 def test_numbers_that_are_not_published() -> None:
-    for value in ({"name": "one"}, ["cell", "nothing"], None):
-        body = [] if value is None else [["set", ["cell", "y"], value]]
-        machine = {
-            "inputs": [["u", {"low": 0, "high": 1}]],
-            "outputs": [],
-            "reals": ["y"],
-            "adjacency": {"norm": "all"},
-            "body": body,
-        }
+    for body in ([], [["set", Y, {"name": "one"}]], [["set", Y, ["cell", "nothing"]]]):
         with pytest.raises(NotProved):
-            Motion(read_machine(machine))
+            publishing(*body)
 
 
 def test_integer_noise_shifts_nothing() -> None:
     """Half a step is told apart for certain, a whole one is not."""
     for family, is_shift in (("Lap", True), ("DLap", False), ("DGauss", False)):
-        machine = {
-            "inputs": [["u", {"low": 0, "high": 1}]],
-            "outputs": [],
-            "reals": ["y"],
-            "adjacency": {"norm": "all"},
-            "body": [["draw", X, family, 0, [1, 0]], ["set", ["cell", "y"], ["+", X, U]]],
-        }
-        assert Motion(read_machine(machine)).is_shift == is_shift
+        motion = publishing(["draw", X, family, 0, [1, 0]], ["set", Y, ["+", X, U]])
+        assert motion.is_shift == is_shift
 
 
 def changes(text: str) -> set[tuple[Fraction, ...]]:
@@ -541,8 +513,8 @@ def test_changes_that_are_enough_where_ranges_do_not_count(domain: str) -> None:
 @pytest.mark.parametrize("ends", [(None, -3), (5, None), (None, None), (0, 3)])
 def test_sets_lie_in_ranges_and_have_all_changes(ends: tuple[int | None, int | None]) -> None:
     given = json_of(SHIFTED.format("0..1", "linf 2"))
-    for cell in given["inputs"]:
-        cell[1] = dict(zip(("low", "high"), ends, strict=True))
+    for named in given["inputs"]:
+        named[1] = dict(zip(("low", "high"), ends, strict=True))
     machine = read_machine(given)
     (pairs,) = all_sets(machine, True)
     for zone, domain in zip(pairs.zones, machine.domains, strict=True):

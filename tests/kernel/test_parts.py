@@ -25,9 +25,9 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import distributions
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.forgeries import outcome, single_changes
-from kernel.pipelines import number
 
 Json = Any
 Rows = list[list[Fraction]]
@@ -39,7 +39,7 @@ def chosen(rows: Rows, cell: str, out: str) -> Json:
     """Statements that choose an output with the probabilities of an input."""
     found: Json = []
     for q, row in reversed(list(enumerate(rows))):
-        options = [[o, number(p)] for o, p in enumerate(row)]
+        options = [[o, number_json(p)] for o, p in enumerate(row)]
         choice = [["choose", ["cell", "x"], options, False]]
         found = [["if", ["=", ["cell", cell], q], choice, found]] if found else choice
     return [*found, ["set", ["cell", out], ["cell", "x"]], ["forget", ["x"]]]
@@ -76,7 +76,10 @@ def delta(kinds: list[Rows], u: tuple[int, ...], v: tuple[int, ...], eps_prv: fl
 
 def claim(verdict: str, eps_prv: Fraction, bound: float | Fraction) -> Json:
     """Of all pairs."""
-    stated = {"eps_prv": number(eps_prv), "delta": number(Fraction(bound).limit_denominator(10**9))}
+    stated = {
+        "eps_prv": number_json(eps_prv),
+        "delta": number_json(Fraction(bound).limit_denominator(10**9)),
+    }
     return {"verdict": verdict, "eps": 1, "pairs": None, **stated}
 
 

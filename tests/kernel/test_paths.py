@@ -11,8 +11,8 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.forms import Form, only
 from dipapprox.kernel.paths import Beside, Path, Sample
 from dipapprox.kernel.rounds import Follower, read_rounds
+from kernel.streams import Json, stream
 
-Json = Any
 F = Fraction
 ZERO, ONE, HALF = F(0), F(1), F(1, 2)
 
@@ -78,15 +78,8 @@ def test_paths_publish_the_same() -> None:
 
 def followed(body: list[Json], whole: bool = False, **published: Json) -> list[Path]:
     """The paths of a body without rounds."""
-    cells = {"whenever": [], "first": ["o"], "each": [], "ends": True, "padding": None}
-    machine = {
-        "inputs": [["q", {"low": 0, "high": 1}]],
-        "whole": whole,
-        "adjacency": {"norm": "linf", "radius": 1},
-        "body": body,
-        "round": None,
-        "published": {**cells, **published},
-    }
+    machine = stream(body, None, inputs=[["q", {"low": 0, "high": 1}]], whole=whole)
+    machine["published"] |= {"whenever": [], "first": ["o"], **published}
     return Follower(read_rounds(machine)).start()
 
 

@@ -31,6 +31,7 @@ from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.questions.prove import Proof
 from tests.automata.random_automata import random_automaton
 from tests.kernel.edits import others_for, places_in, with_at
+from tests.kernel.streams import stream
 from tests.proofs.test_random_streams import Writer
 from tests.thorough import part
 
@@ -355,21 +356,14 @@ def test_what_claims_of_budgets_are_about_is_read_strictly() -> None:
         replay(machine, claim, [{**steps[0], "more": 1}])
 
 
-def alone(family: str, whole: bool) -> dict[str, Any]:
+def alone(family: str, whole: bool) -> Any:
     """One sample around an input that changes by 1 at most, compared with 0."""
     cell = ["cell", "x"]
     above, below = ([["set", ["cell", "out"], value]] for value in (1, 0))
-    return {
-        "inputs": [["q", {"low": None, "high": None}]],
-        "whole": whole,
-        "adjacency": {"norm": "linf", "radius": 1},
-        "body": [
-            ["draw", cell, family, ["cell", "q"], [1, -1]],
-            ["if", [">", cell, 0], above, below],
-        ],
-        "round": None,
-        "published": {"whenever": [], "first": ["out"], "each": [], "ends": True, "padding": None},
-    }
+    body = [["draw", cell, family, ["cell", "q"], [1, -1]], ["if", [">", cell, 0], above, below]]
+    machine = stream(body, None, inputs=[["q", {"low": None, "high": None}]], whole=whole)
+    machine["published"] |= {"whenever": [], "first": ["out"]}
+    return machine
 
 
 def shifted(machine: dict[str, Any], budget: int, *shifts: Any) -> Budgets:

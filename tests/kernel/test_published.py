@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dipapprox import Answer, Options, Program, parse, verify
+from dipapprox import Answer, Options, verify
 from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
-from kernel.small import written
+from kernel.machines import RUN
+from kernel.small import program_of, written
 from tests.thorough import part
 
 Json = Any
@@ -149,24 +151,12 @@ CLOSED = [
 ]
 
 
-def program_of(text: str) -> Program:
-    """The program."""
-    program = parse(text)
-    assert isinstance(program, Program)
-    return program
-
-
 def proof_of(text: str, eps_prv: Json, delta: Json) -> tuple[Json, Json, Json]:
     """The machine, the claim that it is private at eps = 1, and the step of a proof."""
     claim = {"verdict": "DP", "eps": 1, "eps_prv": eps_prv, "delta": delta, "pairs": None}
     numbers = {"eps": 1, "eps_prv": eps_prv, "delta": delta, "bits": 40}
     step = {"rule": "every published pair", "from": [], **numbers}
     return machine_json(program_of(text)), claim, [step]
-
-
-def number(value: Fraction) -> Json:
-    """As JSON."""
-    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
 @pytest.mark.parametrize(
@@ -190,11 +180,11 @@ def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: fl
 )
 def test_few_bits_prove_nothing_false(text: str, eps_prv: Fraction, delta: float) -> None:
     below, above = (written(Fraction(delta + shift)) for shift in (-1e-6, 1e-6))
-    machine, claim, (step,) = proof_of(text, number(eps_prv), below)
+    machine, claim, (step,) = proof_of(text, number_json(eps_prv), below)
     for bits in (1, 12, 40):
         with pytest.raises(Refuted):
             replay(machine, claim, [{**step, "bits": bits}])
-    assert isinstance(replay(*proof_of(text, number(eps_prv), above)), Private)
+    assert isinstance(replay(*proof_of(text, number_json(eps_prv), above)), Private)
 
 
 TWO = """
@@ -230,7 +220,7 @@ def test_growth_is_rounded_down() -> None:
     text += "    y <- choose {0 : 1/4, 1 : 3/4}\nelse\n    y <- choose {0 : 3/4, 1 : 1/4}\nend\n"
     for k in range(1, 40):
         delta = Fraction(floor((3 - exp(k / 97)) * 2**15), 2**17)
-        machine, claim, (step,) = proof_of(text, number(Fraction(k, 97)), number(delta))
+        machine, claim, (step,) = proof_of(text, number_json(Fraction(k, 97)), number_json(delta))
         with pytest.raises(Refuted):
             replay(machine, claim, [{**step, "bits": 1}])
 
@@ -277,34 +267,24 @@ def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
     ids=["laplace", "twice", "moved", "moved back", "shared", "clamped", "largest"],
 )
 def test_pure_budgets_are_attained(text: str, price: Fraction) -> None:
-    machine, *rest = proof_of(text, number(price), 0)
+    machine, *rest = proof_of(text, number_json(price), 0)
     found = replay(machine, *rest)
     assert isinstance(found, Private)
     read = read_machine(machine)
     count = len(list(adjacent_pairs(read.adjacency, read.domains)))
     assert f"each of the {count} adjacent" in words_of(found)
     with pytest.raises(Refuted):
-        replay(*proof_of(text, number(price - Fraction(1, 10**9)), 0))
+        replay(*proof_of(text, number_json(price - Fraction(1, 10**9)), 0))
 
 
 def violation_of(text: str, cuts: Json, outputs: Json, delta: Json) -> tuple[Json, Json, Json]:
     """The claim that the pair 0, 1 breaks it at eps_prv = 1/2."""
     stated = {"eps_prv": "1/2", "delta": delta}
     claim = {"verdict": "Not_DP", "eps": 1, "pairs": None, **stated}
-    run = {
-        "rule": "distributions",
-        "from": [],
-        "eps": 1,
-        "inputs": [[0], [1]],
-        "bits": 40,
-        "cuts": cuts,
-    }
+    run = RUN | {"inputs": [[0], [1]], "cuts": cuts}
     pair = {"input": [0], "adjacent": [1], "outputs": outputs}
-    return (
-        machine_json(program_of(text)),
-        claim,
-        [run, {"rule": "violation", "from": [-1], **stated, **pair}],
-    )
+    last = {"rule": "violation", "from": [-1], **stated, **pair}
+    return machine_json(program_of(text)), claim, [run, last]
 
 
 def test_violations_are_unions_of_intervals() -> None:
@@ -340,13 +320,12 @@ def test_intervals_of_integers_are_refused() -> None:
 
 def test_intervals_prove_no_privacy() -> None:
     machine, claim, (step,) = proof_of(GAUSS, "1/2", "1/2")
-    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None}
+    run = RUN | {"cuts": [[]]}
     last = {"rule": "every pair", "from": [-1], "eps_prv": "1/2", "delta": "1/2"}
     with pytest.raises(BadProof):
-        replay(machine, claim, [{**run, "bits": 40, "cuts": [[]]}, last])
-    exactly = {**run, "bits": None, "cuts": [[]]}
+        replay(machine, claim, [run, last])
     with pytest.raises(NotProved):
-        replay(machine, claim, [exactly, last])
+        replay(machine, claim, [run | {"bits": None}, last])
     assert step["rule"] == "every published pair"
 
 

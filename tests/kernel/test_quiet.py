@@ -15,6 +15,7 @@ from dipapprox import Answer, Options, StreamProof
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
+from tests.kernel import streams
 from tests.kernel.test_potentials import file_of
 from tests.proofs.test_random_streams import Writer, of_rounds
 from tests.thorough import part
@@ -118,18 +119,13 @@ def test_ends_that_nobody_sees_are_not_quiet() -> None:
 
 def test_the_start_is_no_place_of_a_quiet_pair() -> None:
     """It knows as little as a node may, but it is the body that begins there."""
-    machine = {
-        "inputs": [["q", {"low": None, "high": None}]],
-        "whole": False,
-        "adjacency": {"norm": "linf", "radius": 1},
-        "body": [
-            ["set", ["cell", "x"], ["cell", "q"]],
-            ["draw", ["cell", "r"], "Lap", ["cell", "x"], [1, -1]],
-            ["if", [">", ["cell", "r"], 0], [["exit"]], []],
-        ],
-        "round": [["exit"]],
-        "published": {"whenever": [], "first": [], "each": [], "ends": True, "padding": None},
-    }
+    body = [
+        ["set", ["cell", "x"], ["cell", "q"]],
+        ["draw", ["cell", "r"], "Lap", ["cell", "x"], [1, -1]],
+        ["if", [">", ["cell", "r"], 0], [["exit"]], []],
+    ]
+    machine = streams.stream(body, [["exit"]], inputs=[["q", {"low": None, "high": None}]])
+    machine["published"]["whenever"] = []
     node = {"values": [], "held": [], "facts": [], "allowances": [[0, []]]}
     on = {"to": 1, "moves": [[0, [0]]] * 2}
     end = {"to": None, "moves": [[0, [0]]]}

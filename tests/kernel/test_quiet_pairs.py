@@ -10,6 +10,7 @@ from dipapprox.kernel import quiet
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.quiet import Ends, read_quiet
 from dipapprox.kernel.rounds import Rounds, read_rounds
+from kernel.streams import draw, stream
 
 READ = ["set", ["cell", "v"], ["cell", "q"]]
 DRAWN = ["draw", ["cell", "r"], "Lap", ["cell", "v"], [4, -1]]
@@ -27,17 +28,11 @@ ENDS = above(EXIT, [])
 
 
 def machine(turn: list[Any], norm: str = "linf", radius: Any = 1, **published: Any) -> Rounds:
-    shown = {"whenever": ["out"], "first": [], "each": [], "ends": True, "padding": None}
-    return read_rounds(
-        {
-            "inputs": [["q", {"low": None, "high": None}]],
-            "whole": False,
-            "adjacency": {"norm": norm, "radius": radius},
-            "body": [["draw", ["cell", "x"], "Lap", 0, [2, -1]]],
-            "round": turn,
-            "published": {**shown, **published},
-        }
-    )
+    inputs = [["q", {"low": None, "high": None}]]
+    near = {"norm": norm, "radius": radius}
+    machine = stream([draw("x", 0, 2)], turn, inputs=inputs, adjacency=near)
+    machine["published"] |= published
+    return read_rounds(machine)
 
 
 def ends(shift: Any) -> list[Any]:

@@ -24,6 +24,7 @@ from dipapprox.proof_steps.formulas import formula_json
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout
 from kernel.forgeries import names_of, outcome, random_change, single_changes
+from kernel.machines import RUN, finite, private
 from kernel.small import program_of
 from kernel.throughout import ASKED, TURNING, Asked, proofs
 from tests.thorough import part
@@ -78,14 +79,13 @@ def test_a_violation_somewhere_is_one_somewhere_wider() -> None:
         ["draw", ["cell", "x"], "Lap", ["cell", "q"], [1, -1]],
         ["if", ["<", ["cell", "x"], 0], [["set", ["cell", "o"], 0]], [["set", ["cell", "o"], 1]]],
     ]
-    machine = {"inputs": [["q", [0, 5]]], "outputs": [["o", [0, 1]]], "reals": []}
-    machine |= {"adjacency": {"norm": "all"}, "body": body}
-    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": [[0], [5]], "cuts": []}
+    machine = finite(body, inputs=[["q", [0, 5]]])
+    run = RUN | {"inputs": [[0], [5]]}
     violation = {"rule": "violation", "from": [-1], "eps_prv": "1/2", "delta": "1/10"}
     violation |= {"input": [0], "adjacent": [5], "outputs": [[0]]}
     somewhere = {"rule": "violated somewhere", "from": [-2], "eps_prv": halved, "delta": "1/10"}
     wider = {"from": "1/2", "to": 2}
-    steps = [{**run, "bits": 40}, violation, {**somewhere, "eps": 1}]
+    steps = [run, violation, {**somewhere, "eps": 1}]
     claim = {"verdict": "Not_DP", "eps": wider, "eps_prv": halved, "delta": "1/10", "pairs": None}
     replay(machine, claim, [*steps, {**somewhere, "from": [-3], "eps": wider}])
     more = {**somewhere, "from": [-3], "eps": wider, "eps_prv": ["eps"]}
@@ -163,14 +163,7 @@ def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
     machine, _, _ = proofs()["signs that change"]
     assert "eps / 4" in TURNING
     for to in ("201/100", None):
-        step = {
-            "rule": "distributions",
-            "bits": None,
-            "from": [],
-            "eps": {"from": 0, "to": to},
-            "inputs": None,
-            "cuts": [],
-        }
+        step = RUN | {"bits": None, "eps": {"from": 0, "to": to}}
         with pytest.raises(NotProved):
             apply(Proof(read_machine(machine), None), {}, step)
     with pytest.raises(UserError):
@@ -199,14 +192,9 @@ HALVES = "0 : 1/2, 1 : 1/2"
 
 def fair(weights: str, delta: Any, interval: tuple[Any, Any]) -> object:
     """Replay that a program whose inputs do nothing is private."""
-    eps = {"from": interval[0], "to": interval[1]}
-    run = {"rule": "distributions", "from": [], "eps": eps, "inputs": None, "cuts": []}
-    run["bits"] = None
-    stated = {"eps_prv": ["eps"], "delta": delta}
-    step = {"rule": "every pair", "from": [0], **stated}
-    claim = {"verdict": "DP", "eps": eps, "pairs": None, **stated}
+    run = RUN | {"eps": {"from": interval[0], "to": interval[1]}, "bits": None}
     machine = machine_json(program_of(CHOICE.replace("WEIGHTS", weights)))
-    return replay(machine, claim, [run, step])
+    return replay(*private(machine, run, ["eps"], delta))
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

@@ -18,6 +18,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.judgements import Budgets, Private, Violated
 from dipapprox.kernel.replay import follows, replay
 from dipapprox.proof_steps.liveness import machine_json
+from kernel.machines import RUN
 from kernel.small import program_of
 
 Json = Any
@@ -32,7 +33,6 @@ MACHINE = machine_json(
         """
     )
 )
-RUN = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 40, "cuts": []}
 AT = Fraction(1, 2)  # 3/4 - e^(1/2) / 4 = 0.3378…
 KEPT, BROKEN = Fraction(27, 80), Fraction(17, 50)
 
