@@ -14,8 +14,8 @@ from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.language.services import Service, elaborate_service
 from dipapprox.limits import Limits
+from dipapprox.services.model import AskedService
 from dipapprox.services.prove_service import find_loss
-from dipapprox.services.reachable import Examiner
 
 _SLOTS = BUNDLED / "services" / "slots.dpg"
 _POOL = BUNDLED / "services" / "shared_pool.dpg"
@@ -82,13 +82,14 @@ def servers() -> tuple[ServiceCase, ...]:
 def measure_service(case: ServiceCase, patience: Patience) -> ServedBudget:
     """Measure a proof."""
     service = case.service
-    loss = find_loss(service, Examiner(), Limits())
+    loss = find_loss(AskedService(service, Limits()))
     bounds = "none" if loss.unbounded else f"{loss.lower}" if loss.is_exact else "open"
 
     def prove(cap: float) -> None:
-        found = find_loss(service, Examiner(), Limits(seconds=cap))
+        found = find_loss(AskedService(service, Limits(seconds=cap)))
         if found.reason:
             raise NoAnswer(found.reason)
 
     timing = side_by_side({case.name: prove}, patience)[case.name]
-    return ServedBudget(case, bounds, loss.pairs, timing)
+    pairs = 0 if loss.pairs is None else len(loss.pairs.nodes)
+    return ServedBudget(case, bounds, pairs, timing)

@@ -14,7 +14,7 @@ from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
 from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.questions import kinds
-from dipapprox.services.service_proof import examiner_of
+from dipapprox.services.service_proof import users_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +65,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
         raise UserError(f"'{words.file}' is no service", "it has no handlers, 'on data … do'")
     service = elaborate_service(program, source.parameters, source.name)
     calls = read_calls(words.calls, service)
-    users = examiner_of(service, seen).users
+    users = users_of(service, seen) or None
     title = f"# {words.file.name}, the calls: {' '.join(words.calls.split())}\n"
     text = title + print_program(unroll(program, service, calls, users))
     if words.out is None:

@@ -61,7 +61,7 @@ def _meant(
     machine: Any = written.machine
     name, parameters = answer.program, answer.parameters
     if isinstance(answer, ServiceProof):
-        users = list(answer.users)
+        users = sorted(answer.subject.users)
         service = service_of(text, name, parameters)
         return {"seen by": users}, [service_json(service, users)], service_scope(machine, users)
     subject, seen = _subject_of(answer)

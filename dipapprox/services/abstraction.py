@@ -15,6 +15,7 @@ the counters, along edges that lose nothing of the upper bound:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from itertools import islice
@@ -23,16 +24,15 @@ from math import inf
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Value
-from dipapprox.language.services import Service
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
-from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
-from dipapprox.services.model import Call, Inexpressible, State, Untracked
-from dipapprox.services.pairs import EQUAL, Covering, Edge, Exploration, Node, PairGraph
+from dipapprox.services.longest import Cycle
+from dipapprox.services.loss import Loss, paths_of
+from dipapprox.services.model import Arrival, AskedService, Call, Inexpressible, Untracked
+from dipapprox.services.pairs import EQUAL, Covering, Edge, Node, RunPairs
 from dipapprox.services.ranges import range_of
-from dipapprox.services.reachable import Arrival, Examiner
 from dipapprox.services.search import PairSearch, tight_path
-from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.system import System
 
 _MOST_BEFORE = 50
 """States in which the runs may begin to differ, in the search for a course of calls."""
@@ -44,44 +44,36 @@ _MOST_COURSES = 5
 """Courses that are run on values."""
 
 
-def loss_by_counters(
-    service: Service,
-    examiner: Examiner,
-    limits: Limits,
-    most: float = inf,
-    eps: Fraction | None = None,
-) -> Loss | None:
+def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:
     """Find the loss with counters by differences.
 
     Args:
-        service: Elaborated.
-        examiner: Who looks.
-        limits: Of all.
+        asked: What is asked about.
         most: States, and pairs, that are looked at for each choice of counters.
-        eps: The only one that is asked about; None asks about all.
 
     Returns:
         Bounds, the upper one known, or that there is none; None if differences show neither.
     """
+    service = asked.service
     additive = frozenset(cell.name for cell in service.states if cell.is_additive)
     counters = {s.name for s in service.states if range_of(s.cell) is not None}
-    numbers = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
-    any_data = numbers
-    with EarlyEnd(), limited(limits):
+    any_data = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
+    with EarlyEnd(), limited(asked.limits):
         while counters:
-            kept = additive | counters
             try:
-                search = _Search(service, kept, additive, any_data, examiner, limits, most, eps)
+                search = _Search(
+                    System(asked, additive | counters, any_data), System(asked, additive, any_data)
+                )
+                search.pairs.explore(most)
                 if search.is_open:
                     return None
-                if not search.cycle:
+                search.lost, cycle = paths_of(search.pairs)
+                if not cycle:
                     return search.loss()
-                repetition = search.repetition()
-                if repetition is not None:
-                    return replace(
-                        search.known(), trace=repetition.trace, repetition=repetition, reason=""
-                    )
-                needed: Collection[str] = search.counted_round() & counters
+                repeated = search.repetition(cycle)
+                if repeated.unbounded:
+                    return repeated
+                needed: Collection[str] = search.counted_round(cycle) & counters
             except Untracked as missing:
                 needed = missing.cells & counters
                 if not needed and any_data:
@@ -97,116 +89,90 @@ def loss_by_counters(
 
 
 class _Search(PairSearch):
-    """Pairs with some cells by differences.
+    """Pairs with some cells by differences, and pairs in which a course is searched.
 
     Args:
-        service: Elaborated.
-        kept: Cells by differences.
-        additive: Those of them that are in the pairs in which a course is searched.
-        any_data: Whether data of all values is one call.
-        examiner: Who looks.
-        limits: Of all.
-        most: States, and pairs, that are looked at.
-        eps: The only one that is asked about.
-
-    Raises:
-        Untracked: If values are needed.
-        Inexpressible, UserError, LimitReached: See `System.step`.
+        system: All counters by differences.
+        fine: Additive cells by differences.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        kept: frozenset[str],
-        additive: frozenset[str],
-        any_data: bool,
-        examiner: Examiner,
-        limits: Limits,
-        most: float,
-        eps: Fraction | None,
-    ) -> None:
-        system = System(service, kept, any_data, limits, eps)
-        values = System(service, BY_VALUE, False, limits, eps)
-        super().__init__(PairGraph(), system, values, examiner, limits)
-        self.fine = System(service, additive, any_data, limits, eps)
-        Exploration(self.graph, system, examiner, limits).run(most)
-        self.lost, self.cycle = paths_of(self.graph, limits)
-        self.numbers = {node: number for number, node in enumerate(self.graph.nodes)}
+    lost: tuple[Fraction, ...] = ()
+    """What may be lost from each pair."""
+
+    def __init__(self, system: System, fine: System) -> None:
+        super().__init__(RunPairs(system), System(system.asked))
+        self.fine = PairSearch(RunPairs(fine), self.values)
         self.parts: dict[int, tuple[int, tuple[Fraction | None, ...]]] = {}
         self.tight: dict[int, list[int]] = {}
 
     @property
     def is_open(self) -> bool:
         """Whether the longest paths bound nothing."""
-        edges = (edge for row in self.graph.edges for edge in row)
-        return self.graph.one_sided is not None or any(edge.gain.upper is None for edge in edges)
+        edges = (edge for row in self.pairs.edges for edge in row)
+        return self.pairs.one_sided is not None or any(edge.gain.upper is None for edge in edges)
 
-    def counted_round(self) -> set[str]:
-        """Return the cells that change on the way round the cycle, or are asked for."""
+    def counted_round(self, cycle: Cycle) -> set[str]:
+        """Return the cells that change on the way round a cycle, or are asked for."""
         found: set[str] = set()
-        for node, arc in self.cycle:
-            for outcome in self.graph.edges[node][arc].outcomes:
+        kept = [cell.name for cell in self.system.service.states if cell.name in self.system.kept]
+        for node, arc in cycle:
+            for outcome in self.pairs.edges[node][arc].outcomes:
                 found.update(name for name, _ in outcome.where)
-                kept = [
-                    cell for cell in self.system.service.states if cell.name in self.system.kept
-                ]
-                for cell, form in zip(kept, outcome.forms, strict=True):
-                    if form != LinearForm.symbol(cell.name):
-                        found.add(cell.name)
+                forms = zip(kept, outcome.forms, strict=True)
+                found.update(name for name, form in forms if form != LinearForm.symbol(name))
         return found
 
     def loss(self) -> Loss:
         """Return the bounds."""
-        starts = (self.lost[node] + cover.gain for node, cover in self.graph.covers.items())
-        upper = max((self.graph.least, *starts))
+        starts = (self.lost[node] + cover.gain for node, cover in self.pairs.covers.items())
+        upper = max((self.pairs.least, *starts))
         reason = "what counters hold is left open" if upper else ""
-        found = replace(self.known(), upper=upper, reason=reason, values=self.lost)
-        with EarlyEnd(), limited(self.limits):
-            try:
-                return self.with_course(found)
-            except (Inexpressible, Untracked):
-                return found
+        found = Loss(upper=upper, reason=reason, values=self.lost, pairs=self.pairs)
+        with EarlyEnd(), limited(self.limits), suppress(Inexpressible, Untracked):
+            begins = islice(self.begins(upper), _MOST_COURSES) if upper else ()
+            courses = ((cover, self.course(begin)) for begin, cover in begins)
+            shown = self.shown(
+                found, (self.fine.events_from(cover, edges) for cover, edges in courses if edges)
+            )
+            return replace(shown, reason="") if shown.is_known else shown
         return found
 
     # --- calls to repeat ------------------------------------------------------------------------
 
-    def repetition(self) -> Repetition | None:
-        """Return the calls round the cycle, if runs on values follow it and come back."""
-        found = self.round_of(self.cycle)
+    def repetition(self, cycle: Cycle) -> Loss:
+        """Return what is known if the calls round a cycle are repeated on values."""
+        known, found = Loss(pairs=self.pairs), self.round_of(cycle)
         if found is None:
-            return None
+            return known
         _, leading, turned = found
-        exploration = Exploration(PairGraph(), self.fine, self.examiner, self.limits)
-        exploration.graph.parents = {self.fine.initial: None}
-        search = PairSearch(exploration.graph, self.fine, self.values, self.examiner, self.limits)
-        for node, cover in exploration.covering(self.fine.initial):
-            place = exploration.number(node)
-            begin = None if place == EQUAL else self.followed(exploration, place, leading)
+        pairs = self.fine.pairs
+        pairs.parents = {self.fine.system.initial: None}
+        for node, cover in pairs.covering(self.fine.system.initial):
+            place = pairs.number(node)
+            begin = None if place == EQUAL else self.followed(place, leading)
             if begin is None:
                 continue
             place = begin[-1].target if begin else place
-            round_ = self.followed(exploration, place, turned)
+            round_ = self.followed(place, turned)
             if round_ is not None and round_[-1].target == place:
-                repetition = search.repeated(cover, begin, round_)
-                if repetition is not None:
-                    return repetition
-        return None
+                known = self.fine.repeated(known, cover, begin, round_)
+                if known.unbounded:
+                    break
+        return known
 
-    def followed(
-        self, exploration: Exploration, node: int, edges: Sequence[Edge]
-    ) -> list[Edge] | None:
+    def followed(self, node: int, edges: Sequence[Edge]) -> list[Edge] | None:
         """Return edges of pairs by value that follow those by differences; None if they end."""
         found = []
+        pairs = self.fine.pairs
         for edge in edges:
-            nodes = exploration.graph.nodes
-            number = next(k for k, call in enumerate(self.fine.calls) if self.stands(call, edge))
-            wanted = self.graph.nodes[edge.target] if edge.target != EQUAL else None
+            number = next(k for k, c in enumerate(pairs.system.calls) if self.stands(c, edge))
+            wanted = self.pairs.nodes[edge.target] if edge.target != EQUAL else None
             step = next(
                 (
                     each
-                    for each in exploration.edges(node, number)
-                    if each.target != EQUAL and self.abstracted(nodes[each.target]) == wanted
-                    if each.gain.upper is not None and weight_of(each) == weight_of(edge)
+                    for each in pairs.leaving(node, number)
+                    if each.target != EQUAL and self.abstracted(pairs.nodes[each.target]) == wanted
+                    if each.gain.upper is not None and each.weight == edge.weight
                 ),
                 None,
             )
@@ -224,47 +190,34 @@ class _Search(PairSearch):
 
     # --- courses on values ----------------------------------------------------------------------
 
-    def with_course(self, known: Loss) -> Loss:
-        assert known.upper is not None
-        if not known.upper:
-            return known
-        exploration = Exploration(PairGraph(), self.fine, self.examiner, self.limits)
-        search = PairSearch(exploration.graph, self.fine, self.values, self.examiner, self.limits)
-        begins = islice(self.begins(exploration, known.upper), _MOST_COURSES)
-        courses = ((cover, self.course(exploration, begin)) for begin, cover in begins)
-        found = self.shown(
-            known, (search.events_from(cover, edges) for cover, edges in courses if edges)
-        )
-        return replace(found, reason="") if found.is_known else found
-
-    def begins(self, exploration: Exploration, upper: Fraction) -> Iterator[tuple[int, Covering]]:
+    def begins(self, upper: Fraction) -> Iterator[tuple[int, Covering]]:
         """Yield pairs by value from which all of the upper bound may be lost."""
-        parents: dict[State, Arrival | None] = {self.fine.initial: None}
-        exploration.graph.parents = parents
-        waiting = [self.fine.initial]
+        pairs, system = self.fine.pairs, self.fine.system
+        pairs.parents = {system.initial: None}
+        waiting = [system.initial]
         for state in waiting:
             self.limits.check()
-            for node, cover in exploration.covering(state):
+            for node, cover in pairs.covering(state):
                 if self.lost_from(node) + cover.gain == upper:
-                    yield exploration.number(node), cover
-            for call in self.fine.calls:
-                for outcome in self.fine.step(state, call):
-                    if outcome.state not in parents and len(parents) < _MOST_BEFORE:
-                        parents[outcome.state] = Arrival(state, call, outcome)
+                    yield pairs.number(node), cover
+            for call in system.calls:
+                for outcome in system.step(state, call):
+                    if outcome.state not in pairs.parents and len(pairs.parents) < _MOST_BEFORE:
+                        pairs.parents[outcome.state] = Arrival(state, call, outcome)
                         waiting.append(outcome.state)
 
-    def course(self, exploration: Exploration, begin: int) -> list[Edge] | None:
+    def course(self, begin: int) -> list[Edge] | None:
         """Return a shortest course along which all is lost that may be lost from a pair."""
-        nodes = exploration.graph.nodes
+        pairs = self.fine.pairs
 
         @cache
         def lost(node: int) -> Fraction:
-            return Fraction(0) if node == EQUAL else self.lost_from(nodes[node])
+            return Fraction(0) if node == EQUAL else self.lost_from(pairs.nodes[node])
 
         def known(node: int) -> Iterator[Edge]:
             self.limits.check()
-            for call in self.promising(nodes[node]) if len(nodes) < _MOST_PAIRS else ():
-                for edge in exploration.edges(node, call):
+            for call in self.promising(pairs.nodes[node]) if len(pairs.nodes) < _MOST_PAIRS else ():
+                for edge in pairs.leaving(node, call):
                     if edge.gain.upper is not None:
                         yield edge
 
@@ -272,24 +225,24 @@ class _Search(PairSearch):
 
     def promising(self, node: Node) -> list[int]:
         """Return the calls that may lose nothing of the upper bound."""
-        number = self.numbers[self.abstracted(node)]
+        number = self.pairs.numbers[self.abstracted(node)]
         if number not in self.tight:
             lost = (*self.lost, Fraction(0))  # the last is that of EQUAL
             tight = [
                 edge
-                for edge in self.graph.edges[number]
-                if weight_of(edge) + lost[edge.target] == lost[number]
+                for edge in self.pairs.edges[number]
+                if edge.weight + lost[edge.target] == lost[number]
             ]
             self.tight[number] = [
                 place
-                for place, call in enumerate(self.fine.calls)
+                for place, call in enumerate(self.fine.system.calls)
                 if any(self.stands(call, edge) for edge in tight)
             ]
         return self.tight[number]
 
     def lost_from(self, node: Node) -> Fraction:
         """Return the longest path from a pair by value, its counters by differences."""
-        number = self.numbers.get(self.abstracted(node))
+        number = self.pairs.numbers.get(self.abstracted(node))
         return Fraction(0) if number is None else self.lost[number]
 
     def abstracted(self, node: Node) -> Node:
@@ -309,7 +262,7 @@ class _Search(PairSearch):
             rest: list[Value | None] = []
             counted: list[Fraction | None] = []
             for cell, value in zip(
-                self.system.service.states, self.fine.states[number], strict=True
+                self.system.service.states, self.fine.system.states[number], strict=True
             ):
                 if cell.name in self.system.kept:
                     assert not isinstance(value, str)

@@ -16,11 +16,11 @@ from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.signs import ALL, Signs
 from dipapprox.language.core import Value
-from dipapprox.language.services import Service
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.services.couplings import matched
 from dipapprox.services.loss import Loss
+from dipapprox.services.pairs import RunPairs
 from dipapprox.services.ratios import gain_of
 
 
@@ -36,36 +36,34 @@ class CouplingWriter:
     """Writes the step of couplings.
 
     Args:
-        service: Of which it is.
-        machine: The same, as the kernel has it.
-        limits: Asked all the time.
+        machine: The service, as the kernel has it.
+        limits: AskedService all the time.
         loss: With an upper bound.
+        pairs: Those of the loss.
         exact: The calls that are followed exactly.
     """
 
     def __init__(
-        self, service: Service, machine: kernel.Service, limits: Limits, loss: Loss, exact: set[int]
+        self, machine: kernel.Service, limits: Limits, loss: Loss, pairs: RunPairs, exact: set[int]
     ) -> None:
-        self._service = service
-        self._machine = machine
-        self._limits = limits
-        self._loss = loss
-        self._exact = exact
-        initial = loss.states_of[0]
-        names = [cell.name for cell in service.states]
-        self._held = [name for name, v in zip(names, initial, strict=True) if v is None]
-        if not all(cell.is_additive for cell in service.states if cell.name in self._held):
+        self._machine, self._limits = machine, limits
+        self._loss, self._pairs, self._exact = loss, pairs, exact
+        system = pairs.system
+        held = [cell for cell in system.service.states if cell.name in system.kept]
+        self._held = [cell.name for cell in held]
+        if not all(cell.is_additive for cell in held):
             raise NoCertificate("cells that are compared are known by their differences only")
 
     def step(self, budget: Fraction) -> dict[str, Json]:
         """Return the step."""
-        loss = self._loss
+        system = self._pairs.system
         points: dict[tuple[Store, Store], list[Json]] = {}
-        for (first, second, apart), value in zip(loss.graph.nodes, loss.values, strict=True):
-            key = (self._store(loss.states_of[first]), self._store(loss.states_of[second]))
+        valued = zip(self._pairs.nodes, self._loss.values, strict=True)
+        for (first, second, apart), value in valued:
+            key = (self._store(system.states[first]), self._store(system.states[second]))
             shifts: Json = [number_json(-each) for each in apart]
             points.setdefault(key, []).append([shifts, number_json(value)])
-        stores = [self._store(state) for state in loss.graph.parents]
+        stores = [self._store(state) for state in self._pairs.parents]
         changes: list[list[Json]] = [[_written(store), None] for store in stores]
         pairs: list[list[Json]] = [
             [_written(one), _written(other), listed, None]
@@ -77,7 +75,7 @@ class CouplingWriter:
             "budget": number_json(budget),
             "held": [*self._held],
             "followed": [
-                "exact" if k in self._exact else "symbols" if not k and loss.any_data else "given"
+                "exact" if k in self._exact else "symbols" if not k and system.any_data else "given"
                 for k in range(len(self._machine.calls))
             ],
             "changes": changes,

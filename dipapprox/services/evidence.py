@@ -33,7 +33,7 @@ from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.services.coupled import CouplingWriter, UnmatchedCall, ratio_of, value_of
 from dipapprox.services.loss import Loss
-from dipapprox.services.model import NOTHING, Inexpressible
+from dipapprox.services.model import NOTHING, AskedService, Inexpressible
 from dipapprox.services.ratios import gain_at, gain_of
 from dipapprox.services.traces import SeenCall
 
@@ -45,25 +45,24 @@ _MOST_SHOWN = 64
 
 
 def replayed(
-    service: Service, users: Sequence[str], loss: Loss, budget: Fraction | None, limits: Limits
+    asked: AskedService, loss: Loss, budget: Fraction | None, limits: Limits
 ) -> tuple[WrittenProof, Replayed]:
     """Return a proof, which the kernel has replayed.
 
     Args:
-        service: What was asked about.
-        users: Who sees its replies, together; none: everybody.
+        asked: What was asked about.
         loss: What was found, for every eps.
         budget: The claimed one; None if none was.
-        limits: Asked all the time.
+        limits: AskedService all the time.
 
     Raises:
         NoCertificate: If none can be written.
         NotProved: If the kernel does not follow.
         LimitReached: If a limit is reached.
     """
-    machine = service_json(service, users)
+    machine = service_json(asked.service, sorted(asked.users))
     with asking(limits.check):
-        claim, steps = _Evidence(service, machine, loss, limits).written(budget)
+        claim, steps = _Evidence(asked.service, machine, loss, limits).written(budget)
         start = perf_counter()
         replay(machine, claim, steps)
     return WrittenProof(machine, claim, tuple(steps)), Replayed(
@@ -110,14 +109,17 @@ class _Evidence:
 
         Calls whose samples decide something, or are not seen, are followed exactly.
         """
-        exact = set(self._loss.decided) | {
+        pairs = self._loss.pairs
+        if pairs is None:
+            raise NoCertificate("no pairs of runs are known")
+        exact = pairs.system.decided | {
             number
             for number, handler in enumerate(self._service.handlers)
             if not self._machine.calls[number].seen
             if any(isinstance(each, core.Draw) for each in statements_in(handler.body))
         }
         while True:
-            found = CouplingWriter(self._service, self._machine, self._limits, self._loss, exact)
+            found = CouplingWriter(self._machine, self._limits, self._loss, pairs, exact)
             try:
                 return found.step(budget)
             except UnmatchedCall as call:

@@ -26,9 +26,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.flows import Arc, maximum_flow
 from dipapprox.language.core import Value
-from dipapprox.limits import Limits
 from dipapprox.services.model import Call, CallOutcome, Replied, State
-from dipapprox.services.reachable import Examiner, reachable_states
 from dipapprox.services.system import System
 
 
@@ -105,16 +103,12 @@ class Rejection:
     unmatched: tuple[Replied, ...] = ()
 
 
-def check_families(
-    system: System, families: Families, examiner: Examiner, limits: Limits
-) -> Rejection | None:
+def check_families(system: System, families: Families) -> Rejection | None:
     """Check that families cover everything; None if they do.
 
     Args:
         system: With values for all cells.
         families: As given.
-        examiner: Who looks.
-        limits: Asked often.
 
     Raises:
         LimitReached: If a limit is reached.
@@ -122,9 +116,9 @@ def check_families(
     """
     checked: dict[int, Rejection | None] = {}
     data = [call for call in system.calls if call.is_data]
-    for state in reachable_states(system, limits):
+    for state in system.reachable():
         for call in data:
-            limits.check()
+            system.limits.check()
             (value,) = call.values
             family = families.of(state, value)
             if family is None:
@@ -134,8 +128,7 @@ def check_families(
                     pair = state, outcome.state
                     return Rejection("the covering pair is missing", state, value, pair)
             if id(family) not in checked:
-                check = FamilyCheck(system, family, examiner, limits)
-                checked[id(family)] = check.run()
+                checked[id(family)] = FamilyCheck(system, family).run()
             found = checked[id(family)]
             if found is not None:
                 return replace(found, state=state, data=value)
@@ -148,26 +141,15 @@ class FamilyCheck:
     Args:
         system: With values for all cells.
         family: What they may lose.
-        examiner: Who looks.
-        limits: Asked often.
     """
 
-    def __init__(
-        self,
-        system: System,
-        family: Budgets,
-        examiner: Examiner,
-        limits: Limits,
-    ) -> None:
-        self.system = system
-        self.family = family
-        self.limits = limits
-        self.seen = {call: examiner.sees(system, call) for call in system.calls}
+    def __init__(self, system: System, family: Budgets) -> None:
+        self.system, self.family = system, family
 
     def run(self) -> Rejection | None:
         """Return what is wrong with the first pair that does not hold; None if all do."""
         for pair in sorted(self.family.values, key=str):
-            self.limits.check()
+            self.system.limits.check()
             for call in self.system.calls:
                 missing = self._unmatched(pair, call)
                 if missing:
@@ -204,7 +186,7 @@ class FamilyCheck:
     def share(self, one: CallOutcome, other: CallOutcome, call: Call) -> Fraction | None:
         """Return what it costs to match two outcomes, in eps; None if they show other replies."""
         cost = Fraction(0)
-        if self.seen[call]:
+        if self.system.sees(call):
             if one.label != other.label:
                 return None
             for ours, theirs in zip(one.samples, other.samples, strict=True):

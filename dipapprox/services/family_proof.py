@@ -16,9 +16,9 @@ from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import budget_text
 from dipapprox.services.families import Families, Rejection, check_families
 from dipapprox.services.loss import Loss
-from dipapprox.services.model import Inexpressible, row_text
-from dipapprox.services.service_proof import ServiceProof, examiner_of
-from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.model import AskedService, Inexpressible, row_text
+from dipapprox.services.service_proof import ServiceProof, users_of
+from dipapprox.services.system import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,7 @@ def prove_families(
         SourceError: If a handler does something meaningless in a state that calls lead to.
     """
     begun = time.monotonic()
-    examiner = examiner_of(service, users)
-    system = System(service, BY_VALUE, False, limits, eps)
+    asked = AskedService(service, limits, eps, users_of(service, users))
     rejection: Rejection | None = None
     ended = ""
     if service.change is not Change.INSERT:
@@ -101,20 +100,14 @@ def prove_families(
     else:
         with EarlyEnd() as end, limited(limits):
             try:
-                rejection = check_families(system, families, examiner, limits)
+                rejection = check_families(System(asked), families)
             except Inexpressible as missing:
                 ended = str(missing)
         ended = end.reason or ended
     if rejection is not None:
         ended = f"the families are rejected: {rejection.reason}"
     loss = Loss(upper=None if ended else families.total, reason=ended)
+    spent = time.monotonic() - begun
     return FamilyProof(
-        service,
-        examiner,
-        loss,
-        families=families,
-        rejection=rejection,
-        budget=budget,
-        seconds=time.monotonic() - begun,
-        eps=eps,
+        asked, loss, families=families, rejection=rejection, budget=budget, seconds=spent, eps=eps
     )

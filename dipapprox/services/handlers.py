@@ -69,7 +69,7 @@ class PlainHandlers:
         service: Elaborated.
         kept: Cells that are symbols.
         epsilons: Where random choices have to be probability distributions.
-        limits: Asked in loops.
+        limits: AskedService in loops.
     """
 
     def __init__(

@@ -18,12 +18,19 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits, limited
 from dipapprox.services.loss import Loss
-from dipapprox.services.model import Call, Inexpressible, Replied, State, Step, row_text
+from dipapprox.services.model import (
+    AskedService,
+    Call,
+    Inexpressible,
+    Replied,
+    State,
+    Step,
+    row_text,
+)
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.publishing import spelled_out
-from dipapprox.services.reachable import reachable_states
-from dipapprox.services.service_proof import ServiceProof, examiner_of
-from dipapprox.services.system import BY_VALUE, System, merged
+from dipapprox.services.service_proof import ServiceProof, users_of
+from dipapprox.services.system import System, merged
 
 Shown = tuple[Replied, State]
 """Reply, next state."""
@@ -78,21 +85,23 @@ def prove_implementation(
         SourceError: If a handler does something meaningless in a state that calls lead to.
     """
     begun = time.monotonic()
-    examiner = examiner_of(service, users)
+    asked, ideal = (
+        AskedService(each, limits, None, users_of(service, users)) for each in (service, idealised)
+    )
     reason = ""
     with EarlyEnd() as end, limited(limits):
         try:
-            found = first_deviation(service, idealised, limits)
+            found = first_deviation(asked, ideal)
             reason = "" if found is None else found.text(service.name, idealised.name)
         except Inexpressible as missing:
             reason = str(missing)
     reason = end.reason or reason
-    loss = Loss(reason=reason) if reason else find_loss(idealised, examiner, limits)
+    loss = Loss(reason=reason) if reason else find_loss(ideal)
     spent = time.monotonic() - begun
-    return ServiceProof(service, examiner, loss, idealised.name, budget=budget, seconds=spent)
+    return ServiceProof(asked, loss, idealised.name, budget=budget, seconds=spent)
 
 
-def first_deviation(service: Service, idealised: Service, limits: Limits) -> Deviation | None:
+def first_deviation(asked: AskedService, idealised: AskedService) -> Deviation | None:
     """Return where a service does not implement another; None if it does.
 
     Raises:
@@ -101,11 +110,11 @@ def first_deviation(service: Service, idealised: Service, limits: Limits) -> Dev
         Inexpressible: If a law has no closed form.
         LimitReached: If a limit is reached.
     """
-    _require_alike(service, idealised)
-    own, ideal = (System(each, BY_VALUE, False, limits) for each in (service, idealised))
-    for state in reachable_states(ideal, limits):
+    _require_alike(asked.service, idealised.service)
+    own, ideal = System(asked), System(idealised)
+    for state in ideal.reachable():
         for call in ideal.calls:
-            limits.check()
+            ideal.limits.check()
             found = _differing(own.step(state, call), ideal.step(state, call))
             if found is not None:
                 return Deviation(state, call, *found)

@@ -28,7 +28,7 @@ def longest_paths(arcs: Sequence[Sequence[Arc]], limits: Limits) -> tuple[tuple[
 
     Args:
         arcs: For each node.
-        limits: Asked often.
+        limits: AskedService often.
 
     Returns:
         For each node the greatest weight of a path that begins there, at least 0; and a cycle of

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.nonnegative import Negative, is_nonnegative
 from dipapprox.exact.signs.values import compare_at, difference
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.limits import Limits
 from dipapprox.services.longest import Cycle, longest_paths
-from dipapprox.services.model import State
-from dipapprox.services.pairs import Edge, PairGraph
-from dipapprox.services.ratios import NO_GAIN, gain_of
+from dipapprox.services.pairs import RunPairs
+from dipapprox.services.ratios import gain_of
 from dipapprox.services.system import System
 from dipapprox.services.traces import Runs, SeenCall, Trace, total_of, with_best_replies
 
@@ -27,7 +25,6 @@ class Repetition:
     """Calls that can be repeated, and gain something each time.
 
     Attributes:
-        trace: Up to where the repetition begins.
         events: What is repeated; both runs are then in the states that they were in before.
         gain: In eps, for each time; None if it is no multiple of eps.
         eps: Where the quotient is > 1 for certain; None: everywhere.
@@ -37,7 +34,6 @@ class Repetition:
             times the quotient is at least (f / r)^k times a constant. The gain is that of f / r.
     """
 
-    trace: Trace
     events: tuple[SeenCall, ...]
     gain: Fraction | None
     eps: Fraction | None
@@ -51,19 +47,13 @@ class Loss:
     Attributes:
         lower: No smaller budget serves every eps.
         upper: A budget that serves every eps; None if none is known.
-        trace: Calls and replies that show `lower`, or that there is no budget.
+        trace: Calls and replies that show `lower`, or that there is no budget; where calls are
+            repeated, those before.
         repetition: Calls to repeat: then there is no budget.
         one_sided: Whether only the first run can give the last reply of `trace`.
         vanishing: Whether the quotient of `trace` stays away from 1 as eps vanishes.
         reason: Why the least budget is not known; empty if it is.
-        states: States that calls lead to.
-        pairs: Pairs of states that were looked at.
-        by_differences: Whether some cells were kept by differences.
-        determined: Whether replies determine the states.
-        any_data: Whether data of all values was one call.
-        decided: The handlers whose samples decide something, by number.
-        states_of: The states by their numbers.
-        graph: The pairs.
+        pairs: Those that were looked at; None for none.
         values: Of the pairs, where `upper` is known: how much may still be lost from there.
     """
 
@@ -74,20 +64,18 @@ class Loss:
     one_sided: bool = False
     vanishing: bool = False
     reason: str = ""
-    states: int = 0
-    pairs: int = 0
-    by_differences: bool = False
-    determined: bool = True
-    any_data: bool = False
-    decided: frozenset[int] = frozenset()
-    states_of: tuple[State, ...] = field(default=(), repr=False)
-    graph: PairGraph = field(default_factory=PairGraph, compare=False, repr=False)
+    pairs: RunPairs | None = field(default=None, compare=False, repr=False)
     values: tuple[Fraction, ...] = field(default=(), repr=False)
 
     @property
     def unbounded(self) -> bool:
         """Whether no budget serves every eps."""
         return self.one_sided or self.vanishing or self.repetition is not None
+
+    @property
+    def by_differences(self) -> bool:
+        """Whether some cells were kept by differences."""
+        return self.pairs is not None and bool(self.pairs.system.kept)
 
     @property
     def is_known(self) -> bool:
@@ -100,63 +88,73 @@ class Loss:
         return self.upper is not None and self.upper == self.lower
 
 
-def weight_of(edge: Edge) -> Fraction:
-    """Return what an edge may add to the loss, in eps; 0 where that is not bounded."""
-    if edge.gain is NO_GAIN:
-        return edge.cost
-    return edge.cost + (edge.gain.upper or 0)
+def noted(known: Loss, trace: Trace, runs: Runs) -> Loss:
+    """Return what is known when a course was run on values.
+
+    Args:
+        known: Before.
+        trace: The course.
+        runs: The two runs after it.
+    """
+    if runs.is_one_sided():
+        return replace(known, upper=None, trace=trace, one_sided=True, reason="")
+    gain = runs.gain() if runs.first else None  # other replies would have led there
+    if gain is None:
+        return known
+    if gain.is_unbounded:
+        return replace(known, upper=None, trace=trace, vanishing=True, reason="")
+    return replace(known, lower=gain.lower, trace=trace) if gain.lower > known.lower else known
 
 
-def paths_of(graph: PairGraph, limits: Limits) -> tuple[tuple[Fraction, ...], Cycle]:
+def paths_of(pairs: RunPairs) -> tuple[tuple[Fraction, ...], Cycle]:
     """Return what the longest path from every pair loses, in eps; or a cycle that gains.
 
     Raises:
         LimitReached: If the time runs out.
     """
-    rows = [[(edge.target, weight_of(edge)) for edge in row] for row in graph.edges]
+    rows = [[(edge.target, edge.weight) for edge in row] for row in pairs.edges]
     unit = lcm(1, *{weight.denominator for row in rows for _, weight in row})
     arcs = [
         [(target, weight.numerator * (unit // weight.denominator)) for target, weight in row]
         for row in rows
     ]
-    values, cycle = longest_paths(arcs, limits)
+    values, cycle = longest_paths(arcs, pairs.system.limits)
     return tuple([Fraction(value, unit) for value in values]), cycle
 
 
 def repeated(
-    leading: Sequence[SeenCall], turned: Sequence[SeenCall], values: System, limits: Limits
-) -> Repetition | None:
-    """Return calls as a repetition, if both runs come back to where they were, with a gain.
+    known: Loss, leading: Sequence[SeenCall], turned: Sequence[SeenCall], values: System
+) -> Loss:
+    """Return what is known when calls were repeated: with a gain if both runs come back.
 
     Args:
+        known: Before.
         leading: Up to where the repetition begins; None for numbers that samples show.
         turned: What is repeated.
         values: With values for all cells.
-        limits: Asked often.
     """
-    before, runs = with_best_replies(leading, values, limits)
+    before, runs = with_best_replies(leading, values)
     if not runs.first or not runs.second:
-        return None
+        return known
     begin = runs.begun(runs.first, runs.second) if runs.are_known else runs.copy()
-    events, after = with_best_replies(turned, values, limits, begin)
+    events, after = with_best_replies(turned, values, begin)
+    found = None
     if not (runs.are_known and after.are_known):
-        events, _ = with_best_replies(turned, values, limits, runs.copy())
-        return _repeated_unseen(before, events, runs, values, limits)
-    if after.first.keys() != runs.first.keys() or after.second.keys() != runs.second.keys():
-        return None
-    if after.orders[0] != after.orders[1]:
-        return None
-    found = _quotients([(total_of(after.first), total_of(after.second))], values, limits)
-    return None if found is None else Repetition(before, events, *found)
+        events, _ = with_best_replies(turned, values, runs.copy())
+        found = _repeated_unseen(events, runs, values)
+    elif after.orders[0] == after.orders[1] and (
+        after.first.keys() == runs.first.keys() and after.second.keys() == runs.second.keys()
+    ):
+        gains = _quotients([(total_of(after.first), total_of(after.second))], values)
+        found = None if gains is None else Repetition(events, *gains)
+    return known if found is None else replace(known, trace=before, repetition=found, reason="")
 
 
 MOST_HIDDEN = 50
 """States in which the second run may be while calls are repeated."""
 
 
-def _repeated_unseen(
-    trace: Trace, events: tuple[SeenCall, ...], runs: Runs, values: System, limits: Limits
-) -> Repetition | None:
+def _repeated_unseen(events: tuple[SeenCall, ...], runs: Runs, values: System) -> Repetition | None:
     """Return calls as a repetition whose states are not known; see `Repetition`."""
     following = list(runs.second)
     answers = list[tuple[int, ExponentialRatio]]()
@@ -175,17 +173,17 @@ def _repeated_unseen(
             after.go(event)
         back = after.first.get(state)
         if back is not None and all(order == after.orders[0] for order, _ in answers):
-            found = _quotients([(back, each) for _, each in answers], values, limits)
+            found = _quotients([(back, each) for _, each in answers], values)
             if found is not None:
-                return Repetition(trace, events, *found, is_hidden=True)
+                return Repetition(events, *found, is_hidden=True)
     return None
 
 
 def _quotients(
-    pairs: Sequence[tuple[ExponentialRatio, ExponentialRatio]], values: System, limits: Limits
+    pairs: Sequence[tuple[ExponentialRatio, ExponentialRatio]], values: System
 ) -> tuple[Fraction | None, Fraction | None] | None:
     """Return the least gain, or an eps, at which all quotients are > 1; None if none is found."""
-    gains = [gain_of(p, q, limits).exact for p, q in pairs]
+    gains = [gain_of(p, q, values.limits).exact for p, q in pairs]
     exact = [gain for gain in gains if gain is not None]
     if not pairs or any(gain <= 0 for gain in exact):
         return None
@@ -194,10 +192,10 @@ def _quotients(
     eps = values.eps
     if eps is None:
         p, q = pairs[gains.index(None)]
-        found = is_nonnegative(difference(q, p), ALL_EPSILONS, limits)
+        found = is_nonnegative(difference(q, p), ALL_EPSILONS, values.limits)
         if not isinstance(found, Negative):
             return None
         eps = found.eps
-    if all(compare_at(p, q, eps, limits) > 0 for p, q in pairs):
+    if all(compare_at(p, q, eps, values.limits) > 0 for p, q in pairs):
         return None, eps
     return None

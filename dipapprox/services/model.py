@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
+from dipapprox.language.services import Service
 from dipapprox.laws.family import Family
+from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 
 State = tuple[Value | None, ...]
@@ -30,6 +32,23 @@ Where = tuple[tuple[str, Range], ...]
 
 NOTHING = "no reply"
 """What a reply cell holds that a query does not assign."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedService:
+    """What is asked about.
+
+    Attributes:
+        service: Elaborated.
+        limits: Of time, memory and states.
+        eps: The only one at which probabilities are compared; None: at every one.
+        users: Who looks, together; none: all queries and replies are seen.
+    """
+
+    service: Service
+    limits: Limits = field(repr=False)
+    eps: Fraction | None = None
+    users: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +142,21 @@ class CallOutcome:
                 for each in self.reply
             ]
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How a state was first come to.
+
+    Attributes:
+        state: Before.
+        call: That led there.
+        outcome: By which it did.
+    """
+
+    state: State
+    call: Call
+    outcome: CallOutcome
 
 
 Step = tuple[CallOutcome, ...]

@@ -46,15 +46,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.services.couplings import by_label, paired
 from dipapprox.services.model import (
+    Arrival,
     Call,
     CallOutcome,
     Inexpressible,
@@ -64,8 +64,7 @@ from dipapprox.services.model import (
 )
 from dipapprox.services.publishing import one_sided_reply, spelled_out
 from dipapprox.services.ranges import cases, range_of
-from dipapprox.services.ratios import Gain
-from dipapprox.services.reachable import Arrival, Examiner, reachable_states
+from dipapprox.services.ratios import NO_GAIN, Gain
 from dipapprox.services.system import System, merged, unseen
 
 Node = tuple[int, int, tuple[Fraction, ...]]
@@ -90,7 +89,6 @@ class Edge:
         cost: Of published samples, in eps.
         call: With the value of the data, if it is one.
         outcomes: Of the two runs.
-        determined: Whether there was one successor on either side.
     """
 
     target: int
@@ -98,7 +96,11 @@ class Edge:
     cost: Fraction
     call: Call
     outcomes: tuple[CallOutcome, CallOutcome]
-    determined: bool
+
+    @property
+    def weight(self) -> Fraction:
+        """What it may add to the loss, in eps; 0 for what is not bounded."""
+        return self.cost if self.gain is NO_GAIN else self.cost + (self.gain.upper or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +136,16 @@ class Covering:
     gain: Fraction = Fraction(0)
 
 
-@dataclass(slots=True)
-class PairGraph:
-    """All pairs that calls lead to from the covering ones.
+class RunPairs:
+    """Pairs of runs as a graph: all that calls lead to from the covering ones, or what is asked.
+
+    Args:
+        system: By differences or not.
 
     Attributes:
         nodes: The pairs.
-        edges: For each node.
+        numbers: Their places.
+        edges: For each node, where `explore` has come to it.
         covers: Covering pairs, and how the first one of each comes about of those that gain most.
         least: What the calls in which the runs differ gain alone, where both come to one state.
         parents: For each state how it was first come to; None for the initial one.
@@ -148,49 +153,32 @@ class PairGraph:
         determined: Whether replies determine all successors, and the first call too.
     """
 
-    nodes: list[Node] = field(default_factory=list)
-    edges: list[list[Edge]] = field(default_factory=list)
-    covers: dict[int, Covering] = field(default_factory=dict)
-    least: Fraction = Fraction(0)
-    parents: dict[State, Arrival | None] = field(default_factory=dict)
-    one_sided: OneSided | None = None
-    determined: bool = True
-
-
-class Exploration:
-    """Explores pairs.
-
-    Args:
-        graph: Empty; what is found before a limit is reached stays in it.
-        system: By differences or not.
-        examiner: Who looks.
-        limits: Of time, memory and states.
-    """
-
-    def __init__(
-        self, graph: PairGraph, system: System, examiner: Examiner, limits: Limits
-    ) -> None:
+    def __init__(self, system: System) -> None:
         self.system = system
-        self.limits = limits
-        self.graph = graph
+        self.nodes: list[Node] = []
+        self.edges: list[list[Edge]] = []
+        self.covers: dict[int, Covering] = {}
+        self.least = _FREE
+        self.parents: dict[State, Arrival | None] = {}
+        self.one_sided: OneSided | None = None
+        self.determined = True
         self.numbers: dict[Node, int] = {}
-        self.plain: dict[tuple[int, int], Fraction | None] = {}
-        self.seen = [examiner.sees(system, call) for call in system.calls]
+        self._plain: dict[tuple[int, int], Fraction | None] = {}
         service = system.service
-        self.kept = tuple(cell.name for cell in service.states if cell.name in system.kept)
-        self.place = {name: place for place, name in enumerate(self.kept)}
-        self.held = {
-            cell.name: values
-            for cell in service.states
-            if cell.name in system.kept and (values := range_of(cell.cell)) is not None
-        }
-        self.data_name = service.data.arguments[0].name
+        kept = [cell for cell in service.states if cell.name in system.kept]
+        self._kept = tuple(cell.name for cell in kept)
+        self._place = {name: place for place, name in enumerate(self._kept)}
+        ranges = ((cell.name, range_of(cell.cell)) for cell in kept)
+        self._held = {name: values for name, values in ranges if values is not None}
+        self._data_name = service.data.arguments[0].name
         data = [v for v in service.data.arguments[0].domain if isinstance(v, Fraction)]
-        self.ends = tuple(dict.fromkeys((min(data), max(data)))) if data else ()
-        self.calm = (min(data, key=lambda v: (abs(v), v)),) if data else ()
+        self._ends = tuple(dict.fromkeys((min(data), max(data)))) if data else ()
+        self._calm = (min(data, key=lambda v: (abs(v), v)),) if data else ()
 
-    def run(self, most: float) -> None:
-        """Explore the pairs from all covering ones, until a reply is one-sided.
+    def explore(self, most: float) -> None:
+        """Find the pairs from all covering ones, until a reply is one-sided.
+
+        What is found before a limit is reached stays.
 
         Args:
             most: States, and pairs, that are looked at.
@@ -200,37 +188,35 @@ class Exploration:
             Untracked: If differences do not determine what happens to them.
             SourceError, UserError, Inexpressible: See `System.step`.
         """
-        graph = self.graph
-        graph.parents = reachable_states(self.system, self.limits, most)
-        for state in graph.parents:
-            self.limits.check()
+        limits = self.system.limits
+        self.parents = self.system.reachable(most)
+        for state in self.parents:
+            limits.check()
             for pair, cover in self.covering(state):
                 number = self.number(pair)
                 if number == EQUAL:
-                    graph.least = max(graph.least, cover.gain)
-                elif number not in graph.covers or graph.covers[number].gain < cover.gain:
-                    graph.covers[number] = cover
+                    self.least = max(self.least, cover.gain)
+                elif number not in self.covers or self.covers[number].gain < cover.gain:
+                    self.covers[number] = cover
         place = 0
-        while place < len(graph.nodes):
-            self.limits.check()
-            if place >= most:
-                break
+        while place < min(len(self.nodes), most):
+            limits.check()
             for call in range(len(self.system.calls)):
-                graph.edges[place] += self.edges(place, call)
-                if graph.one_sided is not None:
+                self.edges[place] += self.leaving(place, call)
+                if self.one_sided is not None:
                     return
             place += 1
-            self.limits.check_states(len(graph.nodes))
-        if max(len(graph.parents), place) >= most:
+            limits.check_states(len(self.nodes))
+        if max(len(self.parents), place) >= most:
             raise LimitReached(f"more than {most} states")
 
     def number(self, node: Node) -> int:
         if node[0] == node[1] and not any(node[2]):
             return EQUAL
-        number = self.numbers.setdefault(node, len(self.graph.nodes))
-        if number == len(self.graph.nodes):
-            self.graph.nodes.append(node)
-            self.graph.edges.append([])
+        number = self.numbers.setdefault(node, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(node)
+            self.edges.append([])
         return number
 
     # --- covering pairs -------------------------------------------------------------------------
@@ -240,21 +226,21 @@ class Exploration:
         ways: list[_Way] = []
         for call in system.calls:
             if call.is_data:
-                values: tuple[Value, ...] = self.ends if system.any_data else call.values
+                values: tuple[Value, ...] = self._ends if system.any_data else call.values
                 step = system.step(state, call)
                 for given in values:
                     number = given if isinstance(given, Fraction) else None
                     ways.append((given, step, number))
-                self.graph.determined &= len({each.where for each in step}) == len(step)
-        unchanged = tuple(LinearForm.symbol(name) for name in self.kept)
+                self.determined &= len({each.where for each in step}) == len(step)
+        unchanged = tuple(LinearForm.symbol(name) for name in self._kept)
         stay = CallOutcome(_CERTAINLY, (), state, unchanged)
-        zero = (Fraction(0),) * len(self.kept)
+        zero = (Fraction(0),) * len(self._kept)
         different = [(one, other) for one in ways for other in ways if one[0] != other[0]]
         if system.service.change is Change.INSERT:
             nothing: _Way = None, (stay,), None
             different = [pair for way in ways for pair in ((way, nothing), (nothing, way))]
         for (value, step, first), (other, others, second) in different:
-            for ours, theirs in cases(step, others, self.held, lambda _: _FREE):
+            for ours, theirs in cases(step, others, self._held, lambda _: _FREE):
                 for left, right, gain in paired(ours, theirs, system.gain):
                     if gain.upper is None:
                         raise Inexpressible(_UNEVEN)
@@ -302,16 +288,16 @@ class Exploration:
         total = ours.constant - theirs.constant
         if ours.terms == theirs.terms and first == second:
             for name, factor in ours.terms:
-                if name != self.data_name:
-                    total += factor * differences[self.place[str(name)]]
+                if name != self._data_name:
+                    total += factor * differences[self._place[str(name)]]
             return total
-        for place, name in enumerate(self.kept):
+        for place, name in enumerate(self._kept):
             factor = ours.coefficient(name)
             if factor != theirs.coefficient(name):
                 raise Untracked((name,))
             total += factor * differences[place]
         for form, value, sign in ((ours, first, 1), (theirs, second, -1)):
-            factor = form.coefficient(self.data_name)
+            factor = form.coefficient(self._data_name)
             if factor:
                 if value is None:
                     raise Untracked
@@ -320,53 +306,52 @@ class Exploration:
 
     # --- edges ----------------------------------------------------------------------------------
 
-    def edges(self, place: int, number: int) -> Iterator[Edge]:
-        first, second, differences = self.graph.nodes[place]
+    def leaving(self, place: int, number: int) -> Iterator[Edge]:
+        first, second, differences = self.nodes[place]
         call = self.system.calls[number]
         left, our_states, ours_shown = self.system.moves(first, number)
         right, their_states, theirs_shown = self.system.moves(second, number)
-        visible = self.seen[number]
+        visible = self.system.seen[number]
         if len(left) == 1 == len(right) and not differences:
             # One outcome each: nearly all calls of services that are worked out cell by cell.
             one, other = left[0], right[0]
             cost: Fraction | None = _FREE
             if visible:
                 shown = ours_shown[0], theirs_shown[0]
-                if shown not in self.plain:
-                    self.plain[shown] = (
+                if shown not in self._plain:
+                    self._plain[shown] = (
                         self.costs(one, other, ()) if one.label == other.label else None
                     )
-                cost = self.plain[shown]
+                cost = self._plain[shown]
             if cost is not None:
                 gain = self.system.gain(one.probability, other.probability)
                 target = self.number((our_states[0], their_states[0], ()))
                 (value,) = self.data_values(call, one, other)
-                yield Edge(target, gain, cost, _with_data(call, value), (one, other), True)
+                yield Edge(target, gain, cost, _with_data(call, value), (one, other))
                 return
         if not visible:
             left, right = unseen(left), unseen(right)
-        for ours, theirs in cases(left, right, self.held, lambda n: differences[self.place[n]]):
+        for ours, theirs in cases(left, right, self._held, lambda n: differences[self._place[n]]):
             yield from self.answers(place, call, ours, theirs, visible)
-            if self.graph.one_sided is not None:
+            if self.one_sided is not None:
                 return
 
     def answers(
         self, place: int, call: Call, left: Step, right: Step, visible: bool
     ) -> Iterator[Edge]:
         """Yield the edges of outcomes that two runs may have together."""
-        differences = self.graph.nodes[place][2]
+        differences = self.nodes[place][2]
         groups = [(left, right)]
         plain = True
         if visible and not (len(left) == 1 == len(right) and left[0].label == right[0].label):
             reply = one_sided_reply(left, right)
             if reply is not None:
-                self.graph.one_sided = OneSided(place, call, reply)
+                self.one_sided = OneSided(place, call, reply)
                 return
             groups = list(self.grouped(left, right))
             plain = not any(each.samples for each in (*left, *right))
         for ours, theirs in groups:
-            determined = plain and len(ours) == 1 == len(theirs)
-            self.graph.determined &= determined
+            self.determined &= plain and len(ours) == 1 == len(theirs)
             for one, other, gain in paired(ours, theirs, self.system.gain):
                 cost = self.costs(one, other, differences) if visible else _FREE
                 for value in self.data_values(call, one, other):
@@ -374,7 +359,7 @@ class Exploration:
                     our_state, their_state = map(self.system.number, (one.state, other.state))
                     target = self.number((our_state, their_state, after))
                     said = _with_data(call, value)
-                    yield Edge(target, gain, cost, said, (one, other), determined)
+                    yield Edge(target, gain, cost, said, (one, other))
 
     def data_values(
         self, call: Call, one: CallOutcome, other: CallOutcome
@@ -383,10 +368,10 @@ class Exploration:
         if not (call.is_data and self.system.any_data):
             return (None,)
         alike = all(
-            a.coefficient(self.data_name) == b.coefficient(self.data_name)
+            a.coefficient(self._data_name) == b.coefficient(self._data_name)
             for a, b in zip(one.forms, other.forms, strict=True)
         )
-        return self.calm if alike else self.ends
+        return self._calm if alike else self._ends
 
     def costs(
         self, one: CallOutcome, other: CallOutcome, differences: tuple[Fraction, ...]

@@ -12,12 +12,10 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.graphs import shortest_way
 from dipapprox.language.core import Value
-from dipapprox.limits import Limits
 from dipapprox.services.longest import Cycle
-from dipapprox.services.loss import Loss, Repetition, repeated, weight_of
-from dipapprox.services.model import Call, CallOutcome, Published, State
-from dipapprox.services.pairs import EQUAL, Covering, Edge, PairGraph
-from dipapprox.services.reachable import Arrival, Examiner
+from dipapprox.services.loss import Loss, noted, repeated
+from dipapprox.services.model import Arrival, Call, CallOutcome, Published, State
+from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs
 from dipapprox.services.system import System
 from dipapprox.services.traces import Reply, SeenCall, with_best_replies
 
@@ -35,59 +33,36 @@ def tight_path(
 
     def tight(node: int) -> Iterator[tuple[Edge, int]]:
         here = lost(node)
-        for edge in edges(node):
-            if weight_of(edge) + lost(edge.target) == here:
-                yield edge, edge.target
+        return ((e, e.target) for e in edges(node) if e.weight + lost(e.target) == here)
 
     found = shortest_way([start], tight, lambda node: not lost(node))
     return None if found is None else found[1]
 
 
 class PairSearch:
-    """A graph, and what shows what it says.
+    """Pairs, and what shows what they say.
 
     Args:
-        graph: Of pairs.
-        system: Of the states in it.
+        pairs: The pairs.
         values: The same service, with values for all cells.
-        examiner: Who looks.
-        limits: Asked often.
     """
 
-    def __init__(
-        self, graph: PairGraph, system: System, values: System, examiner: Examiner, limits: Limits
-    ) -> None:
-        self.graph = graph
-        self.system = system
-        self.values = values
-        self.examiner = examiner
-        self.limits = limits
+    def __init__(self, pairs: RunPairs, values: System) -> None:
+        self.pairs, self.values = pairs, values
+        self.system, self.limits = pairs.system, values.limits
 
-    def known(self, reason: str = "") -> Loss:
-        """Return what was looked at."""
-        return Loss(
-            reason=reason,
-            states=len(self.graph.parents),
-            pairs=len(self.graph.nodes),
-            by_differences=bool(self.system.kept),
-            determined=self.graph.determined,
-            any_data=self.system.any_data,
-            decided=frozenset(self.system.decided),
-            graph=self.graph,
-            states_of=tuple(self.system.states),
-        )
+    def run(self, known: Loss, course: Sequence[SeenCall]) -> Loss:
+        """Return what is known when a course was run on values."""
+        return noted(known, *with_best_replies(course, self.values))
 
     def shown(self, known: Loss, courses: Iterable[Sequence[SeenCall]]) -> Loss:
         """Return what courses show at least; the first that shows all that may be lost will do."""
-        for events in courses:
-            filled, runs = with_best_replies(events, self.values, self.limits)
-            if not runs.first:  # other replies would have led here
-                continue
-            gain = runs.gain()
-            if known.trace is None or (gain is not None and gain.lower > known.lower):
-                lower = Fraction(0) if gain is None else max(gain.lower, Fraction(0))
-                known = replace(known, lower=lower, trace=filled)
-            if known.is_known:
+        for course in courses:
+            trace, runs = with_best_replies(course, self.values)
+            if runs.first and known.trace is None:
+                known = replace(known, trace=trace)
+            known = noted(known, trace, runs)
+            if known.is_known or known.unbounded:
                 break
         return known
 
@@ -97,9 +72,9 @@ class PairSearch:
         """Return a shortest path from a covering pair to a wanted one: start, edges, end."""
 
         def leaving(node: int) -> Iterator[tuple[Edge, int]]:
-            return ((e, e.target) for e in self.graph.edges[node] if e.target != EQUAL)
+            return ((e, e.target) for e in self.pairs.edges[node] if e.target != EQUAL)
 
-        return shortest_way(self.graph.covers, leaving, wanted)
+        return shortest_way(self.pairs.covers, leaving, wanted)
 
     def round_of(self, cycle: Cycle) -> tuple[int, list[Edge], list[Edge]] | None:
         """Return a covering pair, the path from there to a cycle, and once round it."""
@@ -109,21 +84,21 @@ class PairSearch:
             return None
         cover, leading, entry = path
         turn = nodes.index(entry)
-        return cover, leading, [self.graph.edges[n][a] for n, a in (*cycle[turn:], *cycle[:turn])]
+        return cover, leading, [self.pairs.edges[n][a] for n, a in (*cycle[turn:], *cycle[:turn])]
 
     def repeated(
-        self, cover: Covering, leading: Sequence[Edge], turned: Sequence[Edge]
-    ) -> Repetition | None:
-        """Return the calls round a cycle, if runs on values confirm what they gain."""
+        self, known: Loss, cover: Covering, leading: Sequence[Edge], turned: Sequence[Edge]
+    ) -> Loss:
+        """Return what is known when the calls round a cycle were run on values."""
         before = self.events_from(cover, leading)
-        return repeated(before, list(map(self.event, turned)), self.values, self.limits)
+        return repeated(known, before, list(map(self.event, turned)), self.values)
 
     # --- events ---------------------------------------------------------------------------------
 
     def events_to(self, node: int) -> list[SeenCall] | None:
         """Return the calls up to a pair; None if none lead there."""
         path = self.path_to(lambda each: each == node)
-        return None if path is None else self.events_from(self.graph.covers[path[0]], path[1])
+        return None if path is None else self.events_from(self.pairs.covers[path[0]], path[1])
 
     def events_from(self, cover: Covering, edges: Sequence[Edge]) -> list[SeenCall]:
         """Return the calls up to a covering pair and along edges.
@@ -136,26 +111,23 @@ class PairSearch:
 
     def event(self, edge: Edge) -> SeenCall:
         """Return what an edge stands for."""
-        reply = edge.outcomes[0].values if self._sees(edge.call) else None
+        reply = edge.outcomes[0].values if self.system.sees(edge.call) else None
         return SeenCall(edge.call, edge.call, reply)
 
     def _data(self, value: Value | None) -> Call | None:
         return None if value is None else Call(0, self.system.calls[0].name, (value,))
 
-    def _sees(self, call: Call) -> bool:
-        return self.examiner.sees(self.system, call)
-
     def _before(self, state: State) -> Iterator[SeenCall]:
         """Yield calls and replies that lead to a state."""
         arrivals: list[tuple[Arrival, State]] = []
-        while (before := self.graph.parents[state]) is not None:
+        while (before := self.pairs.parents[state]) is not None:
             arrivals.append((before, state))
             state = before.state
         now = self.values.initial
         for arrival, there in reversed(arrivals):
             call = self._with_value(arrival.call)
             outcome = self._leading(now, call, arrival.outcome, there)
-            yield SeenCall(call, call, _shown(outcome) if self._sees(call) else None)
+            yield SeenCall(call, call, _shown(outcome) if self.system.sees(call) else None)
             now = outcome.state
 
     def _leading(self, now: State, call: Call, wanted: CallOutcome, there: State) -> CallOutcome:

@@ -17,9 +17,8 @@ from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import BudgetAnswer, plain_value
 from dipapprox.services.evidence import replayed
 from dipapprox.services.loss import Loss
-from dipapprox.services.model import NOTHING
+from dipapprox.services.model import NOTHING, AskedService
 from dipapprox.services.prove_service import find_loss
-from dipapprox.services.reachable import Examiner
 from dipapprox.services.traces import Reply, SeenCall
 
 _MOST_ROWS = 30
@@ -33,17 +32,20 @@ class ServiceProof(BudgetAnswer):
     """The answer about a service, for every sequence of calls.
 
     Attributes:
-        service: What was asked about.
-        examiner: Whose queries and replies are seen.
+        subject: What was asked about.
         loss: All that was found.
         implements: The name of a service with the same laws of replies and states, of which `loss`
             was found; None if it was found of the service.
     """
 
-    service: Service = field(repr=False)
-    examiner: Examiner
+    subject: AskedService = field(repr=False)
     loss: Loss = field(repr=False)
     implements: str | None = None
+
+    @property
+    def service(self) -> Service:
+        """What was asked about."""
+        return self.subject.service
 
     @property
     def program(self) -> str:
@@ -85,12 +87,12 @@ class ServiceProof(BudgetAnswer):
     @property
     def states(self) -> int:
         """Those that calls lead to."""
-        return self.loss.states
+        return 0 if self.loss.pairs is None else len(self.loss.pairs.parents)
 
     @property
     def quotient_states(self) -> int | None:
         """The pairs of states that were looked at."""
-        return self.loss.pairs
+        return 0 if self.loss.pairs is None else len(self.loss.pairs.nodes)
 
     def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
         """Return a proof that the kernel has replayed; see `BudgetAnswer.replay`."""
@@ -98,12 +100,7 @@ class ServiceProof(BudgetAnswer):
             raise NoCertificate("it has no rules for services at one ε")
         if self.implements is not None:
             raise NoCertificate("it has no rules for services that implement others")
-        return replayed(self.service, self.users, self.loss, self.budget, limits)
-
-    @property
-    def users(self) -> tuple[str, ...]:
-        """Whose queries and replies are seen; empty: everybody's."""
-        return tuple(sorted(self.examiner.users or ()))
+        return replayed(self.subject, self.loss, self.budget, limits)
 
     def _where_violated(self) -> str:
         return f" for {self._epsilons()}"
@@ -144,8 +141,8 @@ class ServiceProof(BudgetAnswer):
         added = self.service.change is Change.INSERT
         change = "one data call more or less" if added else "another value in one data call"
         seen = "all queries and replies are seen"
-        if self.examiner.users is not None:
-            users = sorted(self.examiner.users)
+        users = sorted(self.subject.users)
+        if users:
             verb = "sees" if len(users) == 1 else "see"
             seen = f"{' and '.join(users)} {verb} their queries and replies"
         return f"every sequence of calls, {change}; {seen}"
@@ -177,9 +174,9 @@ class ServiceProof(BudgetAnswer):
         return f"at most: longest path over pairs of states{kept}; at least: the calls below"
 
     def _size(self) -> str:
-        loss, cells = self.loss, self.service.states
-        sizes = [count(len(cells), "state cell"), count(loss.states, "state")]
-        return ", ".join([*sizes, f"{count(loss.pairs, 'pair')} of states"])
+        cells = count(len(self.service.states), "state cell")
+        pairs = count(self.quotient_states or 0, "pair")
+        return f"{cells}, {count(self.states, 'state')}, {pairs} of states"
 
     def _below(self) -> Iterator[Table]:
         trace, repetition = self.loss.trace, self.loss.repetition
@@ -226,14 +223,13 @@ def prove_service(
         SourceError: If a handler does something meaningless in a state that calls lead to.
     """
     begun = time.monotonic()
-    examiner = examiner_of(service, users)
-    loss = find_loss(service, examiner, limits, eps)
-    spent = time.monotonic() - begun
-    return ServiceProof(service, examiner, loss, budget=budget, seconds=spent, eps=eps)
+    asked = AskedService(service, limits, eps, users_of(service, users))
+    loss = find_loss(asked)
+    return ServiceProof(asked, loss, budget=budget, seconds=time.monotonic() - begun, eps=eps)
 
 
-def examiner_of(service: Service, users: tuple[str, ...]) -> Examiner:
-    """Return the examiner that some users are together.
+def users_of(service: Service, users: Iterable[str]) -> frozenset[str]:
+    """Return some users.
 
     Raises:
         UserError: If no query of the service names one of them.
@@ -244,4 +240,4 @@ def examiner_of(service: Service, users: tuple[str, ...]) -> Examiner:
             named = ", ".join(declared)
             hint = f"queries are seen by {named}" if named else "everybody sees all its queries"
             raise UserError(f"the service has no user '{user}'", hint)
-    return Examiner(frozenset(users) if users else None)
+    return frozenset(users)

@@ -8,8 +8,8 @@ commands use, whose final states and closed forms are the outcomes, for all eps 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from itertools import product
+from math import inf
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import replace
@@ -24,11 +24,12 @@ from dipapprox.language.cells import assigned, cells_of, read, statements_in, us
 from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Handler, Service, expanded
-from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.services.handlers import PlainHandlers
 from dipapprox.services.model import (
     NOTHING,
+    Arrival,
+    AskedService,
     Call,
     CallOutcome,
     Inexpressible,
@@ -51,43 +52,39 @@ class System:
     """The transitions of a service, found when they are asked for.
 
     Args:
-        service: Elaborated.
+        asked: What is asked about.
         kept: Cells that are kept by differences: additive ones, or of ranges of whole numbers.
         any_data: Whether data of all values is one call, the value a symbol.
-        limits: Of time, memory and states.
-        eps: The one at which probabilities are compared; None compares them at every eps.
 
     Attributes:
         states: Those that were numbered.
         calls: All that can be made.
+        seen: Whether they and their replies are seen.
         decided: The handlers whose samples decided something, by number.
     """
 
     def __init__(
-        self,
-        service: Service,
-        kept: frozenset[str],
-        any_data: bool,
-        limits: Limits,
-        eps: Fraction | None = None,
+        self, asked: AskedService, kept: frozenset[str] = BY_VALUE, any_data: bool = False
     ) -> None:
-        self.service = service
-        self.eps = eps
-        self.epsilons = ALL_EPSILONS if eps is None else EpsilonInterval(eps, eps, True, True)
+        self.asked, self.service = asked, asked.service
+        self.eps, self.limits = asked.eps, asked.limits
+        self.epsilons = ALL_EPSILONS
+        if self.eps is not None:
+            self.epsilons = EpsilonInterval(self.eps, self.eps, True, True)
         self.kept = kept
         self.any_data = any_data
-        self.limits = limits
-        self._plain = PlainHandlers(service, kept, self.epsilons, limits)
+        self._plain = PlainHandlers(self.service, kept, self.epsilons, self.limits)
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
         self._shown: dict[object, int] = {}
         self.states: list[State] = []
         self.decided: set[int] = set()
-        self._names = [cell.name for cell in service.states]
-        self._used = [_used(service, handler) for handler in service.handlers]
+        self._names = [cell.name for cell in self.service.states]
+        self._used = [_used(self.service, handler) for handler in self.service.handlers]
         self.calls = tuple(self._calls())
         self._places = {call: place for place, call in enumerate(self.calls)}
+        self.seen = tuple(map(self.sees, self.calls))
 
     @property
     def initial(self) -> State:
@@ -103,6 +100,35 @@ class System:
                 continue
             for values in product(*(cell.domain for cell in handler.arguments)):
                 yield Call(number, handler.name, values)
+
+    def sees(self, call: Call) -> bool:
+        """Whether a call and its reply are seen."""
+        return self.service.handlers[call.handler].is_seen_by(self.asked.users)
+
+    def reachable(self, most: float = inf) -> dict[State, Arrival | None]:
+        """Return the states that calls lead to, each with how it was first come to.
+
+        Args:
+            most: States that are enough.
+
+        Raises:
+            LimitReached: If there are too many.
+        """
+        begin = self.number(self.initial)
+        found: dict[int, Arrival | None] = {begin: None}
+        waiting = [begin]
+        for number in waiting:
+            if len(found) > most:
+                break
+            self.limits.check()
+            for place, call in enumerate(self.calls):
+                outcomes, targets, _ = self.moves(number, place)
+                for outcome, target in zip(outcomes, targets, strict=True):
+                    if target not in found:
+                        found[target] = Arrival(self.states[number], call, outcome)
+                        waiting.append(target)
+            self.limits.check_states(len(found))
+        return {self.states[number]: arrival for number, arrival in found.items()}
 
     def number(self, state: State) -> int:
         """Number a state: pairs of numbers are looked up much faster."""
@@ -168,8 +194,46 @@ class System:
         except NotPlain as needs:
             if self.kept or self.any_data:
                 raise Untracked(needs.cells) from None
-            self.decided.add(call.handler)
-            return general_outcomes(self.service, handler, state, call, self.epsilons, self.limits)
+            return self._decided(state, call)
+
+    def _decided(self, state: State, call: Call) -> list[CallOutcome]:
+        """Return the outcomes of any handler, in a state in which all cells have values.
+
+        Raises:
+            SourceError, UserError, Inexpressible, LimitReached: As `step`.
+        """
+        handler = self.service.handlers[call.handler]
+        self.decided.add(call.handler)
+        for statement in statements_in(handler.body):
+            if isinstance(statement, core.Draw) and not statement.family.is_exponential:
+                line = "" if statement.span is None else f"line {statement.span.line}: "
+                known = "budgets are for noise of Laplace type"
+                if not statement.family.shifts:
+                    known = "no pure budget is finite"
+                what = f"{statement.family.title} noise: {known}; 'unroll' calls, and ask 'profile'"
+                raise Inexpressible(f"{line}{what}")
+        program = handler_program(self.service, handler, state, call)
+        states = execute(program, True, self.limits)
+        for cell in self.service.states:
+            if cell.is_additive and cell.name in _assigned(handler):
+                message = f"'{cell.name}' changes where samples decide something"
+                raise Inexpressible(f"{message} (at '{call.text()}')")
+        check_choices(states.laws, self.epsilons, self.limits)
+        found = ExactDistributions(states, None, self.limits).distribution(())
+        if isinstance(found, NotEnclosed):
+            raise Inexpressible(f"{found.reason} (at '{call.text()}')")
+        size = len(self.service.replies)
+        outcomes = []
+        for values, probability in zip(states.outputs, found, strict=True):
+            if not probability.numerator:
+                continue
+            reply, after = tuple(values[:size]), tuple(values[size:])
+            if not handler.is_data and all(value == NOTHING for value in reply):
+                message = f"query '{call.text()}' may end without a reply"
+                hint = "assign to an output on every path; 'no answer' can be a value of its domain"
+                raise SourceError([Diagnostic("value error", message, handler.span, hint)])
+            outcomes.append(CallOutcome(probability, reply, after))
+        return outcomes
 
 
 def _at(outcome: CallOutcome, state: State, places: tuple[int, ...]) -> CallOutcome:
@@ -216,62 +280,6 @@ def _assigned(handler: Handler) -> set[str]:
         if isinstance(clamp.place, core.Element):
             names.update(read(clamp.place.index))
     return names
-
-
-# --- by the engine of programs --------------------------------------------------------------------
-
-
-def general_outcomes(
-    service: Service,
-    handler: Handler,
-    state: State,
-    call: Call,
-    epsilons: EpsilonInterval,
-    limits: Limits,
-) -> list[CallOutcome]:
-    """Return the outcomes of any handler, in a state in which all cells have values.
-
-    Raises:
-        SourceError: If it does something meaningless.
-        UserError: If a choice is no probability distribution for some eps.
-        Inexpressible: If probabilities have no closed form, or replies no bounds.
-        LimitReached: If a limit is reached.
-    """
-    for statement in statements_in(handler.body):
-        if isinstance(statement, core.Draw) and not statement.family.is_exponential:
-            line = "" if statement.span is None else f"line {statement.span.line}: "
-            known = "budgets are for noise of Laplace type"
-            if not statement.family.shifts:
-                known = "no pure budget is finite"
-            what = f"{statement.family.title} noise: {known}; 'unroll' calls, and ask 'profile'"
-            raise Inexpressible(f"{line}{what}")
-    program = handler_program(service, handler, state, call)
-    states = execute(program, True, limits)
-    for cell in service.states:
-        if cell.is_additive and cell.name in _assigned(handler):
-            message = f"'{cell.name}' changes where samples decide something"
-            raise Inexpressible(f"{message} (at '{call.text()}')")
-    check_choices(states.laws, epsilons, limits)
-    found = ExactDistributions(states, None, limits).distribution(())
-    if isinstance(found, NotEnclosed):
-        raise Inexpressible(f"{found.reason} (at '{call.text()}')")
-    size = len(service.replies)
-    outcomes = []
-    for values, probability in zip(states.outputs, found, strict=True):
-        if not probability.numerator:
-            continue
-        reply, after = tuple(values[:size]), tuple(values[size:])
-        if not handler.is_data and all(value == NOTHING for value in reply):
-            raise no_reply(handler, call)
-        outcomes.append(CallOutcome(probability, reply, after))
-    return outcomes
-
-
-def no_reply(handler: Handler, call: Call) -> SourceError:
-    """Return the error of a query that ends without a reply."""
-    message = f"query '{call.text()}' may end without a reply"
-    hint = "assign to an output on every path; 'no answer' can be a value of its domain"
-    return SourceError([Diagnostic("value error", message, handler.span, hint)])
 
 
 def handler_program(service: Service, handler: Handler, state: State, call: Call) -> core.Program:

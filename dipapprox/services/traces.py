@@ -21,7 +21,6 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.laws.family import RealFamily
-from dipapprox.limits import Limits
 from dipapprox.services.model import Call, CallOutcome, Published, State
 from dipapprox.services.publishing import may_show, shown_probability
 from dipapprox.services.ratios import Gain
@@ -60,7 +59,6 @@ class Runs:
 
     Args:
         system: With values for all cells.
-        limits: Asked often.
 
     Attributes:
         first: The states of the first run.
@@ -68,23 +66,22 @@ class Runs:
         orders: How many densities their probabilities have for factors.
     """
 
-    def __init__(self, system: System, limits: Limits) -> None:
+    def __init__(self, system: System) -> None:
         self._system = system
-        self._limits = limits
         self.first: Belief = {system.initial: _CERTAINLY}
         self.second: Belief = dict(self.first)
         self.orders = 0, 0
 
     def begun(self, first: Iterable[State], second: Iterable[State]) -> Runs:
         """Return runs that begin in given states, each as if certain; without any: nowhere."""
-        other = Runs(self._system, self._limits)
+        other = Runs(self._system)
         other.first = dict.fromkeys(first, _CERTAINLY)
         other.second = dict.fromkeys(second, _CERTAINLY)
         return other
 
     def copy(self) -> Runs:
         """Return the same runs, to go on from here once more."""
-        other = Runs(self._system, self._limits)
+        other = Runs(self._system)
         other.first, other.second = dict(self.first), dict(self.second)
         other.orders = self.orders
         return other
@@ -96,7 +93,7 @@ class Runs:
 
     def go(self, event: SeenCall) -> None:
         """Let both runs answer."""
-        self._limits.check()
+        self._system.limits.check()
         ours, theirs = self.orders
         if event.first is not None:
             self.first, more = self._after(self.first, event.first, event.reply)
@@ -138,7 +135,7 @@ class Runs:
         if not self.first or self.second:
             return False
         eps = self._system.eps
-        return eps is None or sign_at(total_of(self.first), eps, self._limits) > 0
+        return eps is None or sign_at(total_of(self.first), eps, self._system.limits) > 0
 
 
 def total_of(belief: Belief) -> ExponentialRatio:
@@ -167,20 +164,19 @@ def _probability(outcome: CallOutcome, reply: Reply | None) -> tuple[int, Expone
 
 
 def with_best_replies(
-    events: Sequence[SeenCall], system: System, limits: Limits, runs: Runs | None = None
+    events: Sequence[SeenCall], system: System, runs: Runs | None = None
 ) -> tuple[tuple[SeenCall, ...], Runs]:
     """Fill in the published numbers of replies that tell the two runs apart best.
 
     Args:
         events: With None in replies where samples are published.
         system: With values for all cells.
-        limits: Asked often.
         runs: Where the events begin; None for the beginning.
 
     Returns:
         The events, and the runs after them.
     """
-    runs = Runs(system, limits) if runs is None else runs
+    runs = Runs(system) if runs is None else runs
     filled = []
     for event in events:
         reply = event.reply

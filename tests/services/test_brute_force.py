@@ -18,11 +18,10 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.question import read_keywords
-from dipapprox.services.model import Call
+from dipapprox.services.model import AskedService, Call
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.ratios import Gain
-from dipapprox.services.reachable import Examiner
-from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.system import System
 from dipapprox.services.traces import Runs, SeenCall
 from tests.services.examples import service_of
 from tests.services.strategies import services
@@ -75,10 +74,10 @@ def compare(text: str, longest: int) -> None:
     """Compare the loss of a service with that of all its short courses."""
     limits = Limits()
     service = service_of(text)
-    loss = find_loss(service, Examiner(), limits)
-    system = System(service, BY_VALUE, False, limits)
+    loss = find_loss(AskedService(service, limits))
+    system = System(AskedService(service, limits))
     most = Fraction(0)
-    for gain in gains(system, Runs(system, limits), longest, False):
+    for gain in gains(system, Runs(system), longest, False):
         if loss.upper is None:
             continue
         assert gain is not None
@@ -98,7 +97,7 @@ def test_decide_confirms_the_budget_on_unrolled_calls(
     text: str, calls: list[str], data: st.DataObject
 ) -> None:
     service = service_of(text)
-    loss = find_loss(service, Examiner(), Limits())
+    loss = find_loss(AskedService(service, Limits()))
     if loss.upper is None:
         return
     change = "+data 1" if service.change is Change.INSERT else "+data 0~1"
@@ -120,7 +119,7 @@ def test_decide_refutes_less_than_the_exact_budget() -> None:
         "left <- left - 1\nreply <- clamp(DLap(n, 1 / eps), 0, 2) end\nend\n"
     )
     service = service_of(text)
-    loss = find_loss(service, Examiner(), Limits())
+    loss = find_loss(AskedService(service, Limits()))
     assert loss.is_exact
     assert loss.upper == 4
     unrolled = unroll(parse(text), service, read_calls("data 2, ask, ask", service))

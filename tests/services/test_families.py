@@ -17,9 +17,8 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.services.families import Budgets, Families, FamilyCheck
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families
-from dipapprox.services.model import Call, State
-from dipapprox.services.reachable import Examiner, reachable_states
-from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.model import AskedService, Call, State
+from dipapprox.services.system import System
 from tests.cli.running import run, run_json
 from tests.services.examples import DATA, HEAD, ONCE, service_of
 
@@ -101,8 +100,8 @@ def paper_family(
 @pytest.mark.parametrize(("t", "v", "loose"), [(1, 1, 2), (1, 2, 2), (2, 1, 12)])
 def test_the_families_of_the_paper(t: int, v: int, loose: int) -> None:
     service = service_of(SLOTS, {"t": t, "v": v})
-    system = System(service, BY_VALUE, False, Limits())
-    states = list(reachable_states(system, Limits()))
+    system = System(AskedService(service, Limits()))
+    states = list(system.reachable())
 
     def families(step: int, equal: bool) -> Families:
         named = {
@@ -132,7 +131,7 @@ def passes(system: System, t: int, key: tuple[State, Value], family: Budgets) ->
     covered = all(
         family.covers(state, outcome.state, Fraction(t)) for outcome in system.step(state, call)
     )
-    check = FamilyCheck(system, family, Examiner(), Limits())
+    check = FamilyCheck(system, family)
     return covered and check.run() is None
 
 

@@ -18,10 +18,10 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import read_keywords
+from dipapprox.services.model import AskedService
 from dipapprox.services.prove_service import find_loss
-from dipapprox.services.reachable import Examiner
 from dipapprox.services.service_proof import ServiceProof, prove_service
-from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.system import System
 from dipapprox.services.traces import Runs
 from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of
@@ -81,12 +81,12 @@ def test_only_services_are_asked_at_one_eps() -> None:
 @given(services(), st.sampled_from([Fraction(1, 5), Fraction(2)]))
 def test_no_three_calls_lose_more(text: str, eps: Fraction) -> None:
     service = service_of(text)
-    loss = find_loss(service, Examiner(), Limits(), eps)
-    system = System(service, BY_VALUE, False, Limits(), eps)
+    loss = find_loss(AskedService(service, Limits(), eps))
+    system = System(AskedService(service, Limits(), eps))
     if loss.upper is None:
         return
     most = Fraction(0)
-    for gain in gains(system, Runs(system, Limits()), 3, False):
+    for gain in gains(system, Runs(system), 3, False):
         assert gain is not None
         assert gain.upper is not None
         most = max(most, gain.lower)

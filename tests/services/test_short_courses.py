@@ -14,8 +14,8 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.question import read_keywords
+from dipapprox.services.model import AskedService
 from dipapprox.services.prove_service import find_loss
-from dipapprox.services.reachable import Examiner
 from dipapprox.services.traces import SeenCall
 from tests.services.examples import proof_of, service_of
 from tests.services.strategies import services
@@ -54,7 +54,7 @@ def test_fixed_odds_of_storing_leave_no_budget() -> None:
 def test_decide_confirms_that_there_is_no_budget(text: str) -> None:
     """What leaves no budget, unrolled, breaks a large one for some eps."""
     service = service_of(text)
-    loss = find_loss(service, Examiner(), Limits())
+    loss = find_loss(AskedService(service, Limits()))
     if not loss.one_sided and not loss.vanishing:
         return
     assert loss.trace is not None

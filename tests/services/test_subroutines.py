@@ -11,8 +11,8 @@ from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.services.implementation import prove_implementation
+from dipapprox.services.model import AskedService
 from dipapprox.services.prove_service import find_loss
-from dipapprox.services.reachable import Examiner
 from tests.cli.running import run, run_json
 from tests.services.examples import proof_of, service_of
 
@@ -86,7 +86,7 @@ def test_the_printed_sampler_loses_too_much_at_one_eps() -> None:
     """Once asked, at eps = 1/4 and m = 2, it loses as much as its header says, 1.58 to 1.59."""
     text = with_sampler(PRINTED).replace("0..2 <- 2", "0..2 <- 1")
     service = service_of(text, {"m": 2})
-    loss = find_loss(service, Examiner(), Limits(), Fraction(1, 4))
+    loss = find_loss(AskedService(service, Limits(), Fraction(1, 4)))
     assert loss.is_known
     assert loss.upper is not None
     assert Fraction(158, 100) < loss.lower / 4 <= loss.upper / 4 < Fraction(159, 100)

@@ -7,10 +7,9 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.limits import Limits
-from dipapprox.services.model import Call, CallOutcome, Inexpressible
-from dipapprox.services.pairs import Exploration, PairGraph
-from dipapprox.services.reachable import Examiner
-from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.model import AskedService, Call, CallOutcome, Inexpressible
+from dipapprox.services.pairs import RunPairs
+from dipapprox.services.system import System
 from dipapprox.services.traces import Runs, SeenCall
 from tests.services.examples import service_of
 
@@ -38,7 +37,7 @@ ASK = Call(2, "ask", ())
 
 def shown(one: str, other: str, number: Fraction) -> Runs:
     text = REAL.replace("ONE", one).replace("OTHER", other)
-    runs = Runs(System(service_of(text), BY_VALUE, False, Limits()), Limits())
+    runs = Runs(System(AskedService(service_of(text), Limits())))
     runs.go(SeenCall(DATA, None, None))
     runs.go(SeenCall(MIX, MIX, None))
     runs.go(SeenCall(ASK, ASK, (number, "false")))
@@ -54,7 +53,7 @@ def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
 
 def test_whole_noise_shows_no_fractions() -> None:
     text = REAL.replace("ONE", "DLap(n, 1 / eps)").replace("OTHER", "1/2")
-    runs = Runs(System(service_of(text), BY_VALUE, False, Limits()), Limits())
+    runs = Runs(System(AskedService(service_of(text), Limits())))
     runs.go(SeenCall(ASK, ASK, (Fraction(1, 2), "false")))
     assert not runs.first
 
@@ -62,8 +61,8 @@ def test_whole_noise_shows_no_fractions() -> None:
 def test_a_reply_without_a_match_bounds_nothing() -> None:
     text = REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "0")
     service = service_of(text)
-    system = System(service, BY_VALUE, False, Limits())
-    exploration = Exploration(PairGraph(), system, Examiner(), Limits())
+    system = System(AskedService(service, Limits()))
+    exploration = RunPairs(system)
     one, other = (
         CallOutcome(
             system.step(system.initial, DATA)[0].probability, (Fraction(k), "false"), (), ()
