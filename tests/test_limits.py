@@ -1,4 +1,4 @@
-"""Budgets that are asked often."""
+"""Budgets that are asked often, and what ends a run early: told by a reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from dipapprox import limits
-from dipapprox.errors import LimitReached
+from dipapprox.errors import INTERRUPTED, NO_MEMORY, EarlyEnd, LimitReached, UserError
 from dipapprox.exponentials import ExponentialPolynomial, power
 from dipapprox.limits import Limits, ask, asking, limited
 
@@ -93,3 +93,43 @@ def test_products_of_long_sums_ask(work_clock: Callable[[], float]) -> None:
     with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
         function * function
     assert work_clock() < 0.02
+
+
+def interrupt_in_an_extension() -> SystemError:
+    """What an extension module makes of Ctrl-C."""
+    error = SystemError("returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (LimitReached("time limit: 5 s"), "time limit: 5 s"),
+        (MemoryError(), NO_MEMORY),
+        (KeyboardInterrupt(), INTERRUPTED),
+        (interrupt_in_an_extension(), INTERRUPTED),
+    ],
+)
+def test_an_early_end_has_a_reason(error: BaseException, reason: str) -> None:
+    done = []
+    with EarlyEnd() as end:
+        done.append("before")
+        raise error
+    assert end.reason == reason
+    assert end.interrupted == (reason == INTERRUPTED)
+    assert done == ["before"]
+
+
+@pytest.mark.parametrize("error", [UserError("no file"), SystemError("a bug"), ValueError()])
+def test_errors_are_no_early_end(error: Exception) -> None:
+    end = EarlyEnd()
+    with pytest.raises(type(error)), end:
+        raise error
+    assert end.reason is None
+
+
+def test_an_ordinary_end_has_none() -> None:
+    with EarlyEnd() as end:
+        pass
+    assert end.reason is None and not end.interrupted

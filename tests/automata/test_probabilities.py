@@ -1,4 +1,4 @@
-"""Theorems A and B against probabilities of one-threshold runs, integrated numerically."""
+"""Theorems A and B, and what is lost at one ε, against integrals over one-threshold runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ import pytest
 from scipy.integrate import quad
 
 from dipapprox.automata.model import Automaton
+from dipapprox.automata.rays import ray_of
 from dipapprox.automata.runs import Run
 from dipapprox.automata.shifts import Changes, run_cost
+from dipapprox.limits import Limits
+from dipapprox.proofs import log_ratios
 from tests.automata.examples import automaton, chain, sparse_vector
 
 
@@ -91,3 +94,15 @@ def test_the_bound_is_reached_at_every_eps(eps: float) -> None:
         chance(found, run, tuple(before + changes), eps) / chance(found, run, tuple(before), eps)
     )
     assert float(best) * eps * 0.98 <= ratio <= float(best) * eps
+
+
+def test_a_log_ratio_is_what_integration_finds() -> None:
+    found = automaton(chain("1/2", True, "<3/2", ">=1"))
+    run, changes = (0, 1, 2), (1, -1, 1)
+    ray = ray_of(found, run, changes, run_cost(found, run, changes).value, Limits())
+    assert ray is not None
+    for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
+        ratio = log_ratios.log_ratio(found, run, ray, eps, Limits())
+        assert ratio is not None
+        known = log_ratio(found, run, changes, ray.times, float(eps)) / float(eps)
+        assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6

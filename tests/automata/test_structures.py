@@ -1,4 +1,4 @@
-"""Bad structures: published verdicts, brute force on short runs, witnesses by the definition."""
+"""Bad structures and runs: published verdicts, brute force, witnesses by the definition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.paths import lifted_structure
-from dipapprox.automata.runs import Segment
+from dipapprox.automata.runs import Segment, orders, run_of
 from dipapprox.automata.structures import (
     DisclosingCycle,
     LeakingCycle,
@@ -119,3 +119,17 @@ def test_the_definitions_refuse_what_is_changed() -> None:
     assert not holds(found, replace(leak, variable=0))
     assert not holds(found, replace(leak, cycle=Segment(leak.cycle.start + 1, leak.cycle.end)))
     assert not holds(found, replace(leak, cycle=Segment(0, 0)))
+
+
+@pytest.mark.parametrize("seed", part(range(25), 3))
+def test_walks_are_the_feasible_runs(seed: int) -> None:
+    found = random_automaton(seed)
+    whole = augment(found, Limits())
+    walks: list[tuple[tuple[int, ...], int]] = [((), 0)]
+    for walk, node in walks:
+        if len(walk) < 5:
+            walks += [((*walk, e), whole.edges[e].target) for e in whole.leaving[node]]
+    runs = sorted(run_of(whole, walk) for walk, _ in walks)
+    assert runs == sorted(feasible_runs(found, 5))
+    for run in runs:
+        assert orders(found, run) is not None

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.cli import plain
+from dipapprox.cli import plain, progress, progress_bar
+from dipapprox.cli.progress import reporting
 from dipapprox.language import load
-from tests.cli.running import run
+from tests.cli.running import run, run_json
 
 CLAIM = ("--eps", "1/2", "--delta", "0.01")
 
@@ -93,3 +94,90 @@ def test_panels_are_not_too_wide() -> None:
         env={**os.environ, "COLUMNS": "200"},
     )
     assert {len(line) for line in done.stdout.splitlines()} == {100}
+
+
+# --- what an answer is about ----------------------------------------------------------------------
+
+pytestmark = pytest.mark.usefixtures("files")
+
+SCOPE = "for inputs q[1..2] in {0, 1}, adjacent linf 1"
+QUESTIONS = [
+    ("verify", "--eps", "1/2", "--delta", "0.01"),
+    ("verify", "--eps", "1/2", "--eps-prv", "1/100", "--delta", "0"),
+    ("profile", "--eps", "1/2", "--eps-prv", "1/10"),
+    ("calibrate", "--eps-prv", "1", "--delta", "0.01", "--width", "0.9"),
+    ("decide", "--interval", "1/2..1/2", "--delta", "0.01"),
+]
+
+
+@pytest.mark.parametrize("words", QUESTIONS, ids=" ".join)
+def test_every_panel_says_what_it_is_about(words: tuple[str, ...]) -> None:
+    command, *asked = words
+    _, text = run(command, "svt.dpg", *asked)
+    assert SCOPE in text
+    _, text = run(command, "svt.dpg", *asked, "--pairs", "0,0~0,1; 0,0~1,0")
+    headline = text.splitlines()[1]
+    assert "for the 2 listed pairs" in headline
+    assert SCOPE not in text
+
+
+def test_pairs_of_a_file_are_ordered(files: Path) -> None:
+    (files / "pairs.json").write_text("[[[0,0],[0,1]], [[0,0],[1,0]], [[0,1],[1,0]]]")
+    _, text = run("verify", "svt.dpg", "--eps", "1/2", "--delta", "0.01", "--pairs", "pairs.json")
+    assert "svt: the claim holds for the 3 listed pairs (ordered)" in text
+    _, text = run("verify", "svt.dpg", "--eps", "1/2", "--delta", "0.01", "--pairs", "single")
+    assert "svt: the claim holds for the pair (0, 0) ~ (0, 1)" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [
+        ("--interval 1..2 --delta 0.1", "12 ordered pairs, 3 outputs, by enclosures for all ε in"),
+        ("--interval 1..1 --delta 0.1", "12 ordered pairs, 3 outputs, by enclosures for ε = 1"),
+        ("--budget 1/100", "1 ordered pair, 3 outputs, by enclosures at ε = 1"),
+    ],
+)
+def test_decisions_by_enclosures_say_what_was_done(words: str, done: str) -> None:
+    _, text = run("decide", "svt.dpg", *words.split())
+    assert done in text
+    assert "inequalit" not in text
+    _, fields = run_json("decide", "svt.dpg", *words.split())
+    assert (fields["pairs"], fields["inequalities"]) == (int(done.split()[0]), 0)
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+class Bar:
+    """Notes what is shown."""
+
+    def __init__(self, shown: list[object]) -> None:
+        self.shown = shown
+
+    def update(self, done: int, total: int | None) -> None:
+        self.shown.append((done, total))
+
+    def close(self) -> None:
+        self.shown.append("closed")
+
+
+@pytest.mark.parametrize(
+    ("terminal", "patience", "shown"),
+    [
+        (True, 0.0, [(1, None), (2, 3), "closed"]),
+        (True, 1e9, []),
+        (False, 0.0, []),
+    ],
+)
+def test_a_bar_for_long_runs_on_terminals(
+    terminal: bool, patience: float, shown: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[object] = []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    monkeypatch.setattr(progress, "_INTERVAL", 0.0)
+    monkeypatch.setattr(progress_bar, "open_bar", lambda unit: Bar(found))
+    with reporting("pairs") as report:
+        report(1, None)
+        report(2, 3)
+    assert found == shown

@@ -1,4 +1,4 @@
-"""Surface to core: unrolling, expansion of sugar, folding, scales, domains, adjacency."""
+"""Surface to core: unrolling, expansion of sugar, domains, adjacency; what is not used is told."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.language import core
 from dipapprox.language.core import (
     Everyone,
@@ -13,6 +14,9 @@ from dipapprox.language.core import (
     Norm,
     Within,
 )  # fmt: skip
+from dipapprox.language.load import read_source
+from dipapprox.language.parser import parse
+from dipapprox.language.unused import unused
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.language.samples import core_of
@@ -51,3 +55,34 @@ def test_adjacency(written: str, adjacency: core.Adjacency) -> None:
         f"input q in {{-3/2, 0, 1, 3/2}}\noutput out in {{0, 1}}\n{written}\nout <- 0"
     )
     assert program.adjacency == adjacency
+
+
+HEAD = (
+    "param N = 2\nparam T = 0\ninput q[N], h in {0, 1}\noutput out in {0, 1, bot}\nadjacent all\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        ("out <- q[1] + h + T", []),
+        ("out <- bot\nif q[1] = h then out <- T end", []),
+        (
+            "out <- bot\nif q[1] > 0 then out <- 1 end",
+            ["the parameter 'T' is not used", "the input 'h' is not used",
+             "the output 'out' is never 0"],
+        ),
+        ("h2 <- T\nq2 <- h\nout <- q2", ["the input 'q' is not used"]),
+        ("for i in 1..T do out <- h end\nout <- q[1]", []),
+        ("x <- q[h]\nout <- T\nout <- 0", []),
+    ],
+)  # fmt: skip
+def test_warnings(text: str, warnings: list[str]) -> None:
+    found = unused(parse(HEAD + text))
+    assert [each.message for each in found] == warnings
+    assert all(each.render().startswith("<text>:") for each in found)
+
+
+def test_no_program_that_comes_along_has_any() -> None:
+    for path in BUNDLED.rglob("*.dpg"):
+        assert unused(read_source(path, {}).program) == (), path

@@ -1,14 +1,18 @@
-"""Numbers and inputs from the command line; files of all sorts."""
+"""Numbers and inputs from the command line, wider domains of inputs, files of all sorts."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import dipapprox
 from dipapprox.errors import UserError
+from dipapprox.language.domains import domain_text
 from dipapprox.language.load import LARGEST_FILE, load
-from dipapprox.language.values import parse_rational
+from dipapprox.language.values import parse_rational, read_domain, read_widening
 
 
 @pytest.mark.parametrize(
@@ -45,3 +49,66 @@ def test_missing_files_and_directories(tmp_path: Path) -> None:
         load(tmp_path, {})
     with pytest.raises(UserError, match="cannot read"):
         load(Path("a\0b"), {})
+
+
+WIDENED = """
+input q[2] in {DOMAIN}
+input flag in {{off, on}}
+output out in {{0, 1}}
+adjacent linf 1
+x <- Lap(q[1] - q[2], 1 / eps)
+out <- 0
+if x >= 1 then out <- 1 end
+"""
+
+
+def widened(domain: str) -> str:
+    return WIDENED.format(DOMAIN=domain).replace("linf 1", "l0 1")
+
+
+@pytest.mark.parametrize(
+    ("widen", "message"),
+    [
+        ("1..5", "its value 0 is not in there"),
+        ("0..0", "its value 1 is not in there"),
+        ({"q": "{0, 1/2}"}, "its value 1 is not in there"),
+        ({"flag": "0..5"}, "its values are names"),
+        ({"r": "0..5"}, "no such input"),
+        ("5..0", "no range of whole numbers"),
+        ("0..1/2", "no range of whole numbers"),
+        ("5", "needs a range or a set"),
+        ("{}", "must be a number"),
+        ([], "is empty"),
+        ([0, 1, 0.5], "must be an exact number, got the float 0.5"),
+        ("0..10000", "more than 10000 values"),
+        (range(10_001), "more than 10000 values"),
+    ],
+)
+def test_what_does_not_widen_is_refused(widen: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        dipapprox.parse(widened("{0, 1}"), widen=widen)
+
+
+def test_there_must_be_something_to_widen() -> None:
+    named = "input a in {x, y}\noutput o in {0, 1}\no <- 0\n"
+    with pytest.raises(UserError, match="no inputs with numbers"):
+        dipapprox.parse(named, widen="0..5")
+    listed = "input a in {0, 1}\noutput o in {0, 1}\nadjacent {(0) ~ (1)}\no <- 0\n"
+    with pytest.raises(UserError, match="lists its adjacent pairs"):
+        dipapprox.parse(listed, widen="0..5")
+
+
+def test_the_words_of_a_command_line() -> None:
+    found = read_widening(["-1..1", "q={0, 1/2, 1}"])
+    assert found.everywhere == (-1, 0, 1)
+    assert found.named == {"q": (0, Fraction(1, 2), 1)}
+    for twice in (["0..1", "0..2"], ["q=0..1", "q = 0..2"]):
+        with pytest.raises(UserError, match="twice"):
+            read_widening(twice)
+
+
+def test_long_domains_are_shortened_for_people_only() -> None:
+    halves = tuple(Fraction(k, 2) for k in range(40))
+    assert domain_text(halves, 4) == "{0, 1/2, 1, …, 39/2} (40 values)"
+    assert read_domain(domain_text(halves), "widen") == halves
+    assert domain_text(tuple(map(Fraction, range(-2, 3))), 4) == "-2..2"

@@ -1,9 +1,11 @@
-"""Final states partition inputs and samples, and agree with a direct interpreter."""
+"""Final states partition inputs and samples, agree with a direct interpreter; parts multiply."""
 
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 from itertools import product
+from math import prod
 
 import pytest
 from hypothesis import given, reject
@@ -13,6 +15,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.parts import ProgramPart, independent_parts
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
 from tests.semantics.strategies import programs
 from tests.thorough import examples
@@ -96,3 +99,36 @@ def test_states_whose_choices_depend_on_the_input_have_the_right_probabilities(
     program: core.Program, seed: int
 ) -> None:
     check_partition(program, True, seed, 2, fewer=True, few_inputs=True)
+
+
+@given(programs(choices=True), st.randoms(use_true_random=False))
+def test_parts_multiply(whole: core.Program, random_: random.Random) -> None:
+    """For fixed samples and inputs, choices are the only randomness left."""
+    check_product(whole, random_)
+
+
+def check_product(whole: core.Program, random_: random.Random) -> None:
+    noise = Noise(random_)
+    input = tuple(random_.choice(cell.domain) for cell in whole.inputs)
+    parts = independent_parts(whole)
+    assert sorted(k for part in parts for k in part.outputs) == list(range(len(whole.outputs)))
+    found: dict[tuple[core.Value, ...], Fraction] = {}
+    each = [
+        list(distribution(part.program, tuple(input[k] for k in part.inputs), noise).items())
+        for part in parts
+    ]
+    for chosen in product(*each):
+        values = joined(parts, [outputs for outputs, _ in chosen])
+        found[values] = prod((p for _, p in chosen), start=Fraction(1))
+    assert found == distribution(whole, input, noise)
+
+
+def joined(
+    parts: tuple[ProgramPart, ...], outputs: list[tuple[core.Value, ...]]
+) -> tuple[core.Value, ...]:
+    places = {
+        place: value
+        for part, values in zip(parts, outputs, strict=True)
+        for place, value in zip(part.outputs, values, strict=True)
+    }
+    return tuple(places[k] for k in range(len(places)))
