@@ -5,13 +5,27 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
 
+import dipapprox
 from dipapprox.errors import SourceError, UserError
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DPG, parse_program
+from dipapprox.language.parser import parse
+from dipapprox.language.services import elaborate_service
+from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.limits import Limits
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
+from dipapprox.questions.decide import Decide
+from dipapprox.questions.question import read_keywords
+from dipapprox.services.model import AskedService
+from dipapprox.services.prove_service import find_loss
 from dipapprox.services.service_proof import prove_service
+from dipapprox.services.traces import SeenCall
 from tests.schemas import check_schema
 from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of, slots
+from tests.services.strategies import services
 
 
 @pytest.mark.parametrize("kind", ["int", "-v..v"])
@@ -130,3 +144,87 @@ def test_gaussian_noise_has_no_budget_and_says_what_to_ask() -> None:
 def test_noise_of_different_kinds(answer: str, verdict: Answer) -> None:
     noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
     assert proof_of((HEAD + DATA + ONCE).replace(noise, answer)).answer is verdict
+
+
+# --- hidden choices -------------------------------------------------------------------------------
+
+STORED = """
+adjacent replace
+state n in 0..1 <- 0
+output reply in {0, 1}
+on data d in {0, 1} do
+    KEEP
+end
+on query ask do
+    reply <- n
+end
+"""
+
+
+def test_what_is_stored_with_noise_may_be_read_for_ever() -> None:
+    """Randomised response at arrival: the choice differs by e^eps, whatever is asked later."""
+    for keep in (
+        "z <- DLap(d, 1 / eps)\nif z >= 1 then n <- 1 else n <- 0 end",
+        "n <- choose {d : exp(eps)/(1 + exp(eps)), 1 - d : 1/(1 + exp(eps))}",
+    ):
+        proof = proof_of(STORED.replace("KEEP", keep))
+        assert proof.is_exact
+        assert proof.upper == 1
+
+
+def test_fixed_odds_of_storing_leave_no_budget() -> None:
+    proof = proof_of(STORED.replace("KEEP", "n <- choose {d : 3/4, 1 - d : 1/4}"))
+    assert proof.answer is Answer.NOT_DP
+    assert proof.loss.vanishing
+
+
+@given(services())
+def test_decide_confirms_that_there_is_no_budget(text: str) -> None:
+    """What leaves no budget, unrolled, breaks a large one for some eps."""
+    service = service_of(text)
+    loss = find_loss(AskedService(service, Limits()))
+    if not loss.one_sided and not loss.vanishing:
+        return
+    assert loss.trace is not None
+    calls = ", ".join(map(_written, loss.trace))
+    unrolled = unroll(parse(text), service, read_calls(calls, service))
+    question = read_keywords(Decide, {"budget": Fraction(20)})
+    assert question.answer(elaborate(unrolled, {}, "f"), Options()).answer is Answer.NOT_DP
+
+
+def _written(event: SeenCall) -> str:
+    calls = [call for call in (event.first, event.second) if call is not None]
+    if event.first == event.second:
+        return calls[0].text()
+    return f"+data {'~'.join(str(call.values[0]) for call in calls)}"
+
+
+# --- replies that the examiner does not see -------------------------------------------------------
+
+UNSEEN = """state n in 0..1 <- 0
+output reply in {{0, 1, stop}}
+adjacent insert
+on data d in {{0, 1}} do n <- d end
+on query ask seen by alice do
+{body}
+end
+on query look seen by bob do reply <- stop end
+"""
+
+BODIES = (
+    "z <- DLap(n, 1 / eps)\nif z <= 0 then reply <- 0 else reply <- 1 end",
+    "reply <- clamp(DLap(n, 1 / eps), 0, 1)",
+    "r <- clamp(DLap(n, 1 / eps), 0, 1)\nreply <- r",
+    "z <- Lap(n, 1 / eps)\nif z > 1 / 2 then reply <- 1 else reply <- 0 end",
+    "reply <- n",
+)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_who_does_not_see_a_reply_learns_nothing_from_it(body: str) -> None:
+    text = UNSEEN.format(body=body)
+    service = elaborate_service(parse_program(text, DPG, "hidden"), {}, "hidden")
+    proof = dipapprox.prove(service, examiner="bob")
+    assert (proof.lower, proof.upper) == (Fraction(0), Fraction(0))
+    # Together they can ask for ever.
+    assert dipapprox.prove(service, examiner="alice,bob").answer is dipapprox.Answer.NOT_DP
