@@ -1,4 +1,4 @@
-"""Trees of JSON, and the same with another value at one place."""
+"""Trees of JSON with another value at one place; proofs of budgets that are changed so."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
+
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.judgements import Budgets
+from dipapprox.kernel.replay import replay
+
+MOST_PLACES = 10
+"""Where something is changed, of each step."""
+
+SERVES = {"verdict": "DP", "budget": 1000, "at least": None}
+FAILS = {"verdict": "Not_DP", "budget": 0}
+"""Claims that say nothing: what is proved is more."""
 
 
 def places_in(tree: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -44,10 +55,41 @@ def others_for(value: Any, chance: random.Random) -> list[Any]:
     return [[], {}]
 
 
-def forged(tree: Any, seed: str, most: int) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Places, so many of them, and the tree with another value there."""
+def require_sound(machine: Any, claim: Any, steps: list[Any], seed: str) -> None:
+    """What one change of a step makes of a proof of a least budget is nothing, or true.
+
+    The upper end is that of a potential or of couplings, the lower one that of a ray or a trace.
+    """
+    least = Fraction(claim["budget"])
+    (upper,) = (step for step in steps if step["rule"] in ("potential", "couplings"))
+    ends: list[tuple[Any, list[Any], Any]] = [(SERVES, [], upper)]
+    if claim["at least"] is not None:
+        assert least == Fraction(claim["at least"])
+        *before, lower, _ = steps
+        ends.append((FAILS, before if lower["from"] else [], lower))
     chance = random.Random(seed)
-    places = list(places_in(tree))
-    for at, value in chance.sample(places, min(len(places), most)):
-        for other in others_for(value, chance):
-            yield at, with_at(tree, at, other)
+    for said, known, step in ends:
+        honest = _judged(machine, said, [*known, step])
+        assert honest is not None and least in (honest.budget, honest.below)
+        places = list(places_in(step))
+        found = [
+            (at, other, _judged(machine, said, [*known, with_at(step, at, other)]))
+            for at, value in chance.sample(places, min(len(places), MOST_PLACES))
+            for other in others_for(value, chance)
+        ]
+        confirmed = [each for each in found if each[-1] is not None]
+        assert len(confirmed) < len(found) / 2
+        for at, other, budgets in confirmed:
+            if said is SERVES:
+                assert budgets.budget is not None and budgets.budget >= least, (at, other)
+            else:
+                assert budgets.below is not None and budgets.below <= least, (at, other)
+
+
+def _judged(machine: Any, claim: Any, steps: Any) -> Budgets | None:
+    try:
+        found = replay(machine, claim, steps)
+    except NotProved:
+        return None
+    assert isinstance(found, Budgets)
+    return found

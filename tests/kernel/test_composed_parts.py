@@ -200,12 +200,12 @@ def test_what_is_chosen_as_it_goes_is_no_part() -> None:
 
 
 def test_counts_of_histograms_cost_what_one_does() -> None:
-    """One may change by 2, or two of them by 1: of 4^12 outputs none is gone through."""
+    """One may change by 2, or two of them by 1: of 4^8 outputs none is gone through."""
     text = """
-    input q[12] in 0..2
-    output out[12] in 0..3
+    input q[8] in 0..2
+    output out[8] in 0..3
     adjacent l1 2
-    for i in 1..12 do
+    for i in 1..8 do
         r <- Lap(q[i], 4 / eps)
         out[i] <- disc(r; 0 < 1 < 2)
     end

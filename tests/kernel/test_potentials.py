@@ -30,7 +30,7 @@ from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.questions.prove import Proof
 from tests.automata.random_automata import random_automaton
-from tests.kernel.edits import others_for, places_in, with_at
+from tests.kernel.edits import others_for, places_in, require_sound, with_at
 from tests.kernel.streams import stream
 from tests.proofs.test_random_streams import Writer
 from tests.thorough import part
@@ -136,6 +136,11 @@ def test_budgets_of_random_streams_are_replayed_or_refused(seed: int) -> None:
 
 
 # --- forgeries -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["svt", "numeric_sparse_stream", "svt_geometric for all N"])
+def test_no_forgery_proves_what_is_false(name: str) -> None:
+    require_sound(*file_of(proof_of(name)), name)
 
 
 @pytest.mark.parametrize("name", ["svt_without_limit", "last_value_stream", "svt_fresh_threshold"])
@@ -515,7 +520,7 @@ def test_changes_do_not_choose_what_is_known() -> None:
 
 
 def test_an_automaton_is_the_machine_that_its_text_means() -> None:
-    proof = proof_of("min_max")
+    proof = proof_of("svt")
     assert isinstance(proof, AutomatonProof)
     assert proof.written is not None
     assert proof.written.machine in machines_of(proof.automaton, False, proof.written.claim)

@@ -16,6 +16,7 @@ from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from tests.kernel import streams
+from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import file_of
 from tests.proofs.test_random_streams import Writer, of_rounds
 from tests.thorough import part
@@ -95,6 +96,11 @@ def test_some_rounds_of_random_programs_never_need_more(seed: int) -> None:
 
 
 # --- forgeries -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["silent", "said", "counted"])
+def test_no_forgery_proves_what_is_false(name: str) -> None:
+    require_sound(*file_of(found(stream(name), proved=True)), name)
 
 
 def changed(name: str, change: Any) -> None:

@@ -20,6 +20,7 @@ from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step
 from tests.automata.random_automata import random_automaton
+from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import (
     SUBJECTS,
     alone,
@@ -184,6 +185,8 @@ def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
     judged = replay(machine, claim, steps)
     assert isinstance(judged, Budgets)
     assert not judged.at_any
+    if proof.is_exact and program in (BOUNDED, INTEGERS):
+        require_sound(machine, claim, steps, program)
 
 
 def test_paths_that_are_impossible_lose_nothing() -> None:

@@ -15,7 +15,7 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
-from tests.kernel.edits import places_in, with_at
+from tests.kernel.edits import places_in, require_sound, with_at
 from tests.kernel.served import EXAMPLES, found, written
 from tests.services.strategies import services
 from tests.thorough import examples
@@ -75,6 +75,11 @@ def test_those_who_do_not_see_replies_learn_less(users: tuple[str, ...], least: 
 
 EXACT = [name for name, (_, least) in EXAMPLES.items() if least is not None]
 NONE = [name for name, (_, least) in EXAMPLES.items() if least is None]
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_no_forgery_proves_what_is_false(name: str) -> None:
+    require_sound(*written(found(EXAMPLES[name][0])), name)
 
 
 @pytest.mark.parametrize("name", EXACT)
