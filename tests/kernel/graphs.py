@@ -67,6 +67,15 @@ def holds(ends: tuple[Fraction, Fraction], value: Fraction | arb, width: float) 
     return inside and high - low <= width
 
 
+def cuts(
+    graph: Graph, density: Node, places: list[int | Fraction]
+) -> dict[tuple[Fraction | None, Fraction | None], Node]:
+    """The integrals of a density between any two places, or from or up to one."""
+    ends = [None, *map(Fraction, places)]
+    pairs = [(low, high) for low in ends for high in ends if low is not None or high is not None]
+    return {pair: graph.total(graph.restrict(density, *pair)) for pair in pairs}
+
+
 def meet(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> bool:
     """Whether two intervals have a point in common."""
     return one[0] <= other[1] and other[0] <= one[1]

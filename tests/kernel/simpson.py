@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -40,39 +42,46 @@ def simpson(graph: Graph, eps: float) -> dict[Node, Any]:
         found: np.ndarray = inside + before[:, None]
         return found if from_left else wholes.sum() - found
 
+    def inside(low: Fraction | None, high: Fraction | None) -> np.ndarray:
+        above = middles >= (-FAR if low is None else float(low))
+        return above & (middles <= (FAR if high is None else float(high)))
+
+    return interpreted(graph, lambda law: density(law, eps, t, middles), inside, running)
+
+
+def interpreted(
+    graph: Graph,
+    density: Callable[[Law], Any],
+    inside: Callable[[Fraction | None, Fraction | None], Any],
+    running: Callable[[Any, bool], Any],
+) -> dict[Node, Any]:
+    """All nodes as floats and arrays, by the densities of laws, bounds and running integrals."""
     known: dict[Node, Any] = {}
     for number, node in enumerate(graph.nodes):
         match node:
             case "density", _, (law, factor):
-                known[number] = float(factor) * density(law, eps, t, middles)
+                known[number] = float(factor) * density(law)
             case "restrict", (f,), (lower, upper):
-                inside = np.ones_like(t, dtype=bool)
-                if lower is not None:
-                    inside &= middles >= float(lower)
-                if upper is not None:
-                    inside &= middles <= float(upper)
-                known[number] = np.where(inside, known[f], 0.0)
+                known[number] = np.where(inside(lower, upper), known[f], 0.0)
             case "running", (f,), (from_left,):
                 known[number] = running(known[f], from_left)
             case "rise", (upper_node, lower_node), _:
                 known[number] = known[upper_node] - known[lower_node]
             case "product", parts, counts:
-                known[number] = np.prod(
-                    [known[f] ** k for f, k in zip(parts, counts, strict=True)], axis=0
-                )
+                powers = [known[f] ** k for f, k in zip(parts, counts, strict=True)]
+                known[number] = np.prod(powers, axis=0)
             case "mix", parts, _:
-                known[number] = sum(
-                    known[s] * known[f] for s, f in zip(parts[::2], parts[1::2], strict=True)
-                )
+                pairs = zip(parts[::2], parts[1::2], strict=True)
+                known[number] = sum(known[s] * known[f] for s, f in pairs)
             case "sum", parts, counts:
                 known[number] = sum(known[s] * k for s, k in zip(parts, counts, strict=True))
             case "rational", _, (value,):
                 known[number] = float(value)
             case "total", (f,), _:
-                known[number] = running(known[f], True)[-1, -1]
+                known[number] = running(known[f], True).ravel()[-1]
             case "excess", (f, g, p, q), (growth,):
                 above = known[p] * known[f] - float(growth) * known[q] * known[g]
-                known[number] = running(np.maximum(above, 0), True)[-1, -1]
+                known[number] = running(np.maximum(above, 0), True).ravel()[-1]
             case _:
                 raise AssertionError(node)
     return known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
-from kernel.graphs import FINE, ONE, enclosed, holds, law, totals
+from kernel.graphs import FINE, ONE, cuts, enclosed, holds, law, totals
+from kernel.simpson import interpreted
 
 FAMILIES = ["DLap", "DGauss"]
 THIN = 2.0**-60
@@ -25,70 +27,31 @@ FAR = 400
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_restrictions(family: str) -> None:
-    graph = Graph()
-    laws = law(family, 3, 2)
-    density = graph.density(laws)
+    graph, own = Graph(), law(family, 3, 2)
     places = [-(10**9), Fraction(-7, 2), 0, Fraction(5, 2), 3, 4, 10**9]
-    for low in [None, *places]:
-        for high in [*places, None]:
-            cut = graph.restrict(
-                density, *(None if b is None else Fraction(b) for b in (low, high))
-            )
-            if cut == density:
-                continue
-            (ends,) = enclosed(graph, [graph.total(cut)])
-            with precision(200):
-                value = sum(
-                    (
-                        mass
-                        for k, mass in zip(
-                            range(-500, 500),
-                            laws.on_integers.masses(-503, 496, laws.on_integers.rate(Fraction(2))),
-                            strict=True,
-                        )
-                        if (low is None or k >= low) and (high is None or k <= high)
-                    ),
-                    arb(0, arb(2) ** -80),
-                )
+    asked = cuts(graph, graph.density(own), places)
+    with precision(200):
+        rate = own.on_integers.rate(Fraction(2))
+        mass = dict(enumerate(own.on_integers.masses(-503, 496, rate), -500))
+        for (low, high), ends in zip(asked, enclosed(graph, asked.values()), strict=True):
+            inside = [k for k in mass if low is None or k >= low]
+            inside = [k for k in inside if high is None or k <= high]
+            value = sum((mass[k] for k in inside), arb(0, arb(2) ** -80))
             assert holds(ends, value, THIN), (low, high)
 
 
-def summed(graph: Graph, eps: float) -> dict[Node, object]:
+def summed(graph: Graph, eps: float) -> dict[Node, Any]:
     """All nodes by sums of floats over the integers up to FAR away."""
-    known: dict[Node, object] = {}
     k = np.arange(-FAR, FAR + 1)
-    for number, node in enumerate(graph.nodes):
-        match node:
-            case "density", _, (law, factor):
-                known[number] = float(factor) * masses(law, eps, k)
-            case "restrict", (f,), (lower, upper):
-                inside = (k >= (-FAR if lower is None else float(lower))) & (
-                    k <= (FAR if upper is None else float(upper))
-                )
-                known[number] = np.where(inside, known[f], 0.0)
-            case "running", (f,), (True,):
-                known[number] = np.cumsum(known[f])
-            case "running", (f,), (False,):
-                known[number] = np.cumsum(known[f][::-1])[::-1]
-            case "rise", (upper_node, lower_node), _:
-                known[number] = known[upper_node] - known[lower_node]
-            case "product", parts, counts:
-                known[number] = np.prod(
-                    [known[f] ** n for f, n in zip(parts, counts, strict=True)], axis=0
-                )
-            case "mix", parts, _:
-                known[number] = sum(
-                    known[s] * known[f] for s, f in zip(parts[::2], parts[1::2], strict=True)
-                )
-            case "sum", parts, counts:
-                known[number] = sum(known[s] * n for s, n in zip(parts, counts, strict=True))
-            case "rational", _, (value,):
-                known[number] = float(value)
-            case "total", (f,), _:
-                known[number] = np.sum(known[f])
-            case _:
-                raise AssertionError(node)
-    return known
+
+    def inside(low: Fraction | None, high: Fraction | None) -> np.ndarray:
+        above = k >= (-FAR if low is None else float(low))
+        return above & (k <= (FAR if high is None else float(high)))
+
+    def running(values: np.ndarray, from_left: bool) -> np.ndarray:
+        return np.cumsum(values) if from_left else np.cumsum(values[::-1])[::-1]
+
+    return interpreted(graph, lambda law: masses(law, eps, k), inside, running)
 
 
 def masses(law: Law, eps: float, k: np.ndarray) -> np.ndarray:
