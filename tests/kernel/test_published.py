@@ -26,20 +26,15 @@ from tests.thorough import part
 
 Json = Any
 
-GAUSS = """
-input q in 0..2
-output y in real
-adjacent linf 1
-y <- 3 - 2 * Gauss(q, 1 / eps)
-"""
+ONE = "input q in 0..2\noutput y in real\nadjacent linf 1\n"
+GAUSS = ONE + "y <- 3 - 2 * Gauss(q, 1 / eps)"
+MOVED = ONE + "y <- q + 2 * Lap(q, 1 / eps)"
+AGAINST = ONE + "y <- 3 * q - 2 * Lap(q, 1 / eps)"
+ONE_SIDED = ONE.replace("0..2", "0..1") + "y <- LapPlus(q, 1 / eps)"
 
-LAPLACE = """
-input q[2] in 0..2
-output y[2] in real
-adjacent l1 1
-y[1] <- Lap(q[1], 1 / eps)
-y[2] <- y[1] / 2 - Lap(q[2], 1 / eps)
-"""
+BOTH = "input q[2] in 0..2\noutput y[2] in real\nadjacent l1 1\n"
+LAPLACE = BOTH + "y[1] <- Lap(q[1], 1 / eps)\ny[2] <- y[1] / 2 - Lap(q[2], 1 / eps)"
+SHARED = BOTH + "y[1] <- 2 * Lap(q[1], 1 / eps)\ny[2] <- y[1] / 4 - Lap(q[2], 1 / eps)"
 
 TWICE = """
 input q in 0..1
@@ -54,23 +49,12 @@ input q in 0..3
 output o in {0, 1}
 output y in real
 adjacent linf 1
-r <- Lap(q, 1 / eps)
 o <- 0
-if r < 1 then
-    y <- 1
-elif r > 2 then
-    y <- 2
+r <- Lap(q, 1 / eps)
+if r < 1 then y <- 1 elif r > 2 then
     o <- 1
-else
-    y <- r
-end
-"""
-
-ONE_SIDED = """
-input q in 0..1
-output y in real
-adjacent linf 1
-y <- LapPlus(q, 1 / eps)
+    y <- 2
+else y <- r end
 """
 
 TRUNCATED = """
@@ -80,43 +64,17 @@ output y in real
 adjacent linf 1
 o, y <- 0
 r <- Gauss(q, 1 / eps)
-if r >= 0 then
-    if r <= 1 then
-        o <- 1
-        y <- r
-    end
+if r >= 0 and r <= 1 then
+    o <- 1
+    y <- r
 end
-"""
-
-MOVED = """
-input q in 0..2
-output y in real
-adjacent linf 1
-y <- q + 2 * Lap(q, 1 / eps)
-"""
-
-AGAINST = """
-input q in 0..2
-output y in real
-adjacent linf 1
-y <- 3 * q - 2 * Lap(q, 1 / eps)
-"""
-
-SHARED = """
-input q[2] in 0..2
-output y[2] in real
-adjacent l1 1
-y[1] <- 2 * Lap(q[1], 1 / eps)
-y[2] <- y[1] / 4 - Lap(q[2], 1 / eps)
 """
 
 LARGEST = """
 input q[2] in {0, 1}
 output y in real
 adjacent linf 1
-for i in 1..2 do
-    v[i] <- Lap(q[i], 2 / eps)
-end
+for i in 1..2 do v[i] <- Lap(q[i], 2 / eps) end
 y <- max(v)
 """
 
@@ -227,7 +185,7 @@ def test_growth_is_rounded_down() -> None:
 
 def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
     """Of the largest of noisy values that all change by 1, or some by 1 and some by -1."""
-    values = np.linspace(-60, 60, 1_200_001)
+    values = np.linspace(-60, 60, 400_001)
 
     def largest(means: Sequence[int]) -> np.ndarray:
         below = [
