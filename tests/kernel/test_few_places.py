@@ -1,11 +1,13 @@
-"""Losses, and H of what is chosen as it goes, in few places: rounded to their side, by a unit.
+"""Losses, and H of what is chosen as it goes, in few places and at few knots.
 
-The truth is computed from the definitions, in rational numbers and with exponentials as floats.
+What is rounded is rounded to its side, by a unit. The truth is computed from the definitions, in
+rational numbers and with exponentials as floats.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +20,8 @@ import pytest
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.losses import Adaptive, Grid, Losses
+from dipapprox.kernel.mechanisms import finite, of_deltas, sampled
+from dipapprox.proof_steps.knots import bends_of, knots, sampled_bends
 from tests.thorough import part
 
 STEP = Fraction(1, 3)
@@ -270,3 +274,47 @@ def own_lines(each: Losses, given: Adaptive, j: int) -> float:
         a, b = h(given, j - k) if j - k >= -reach else first
         found += m * a - n * b if m else 0
     return found / 2**given.places
+
+
+# --- knots next to bends alone --------------------------------------------------------------------
+
+F = Fraction
+
+FINE, REACH = F(1, 100), 300
+
+OUTCOMES = [(F(1, 2), F(1, 4)), (F(1, 4), F(5, 8)), (F(1, 4), F(1, 8))]
+BOUNDS = {F(0): F(1, 3), F(3, 10): F(1, 5), F(9, 10): F(1, 50)}
+
+
+def fine_grid(ranges: Sequence[object]) -> Grid:
+    return Grid({"step": str(FINE), "offset": 0, "places": 100, "knots": ranges})
+
+
+def losses_at(
+    sample: tuple[Fraction, bool] | None, above: bool, ranges: Sequence[object]
+) -> Losses:
+    asked = fine_grid(ranges)
+    with precision(asked.bits):
+        cells = [(to_ball(p), to_ball(q)) for p, q in OUTCOMES]
+        pair = of_deltas(BOUNDS) if above else finite(cells)
+        pair = pair if sample is None else sampled(pair, *sample)
+        if above:
+            return asked.above(pair.most)
+        return asked.below(pair.outcomes)
+
+
+@pytest.mark.parametrize("rate", [None, F(1, 10)], ids=["everything", "a sample"])
+@pytest.mark.parametrize("added", [False, True], ids=["removed", "added"])
+@pytest.mark.parametrize("above", [False, True], ids=["below", "above"])
+def test_few_knots_show_what_all_show(above: bool, added: bool, rate: Fraction | None) -> None:
+    bends = [sign * float(t) for t in BOUNDS for sign in (1, -1)]
+    if not above:
+        bends = bends_of((float(p), float(q)) for p, q in OUTCOMES)
+    if rate is not None:
+        bends = sampled_bends(bends, rate, added)
+    sample = None if rate is None else (rate, added)
+    few = knots(REACH, REACH, [each / float(FINE) for each in bends])
+    assert len(fine_grid(few).knots) <= 4 * len(bends) + 2 < 2 * REACH
+    found, wanted = (losses_at(sample, above, each) for each in (few, knots(REACH, REACH, None)))
+    for loss in (F(0), F(1, 20), F(3, 10), F(1, 2), F(4, 5), F(6, 5)):
+        assert abs(found.delta(loss) - wanted.delta(loss)) < F(1, 2**80)

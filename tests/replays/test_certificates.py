@@ -6,7 +6,9 @@ sums, real inputs, published numbers. The oracle is the run, asked for the large
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from dipapprox import Claim, Options, Outcome, UserError
 from dipapprox.errors import NoCertificate
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import number_json
+from dipapprox.replays.digest import digest
 from tests.replays.certified import (
     PROGRAMS,
     Fields,
@@ -203,3 +206,77 @@ def test_another_program_is_refuted(old: str, new: str) -> None:
     changed = signed(replaced(fields, ("program", "text"), text))
     assert dipapprox.check(changed).outcome is Outcome.REFUTED  # the hash
     assert dipapprox.check(retold(fields, text)).outcome is Outcome.REFUTED
+
+
+# --- files that were edited by hand, with a digest that fits --------------------------------------
+
+TEXT = """\
+input q in {0, 1, 2}
+output o in {low, high}
+adjacent linf 1
+r <- Lap(q, 1 / eps)
+o <- low
+if r > 1 then
+    o <- high
+end
+"""
+
+
+def proof(pairs: str = "all") -> dict[str, Any]:
+    program, options = dipapprox.parse(TEXT), Options(proved=True)
+    verdict = dipapprox.verify(program, eps=1, delta="1/10", pairs=pairs, options=options)
+    found = dipapprox.certify(program, TEXT, verdict, pairs=pairs, options=options)
+    return dict(json.loads(found.to_json()))
+
+
+def judged(content: dict[str, Any]) -> dipapprox.Replay:
+    return dipapprox.check(content | {"digest": digest(content)})
+
+
+@pytest.mark.parametrize("pairs", ["all", "single", "1~2;0~1"])
+def test_the_scope_is_that_of_the_claim(pairs: str) -> None:
+    content = proof(pairs)
+    assert judged(content).outcome is Outcome.CONFIRMED
+    found = judged(content | {"scope": "for all real inputs, adjacent all"})
+    assert found.outcome is Outcome.REFUTED
+    assert found.differences == (f"scope: the proof is {content['scope']}",)
+
+
+def test_a_claim_about_no_pairs_is_none() -> None:
+    content = proof("single")
+    with pytest.raises(UserError, match="no pair is listed"):
+        judged(content | {"claim": content["claim"] | {"pairs": []}})
+
+
+@pytest.mark.parametrize("rule", [[], {}, None, 1, "trust me"])
+def test_rules_are_names(rule: object) -> None:
+    content = proof()
+    steps = [*content["steps"][:-1], content["steps"][-1] | {"rule": rule}]
+    with pytest.raises(UserError, match="a rule"):
+        judged(content | {"steps": steps})
+
+
+# --- compositions, without `proved`: what has none says so ----------------------------------------
+
+RUNS = [{"mechanism": "gaussian", "sigma": 4, "subsample": "1/10", "times": 10}]
+
+
+def test_claims_and_intervals_have_proofs() -> None:
+    pipeline = dipapprox.compose(RUNS)
+    for answer in (pipeline.verify("1/2", "1/1000"), pipeline.delta("1/2")):
+        assert answer.replayed is None
+        certificate = pipeline.certify(answer)
+        assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED
+
+
+def test_an_end_of_which_no_line_tells_leaves_the_other_one_proved() -> None:
+    """Of one run of an exponential mechanism lines may be those of all or of nothing."""
+    pipeline = dipapprox.compose([{"mechanism": "exponential_mechanism", "eps": "3/10"}])
+    certificate = pipeline.certify(pipeline.epsilon("1/100"))
+    assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED
+
+
+def test_curves_have_none() -> None:
+    pipeline = dipapprox.compose(RUNS)
+    with pytest.raises(NoCertificate, match="no rule for curves"):
+        pipeline.certify(pipeline.curve(0, 1, 3))
