@@ -34,7 +34,7 @@ def verify(text: str, eps: str, eps_prv: str, delta: str):  # type: ignore[no-un
     return dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta)
 
 
-@pytest.mark.parametrize("eps", ["1", "1/2..1"])
+@pytest.mark.parametrize("eps", ["1", "3/4..1"])
 @pytest.mark.parametrize(
     ("delta", "answer"), [("1-exp(-eps/2)", Answer.DP), ("1-exp(-eps/2)-10^-9", Answer.NOT_DP)]
 )

@@ -16,7 +16,7 @@ COUNTS = "input q[2] in 0..2\noutput y[2] in real\nadjacent linf 1\n"
 BITS = COUNTS.replace("0..2", "0..1")
 BIT = "input q in 0..1\noutput y in real\nadjacent all\n"
 COUNT = "input q in 0..2\noutput y in real\nadjacent linf 1\n"
-CLAMPED = "y[1] <- clamp(Gauss(q[1], 1), 0, 1)\ny[2] <- clamp(Logistic(q[2], 1), 0, 3)\n"
+CLAMPED = "y[1] <- clamp(Gauss(q, 1), 0, 1)\ny[2] <- clamp(Logistic(q, 1), 0, 3)\n"
 MIXTURE = """
 b <- choose {0 : 1/2, 1 : 1/2}
 if b = 0 then
@@ -90,7 +90,10 @@ def _least_of_the_index() -> float:
         (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),
         # Noise without closed forms: at the ends of clamps, and far out, where cosh 1 is left.
         (BIT + "y <- clamp(Gauss(q, 3), 1/2, 5/2)\n", log(norm.sf(0.5) / norm.sf(2.5 / 3))),
-        (BITS + CLAMPED, log(norm.cdf(0) / norm.cdf(-1)) + log(logistic.sf(2) / logistic.sf(3))),
+        (
+            BIT.replace("y in", "y[2] in") + CLAMPED,
+            log(norm.cdf(0) / norm.cdf(-1)) + log(logistic.sf(2) / logistic.sf(3)),
+        ),
         (BIT + "y <- abs(Logistic(q, 1))\n", log((exp(1) + exp(-1)) / 2)),
     ],
 )
