@@ -10,7 +10,7 @@ from hypothesis import given
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
-from dipapprox.exact.integers.elimination import discrete_probability
+from dipapprox.exact.integers.elimination import Integers, discrete_probability
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
@@ -132,3 +132,14 @@ def test_closed_forms_that_are_too_long_say_so() -> None:
     found = discrete_probability(Event(samples, guards), Limits())
     assert isinstance(found, NotEnclosed)
     assert found.reason == "integration-budget: the closed form has too many terms"
+
+
+LAW = Distribution(DISCRETE_LAPLACE, Fraction(0), Fraction(1))
+tightened = Integers((LAW,) * 3, Fraction(1), Limits()).tightened
+
+
+def test_rows_are_divided_and_rounded() -> None:
+    assert tightened([((2, -4, 0), 5), ((1, -2, 0), 7)]) == (((1, -2, 0), 2),)
+    assert tightened([((0, 0, 0), 0)]) == ()
+    assert tightened([((0, 0, 0), -1)]) is None
+    assert tightened([((2, 2, 0), 1), ((-2, -2, 0), -1)]) is None

@@ -1,4 +1,4 @@
-"""The reference engine against closed forms, permutations, scipy and nasty parameters."""
+"""Nests of integrals: cut-offs, quadrature, values at points and in boxes, and whole events."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import math
 from fractions import Fraction
 
 import pytest
+from flint import acb, arb
+from hypothesis import given
+from hypothesis import strategies as st
 
+from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Integral, Level, Multiply
+from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
@@ -19,6 +25,24 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.nested.engine import Nested, enclose_plan
+from dipapprox.numerics.nested.evaluation import (
+    Effort,
+    NodeEvaluator,
+    Settings,
+    integrate,
+    make_evaluator,
+)
+from dipapprox.numerics.nested.nest import (
+    Mass,
+    Nest,
+    NestRange,
+    Node,
+    build_node,
+    children,
+    open_ends,
+    truncate,
+    variables,
+)
 from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
 
@@ -107,3 +131,154 @@ def test_extreme_epsilons(family: Family, eps: Fraction) -> None:
 def test_limits_stop_the_quadrature() -> None:
     with pytest.raises(LimitReached, match="time limit"):
         alone(ENGINE, chain(GAUSSIAN, 6), 100, Limits(seconds=0.02))
+
+
+def nests(node: Node) -> list[Nest]:
+    found = [node] if isinstance(node, Nest) else []
+    return found + [nest for child, _ in children(node) for nest in nests(child)]
+
+
+laws = st.builds(
+    Distribution,
+    st.sampled_from(REAL_FAMILIES),
+    st.fractions(-50, 50, max_denominator=4),
+    st.sampled_from([Fraction(1, 1000), Fraction(1), Fraction(3, 2), Fraction(500)]),
+)
+
+
+@given(st.lists(laws, min_size=2, max_size=5), st.data(), st.integers(4, 60))
+def test_cut_offs_make_all_ends_finite_and_invert_nothing(
+    samples: list[Distribution], data: st.DataObject, bits: int
+) -> None:
+    pairs = [(i, j) for j in range(1, len(samples)) for i in [data.draw(st.integers(0, j - 1))]]
+    event = Event(tuple(samples), tuple(below(*pair) for pair in pairs))
+    tree = build_node(plan(event, Strategy.LEAST_NESTING, Limits()), event)
+    truncated = truncate(tree, bits)
+    assert open_ends(truncated) == 0
+    assert not variables(truncated)
+    before, after = nests(tree), nests(truncated)
+    assert len(before) == len(after)
+    _check_ranges(truncated, tree, ())
+
+
+def _check_ranges(
+    truncated: Node, original: Node, boxes: tuple[tuple[Fraction, Fraction], ...]
+) -> None:
+    """A new end lies beyond the other end's whole range, over boxes of the outer variables."""
+    if isinstance(truncated, Nest):
+        assert isinstance(original, Nest)
+        lower, upper = truncated.span.lower, truncated.span.upper
+        assert lower is not None and upper is not None
+        padded = boxes + ((Fraction(0), Fraction(0)),) * (truncated.depth - len(boxes))
+        low, high = (each.extent(lambda k: padded[int(k)]) for each in (lower, upper))
+        if original.span.lower is None or original.span.upper is None:
+            assert low[1] <= high[0]
+        assert list(truncated.breaks) == sorted(set(truncated.breaks))
+        boxes = (*padded[: truncated.depth], (low[0], high[1]))
+    for (child, _), (old, _) in zip(children(truncated), children(original), strict=True):
+        _check_ranges(child, old, boxes)
+
+
+EFFORT = Effort(60, arb(2) ** -20, 20_000)
+
+
+def density(x: arb) -> arb:
+    return GAUSSIAN.pdf(x, 0)
+
+
+def density_bound(z: acb) -> arb:
+    return GAUSSIAN.pdf_bound(Box.around(z), 0)
+
+
+ends = st.fractions(-9, 9, max_denominator=16)
+
+
+@given(ends, ends)
+def test_gaussian_integrals_contain_the_distribution_function(a: Fraction, b: Fraction) -> None:
+    with precision(100):
+        lower, upper = to_ball(a).mid(), to_ball(b).mid()
+        found = integrate(density, density_bound, lower, upper, EFFORT)
+        assert found.overlaps(GAUSSIAN.mass(lower, upper, 0, 0))
+        enclosure = to_enclosure(found)
+    assert enclosure.width < Fraction(1, 2**54)
+
+
+def test_an_empty_range_is_exactly_zero() -> None:
+    assert integrate(density, density_bound, arb(1), arb(1), EFFORT).is_zero()
+
+
+@pytest.mark.parametrize("error", [LimitReached("time limit: 1 s"), KeyboardInterrupt()])
+def test_exceptions_arrive_as_they_were_raised_and_at_once(error: BaseException) -> None:
+    calls = 0
+
+    def failing(x: arb) -> arb:
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise error
+        return density(x)
+
+    with precision(100), pytest.raises(type(error)) as caught:
+        integrate(failing, density_bound, arb(-8), arb(8), EFFORT)
+    assert caught.value is error
+    assert calls == 5
+
+
+BALL_BITS = 90
+SETTINGS = Settings(Effort(60, arb(2) ** -10, 20_000), 20_000, lambda: None)
+branches = st.sampled_from([(GAUSSIAN, 0), (LAPLACE, -1), (LAPLACE, 1)])
+START = Fraction(-9, 2)
+
+
+def squared_nest(family: Family, side: int, breaks: tuple[Fraction, ...] = ()) -> NodeEvaluator:
+    law = Distribution(family, Fraction(0), Fraction(1))
+    leaf = Mass(NestRange(law, None, LinearForm.symbol(1), 0, side))
+    span = NestRange(law, LinearForm.constant_form(START), LinearForm.symbol(0), side, side)
+    return make_evaluator(Nest(span, 1, leaf, breaks), SETTINGS)
+
+
+def closed_form(family: Family, side: int, z: acb) -> acb:
+    return (cdf(family, side, z) ** 2 - cdf(family, side, acb(to_ball(START))) ** 2) / 2
+
+
+def cdf(family: Family, side: int, z: acb) -> acb:
+    if family is GAUSSIAN:
+        return (-z / acb(2).sqrt()).erfc() / 2
+    half = (z if side < 0 else -z).exp() / 2
+    return half if side < 0 else 1 - half
+
+
+points = st.fractions(-6, 6, max_denominator=32)
+lengths = st.fractions(0, 3, max_denominator=32)
+unit = st.fractions(-1, 1, max_denominator=16)
+
+
+@given(points, st.lists(points, max_size=4))
+def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction]) -> None:
+    with precision(BALL_BITS):
+        places = tuple(sorted({*breaks}))
+        nest = squared_nest(GAUSSIAN, 0, places)
+        for _ in range(2):  # the second time from the panels that were kept
+            found = nest.value([to_ball(point), arb(0)])
+            assert found.overlaps(closed_form(GAUSSIAN, 0, acb(to_ball(point))).real)
+            assert found.rad() < arb(2) ** -50
+
+
+@given(branches, points, points, lengths, lengths, unit, unit)
+def test_bounds_hold_on_complex_boxes(
+    branch: tuple[Family, int],
+    real: Fraction,
+    imaginary: Fraction,
+    width: Fraction,
+    height: Fraction,
+    across: Fraction,
+    up: Fraction,
+) -> None:
+    with precision(BALL_BITS):
+        box = acb(
+            to_ball(real) + arb(0, to_ball(width).upper()),
+            to_ball(imaginary) + arb(0, to_ball(height).upper()),
+        )
+        z = acb(to_ball(real + across * width), to_ball(imaginary + up * height))
+        bound = squared_nest(*branch).bound([box, arb(0)])
+        assert not closed_form(*branch, z).abs_lower() > bound

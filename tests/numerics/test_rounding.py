@@ -1,4 +1,4 @@
-"""Outward rounding against exact fractions, on doubles of all sizes."""
+"""Numbers in and out: exact or rounded outwards, in balls, in doubles and as people read them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import Array
+from dipapprox.numerics.powers import logarithm
 
 UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
 ARRAYS = st.lists(UNIT, min_size=1, max_size=12).map(lambda values: np.array(values))
@@ -69,3 +73,67 @@ def test_tightening_keeps_the_truth_and_never_widens(
 def test_contradictions_are_noticed(bounds: tuple[list[float], list[float]]) -> None:
     lower, upper = map(np.array, bounds)
     assert rounding.contradicts_one(lower, upper)
+
+
+NUMBERS = st.fractions() | st.builds(
+    lambda digits, power: digits * Fraction(10) ** power,
+    st.fractions(max_denominator=10**6),
+    st.integers(-400, 400),
+)
+
+
+@given(NUMBERS, NUMBERS, st.integers(0, 12), st.sampled_from("efg"))
+def test_what_is_written_contains_the_enclosure_and_is_as_narrow_as_its_digits(
+    first: Fraction, second: Fraction, places: int, kind: str
+) -> None:
+    enclosure = Enclosure(min(first, second), max(first, second))
+    low, high = (Fraction(end) for end in f"{enclosure:.{places}{kind}}".strip("[]").split(", "))
+    assert low <= enclosure.lower
+    assert enclosure.upper <= high
+    for written, true in ((low, enclosure.lower), (high, enclosure.upper)):
+        digits = places if kind == "e" else max(places, 1) - 1
+        unit = Fraction(1, 10**places) if kind == "f" else abs(true) / 10**digits
+        assert abs(written - true) <= unit
+
+
+def test_formats_that_people_use() -> None:
+    third = Enclosure(Fraction(1, 3), Fraction(2, 3))
+    assert (
+        f"{third:.3f} {third:.2e} {third:.4g}"
+        == "[0.333, 0.667] [3.33e-1, 6.67e-1] [0.3333, 0.6667]"
+    )
+    assert f"{Enclosure.exact(0):.2e}" == "[0.00e+0, 0.00e+0]"
+    assert f"{third}" == str(third)
+
+
+@pytest.mark.parametrize("spec", ["d", ".f", "10.3f", "%", ".3", ".99999f"])
+def test_other_formats_are_refused(spec: str) -> None:
+    with pytest.raises(ValueError, match="an enclosure has no format"):
+        format(Enclosure.exact(1), spec)
+
+
+@pytest.mark.parametrize("wrong", [0.1, 1.0, "1", None, arb(1)])
+def test_only_exact_numbers_become_balls(wrong: object) -> None:
+    with pytest.raises(TypeError):
+        to_ball(wrong)  # type: ignore[arg-type]  # that is refused
+
+
+def test_immense_exponents_stay_small_and_sound() -> None:
+    with precision(64):
+        tiny = to_enclosure(arb(-(10**12)).exp())
+        negative = to_enclosure(-(arb(-(10**12)).exp()))
+        assert isinstance(to_enclosure(arb(10**12).exp()), NotEnclosed)
+        with pytest.raises(OverflowError):
+            exact_fraction(arb(-(10**12)).exp().mid())
+    assert tiny.lower <= 0 < tiny.upper < Fraction(1, 2**60000)
+    assert negative.lower < 0 <= negative.upper
+
+
+def test_logarithms_near_one_keep_their_digits() -> None:
+    tiny = Fraction(1, 10**60)
+    found = logarithm(1 + tiny, 50)
+    assert tiny - tiny**2 / 2 in found
+    assert found.width < tiny / 2**45
+    assert logarithm(Fraction(1), 50).width == 0
+    with pytest.raises(ValueError, match="needs a number > 0"):
+        logarithm(Fraction(0), 50)

@@ -1,4 +1,4 @@
-"""Adjacency: the stream against brute force over all squares, counts against the stream."""
+"""Adjacency: streams and blocks against brute force over all squares, counts against the stream."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Adjacency, Cell, Everyone, Input, Norm, Within
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
+from dipapprox.pairs.walk import InputNumbers, pair_blocks, plan_walk
 
 NUMBERS = st.integers(-4, 4).map(lambda n: Fraction(n, 2))
 
@@ -25,7 +26,7 @@ def cell(number: int, *domain: Fraction | int | str) -> Cell:
 
 @st.composite
 def cells(draw: st.DrawFn) -> tuple[Cell, ...]:
-    size = draw(st.integers(1, 3))
+    size = draw(st.integers(0, 3))
     return tuple(
         cell(i, *draw(st.lists(NUMBERS, min_size=1, max_size=3, unique=True)))
         for i in range(1, size + 1)
@@ -102,3 +103,31 @@ def test_large_domains_need_no_table() -> None:
         pairs = list(islice(adjacent_pairs(wide, adjacency), 1000))
         assert all(by_definition(u, v, adjacency) for u, v in pairs)
     assert count_pairs(wide, Within(Norm.L1, Fraction(5000))) is None
+
+
+@given(cells(), ADJACENCIES, st.integers(1, 40))
+def test_every_pair_comes_once(
+    inputs: tuple[Cell, ...], adjacency: Everyone | Within, size: int
+) -> None:
+    walk = plan_walk(inputs, adjacency)
+    assert walk is not None
+    numbers = InputNumbers(inputs)
+    found = []
+    for block in pair_blocks(inputs, walk, size):
+        assert 0 < len(block) <= max(size, max(map(len, walk.steps), default=1))
+        assert (block.first < numbers.count).all()
+        ends = zip(block.first.tolist(), block.second.tolist(), strict=True)
+        found += [(numbers.input(a), numbers.input(b)) for a, b in ends]
+    assert len(found) == len(set(found))
+    assert set(found) == set(adjacent_pairs(inputs, adjacency))
+
+
+def test_walks_that_are_too_wide_are_refused() -> None:
+    wide = Cell("q", "q", None, tuple(map(Fraction, range(200))))
+    everyone: Adjacency = Everyone()
+    assert plan_walk((wide,), everyone) is None
+    assert plan_walk((wide,), Within(Norm.LINF, Fraction(1))) is not None
+    tiny = Cell("q", "q", None, (Fraction(0), Fraction(1, 2**50)))
+    assert plan_walk((tiny,), Within(Norm.L1, Fraction(2**60))) is not None
+    coarse = Cell("q", "q", None, (Fraction(0), Fraction(1, 3**30), Fraction(5)))
+    assert plan_walk((coarse,), Within(Norm.L1, Fraction(9))) is None

@@ -1,4 +1,4 @@
-"""The largest delta over all pairs: every way to go through them, and few candidates."""
+"""The largest delta over all pairs: every way to go through them, few candidates, one name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.pairs import maxima, selected
+from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.privacy.profiles import renyi
 
 HALF = Fraction(1, 2)
@@ -85,3 +87,22 @@ def test_counters_take_more_pairs_than_can_be_listed() -> None:
     with pytest.raises(LimitReached, match="pair limit"):
         more = dipapprox.parse(svt, {"N": 18}, "svt_gauss")
         dipapprox.profile(more, eps=HALF, renyi=ORDERS)
+
+
+def test_the_simplest_pair_is_named() -> None:
+    third, zero = Fraction(1, 3), Fraction(0)
+    little = Fraction(1, 2**60)
+    wide = Fraction(1, 2**50)
+    known = {
+        ((third,), (zero,)): Enclosure(HALF + 2 * little, HALF + wide),
+        ((HALF,), (Fraction(1),)): Enclosure(HALF + little, HALF + wide),
+        ((HALF,), (zero,)): Enclosure(HALF, HALF + wide),
+        ((zero,), (zero,)): Enclosure(zero, Fraction(1)),
+    }
+    for order in (list(known), list(known)[::-1]):
+        found = simplest_pair({pair: known[pair] for pair in order})
+        assert found == (((HALF,), (zero,)), known[(HALF,), (zero,)])
+    known[(HALF,), (zero,)] = Enclosure.exact(HALF)  # is told apart from the largest
+    found = simplest_pair(known)
+    assert found[0] == ((HALF,), (Fraction(1),))
+    assert simplest_pair({}) is None

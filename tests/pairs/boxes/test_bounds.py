@@ -7,19 +7,27 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+import dipapprox
 from dipapprox.arithmetic.rounding import above, below
 from dipapprox.language.core import Input, Norm, Within
-from dipapprox.language.elaborate import elaborate
-from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.bounds import FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels
-from dipapprox.pairs.boxes.polygons import Polygon, cut, middle
+from dipapprox.pairs.boxes.polygons import (
+    Direction,
+    Polygon,
+    clipped,
+    cut,
+    faces,
+    middle,
+    rectangle,
+)
+from dipapprox.pairs.boxes.vertices import vertex_pairs
 from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
@@ -68,7 +76,7 @@ _TEXTS = [
 
 @cache
 def _opened(text: str) -> tuple[OutputModels, OutputProbabilities]:
-    states = execute(elaborate(parse(text), {}, "x"), True, Limits())
+    states = execute(dipapprox.parse(text), True, Limits())
     source = open_probabilities(states, Fraction(1), Options())
     return OutputModels(states, Fraction(1), source, Limits()), source
 
@@ -97,7 +105,7 @@ def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
 @given(data=st.data())
 def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
     models, source = _opened(text)
-    program = elaborate(parse(text), {}, "x")
+    program = dipapprox.parse(text)
     adjacency = data.draw(
         st.sampled_from([Within(Norm.LINF, Fraction(1)), Within(Norm.L1, Fraction(1))])
     )
@@ -178,3 +186,71 @@ def test_slopes_are_bounded_where_a_box_has_no_width() -> None:
         assert np.abs(slopes).max() > 0.01
         assert (own.lowest[:, axis] <= slopes + 1e-6).all()
         assert (slopes - 1e-6 <= own.highest[:, axis]).all()
+
+
+_NUMBERS = st.fractions(-2, 2, max_denominator=8)
+
+
+@st.composite
+def _polygons(draw: st.DrawFn) -> Polygon:
+    low, high = sorted((draw(_NUMBERS), draw(_NUMBERS)))
+    polygon = rectangle(low, high)
+    for a, b in ((1, -1), (-1, 1), (1, 0), (0, 1), (-1, 0), (0, -1)):
+        part = clipped(polygon, a, b, draw(st.fractions(0, 3, max_denominator=4)))
+        polygon = part or polygon
+    return polygon
+
+
+@given(_polygons(), st.integers(-3, 3), st.integers(-3, 3))
+def test_maxima_of_linear_forms_lie_on_faces(polygon: Polygon, a: int, b: int) -> None:
+    directions: list[Direction] = []
+    for slope, direction in ((a, (1, 0)), (b, (0, 1)), (a + b, (1, 1))):
+        if slope:
+            sign = 1 if slope > 0 else -1
+            directions.append((sign * direction[0], sign * direction[1]))
+    parts = faces(polygon, directions)
+    whole = {corner for part in parts for corner in part}
+    assert whole <= set(polygon)
+    best = max(a * x + b * y for x, y in polygon)
+    assert any(a * x + b * y == best for x, y in whole)
+    if a and b and a + b and len(polygon) > 2:
+        assert len(parts) <= len(polygon)
+
+
+PARTS = st.fractions(Fraction(1, 4), 3, max_denominator=4)
+
+
+def program(weights: list[Fraction], widths: list[Fraction], radius: Fraction) -> str:
+    names = [f"q{k}" for k in range(len(widths))]
+    inputs = "\n".join(
+        f"input {name} in real 0..{width}" for name, width in zip(names, widths, strict=True)
+    )
+    mean = " + ".join(f"{w} * {name}" for w, name in zip(weights, names, strict=True))
+    return f"{inputs}\noutput y in real\nadjacent l1 {radius}\ny <- Gauss({mean}, 2 / eps)\n"
+
+
+def largest(weights: list[Fraction], widths: list[Fraction], radius: Fraction) -> Fraction:
+    """The radius is spent where it counts most (a fractional knapsack)."""
+    found = Fraction(0)
+    for weight, width in sorted(zip(weights, widths, strict=True), reverse=True):
+        step = min(width, radius)
+        found, radius = found + weight * step, radius - step
+    return found
+
+
+@given(st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=4), PARTS)
+@example([(Fraction(1), Fraction(1)), (Fraction(1), Fraction(2))], Fraction(3))
+def test_the_largest_change_is_among_vertices(
+    parts: list[tuple[Fraction, Fraction]], radius: Fraction
+) -> None:
+    weights, widths = [list(each) for each in zip(*parts, strict=True)]
+    states = execute(
+        dipapprox.parse(program(weights, widths, radius)), True, Options().limits, real_outputs=True
+    )
+    changes = []
+    for u, v in vertex_pairs(states):
+        own = [Fraction(x) - Fraction(y) for x, y in zip(u, v, strict=True)]
+        assert sum(map(abs, own)) <= radius
+        assert all(abs(x) <= width for x, width in zip(own, widths, strict=True))
+        changes.append(abs(sum(w * x for w, x in zip(weights, own, strict=True))))
+    assert max(changes) == largest(weights, widths, radius)

@@ -1,0 +1,458 @@
+"""Signs of exponential functions: at points, between zeros, on intervals; covers and suprema."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from flint import arb
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball
+from dipapprox.errors import LimitReached
+from dipapprox.exact.signs.interval import (
+    ALL_EPSILONS,
+    EpsilonInterval,
+    simplest_between,
+    split_point,
+)
+from dipapprox.exact.signs.negative_set import negative_set
+from dipapprox.exact.signs.nonnegative import (
+    Negative,
+    Nonnegative,
+    Undecided,
+    is_nonnegative,
+    positive_on,
+)
+from dipapprox.exact.signs.normal_form import normal_form, reduce_function
+from dipapprox.exact.signs.supremum import (
+    Infinity,
+    Supremum,
+    derivative,
+    enclose_supremum,
+    limit_at_infinity,
+)
+from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
+from dipapprox.exact.signs.zero import refine
+from dipapprox.exact.signs.zeros import BoxesUsedUp, BoxProof, Cover, SignChart, cover, zeros
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from exact.sign_functions import (
+    EPS,
+    OMEGA,
+    ONE,
+    coarse_functions,
+    constant,
+    exp,
+    functions,
+    product,
+    small_fractions,
+)
+from tests.thorough import part
+
+LIMITS = Limits()
+epsilons = st.fractions(Fraction(1, 50), Fraction(20), max_denominator=50)
+
+
+@given(functions, functions, epsilons)
+def test_signs_are_those_of_a_ring(
+    left: ExponentialPolynomial, right: ExponentialPolynomial, eps: Fraction
+) -> None:
+    sign_left, sign_right = sign_at(left, eps, LIMITS), sign_at(right, eps, LIMITS)
+    assert sign_at(left * right, eps, LIMITS) == sign_left * sign_right
+    assert compare_at(left, right, eps, LIMITS) == -compare_at(right, left, eps, LIMITS)
+    assert compare_at(left, left, eps, LIMITS) == 0
+    if right.as_constant() is None and sign_right:
+        ratio = ExponentialRatio.of(left, {right: 1})
+        assert sign_at(ratio, eps, LIMITS) == sign_left * sign_right
+        assert compare_at(ratio, ratio, eps, LIMITS) == 0
+
+
+def test_tiny_values_keep_their_digits() -> None:
+    # e^-1000 (1 - e^-1): 1000 / ln 10 = 434.29 decimal places.
+    tiny = enclose_at(exp(-1000) - exp(-1001), Fraction(1), 64, LIMITS)
+    assert 0 < tiny.lower < tiny.upper < Fraction(1, 10**434)
+    scaled = enclose_at(ONE - exp(-1), Fraction(1), 64, LIMITS)
+    unit = enclose_at(exp(-1000), Fraction(1), 64, LIMITS)
+    assert tiny.meets(Enclosure(scaled.lower * unit.lower, scaled.upper * unit.upper))
+
+
+def test_a_denominator_that_is_zero_is_refused() -> None:
+    pole = ExponentialRatio.of(ONE, {EPS - ONE: 1})
+    with pytest.raises(ZeroDivisionError):
+        sign_at(pole, Fraction(1), LIMITS)
+    with pytest.raises(ZeroDivisionError):
+        enclose_at(pole, Fraction(1), 10, LIMITS)
+
+
+def test_reasons_can_name_any_epsilon() -> None:
+    for eps in (Fraction(10**400), Fraction(1, 10**400)):
+        hidden = exp(Fraction(1, 2**300_000)) - ONE
+        with pytest.raises(LimitReached, match="precision-budget"):
+            sign_at(hidden, eps, LIMITS)
+
+
+F = Fraction
+
+
+def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
+    """Compare every sign with exact signs at points of its gap."""
+    starts = (chart.interval.lower, *(zero.upper for zero in chart.zeros))
+    ends = (*(zero.lower for zero in chart.zeros), chart.interval.upper)
+    gaps = zip(starts, ends, chart.signs, strict=True)
+    for (lower, upper, sign), place in zip(gaps, range(100), strict=False):
+        zero_left = chart.zeros[place - 1] if place else None
+        if upper is not None and lower >= upper:
+            # Touching boxes: their common end is no zero.
+            if zero_left is not None and not zero_left.is_exact:
+                assert sign_at(function, lower, LIMITS) == sign
+            continue
+        points = [simplest_between(lower, upper)]
+        points.append(simplest_between(lower, points[0]))
+        points.append(simplest_between(points[0], upper))
+        assert {sign_at(function, point, LIMITS) for point in points} == {sign}
+
+
+def test_the_zero_function_and_constants() -> None:
+    assert zeros(constant(0), ALL_EPSILONS, LIMITS).signs == (0,)
+    assert zeros(constant(-3), ALL_EPSILONS, LIMITS).signs == (-1,)
+    assert zeros(EPS.scaled(F(-1, 7)), EpsilonInterval(F(1), None), LIMITS).signs == (-1,)
+    assert zeros(exp(-3), EpsilonInterval(F(1), F(2)), LIMITS).signs == (1,)
+
+
+def test_what_is_beyond_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    double = (exp(F(1, 2)) - constant(2)) ** 2
+    assert [zero.multiplicity for zero in zeros(double, ALL_EPSILONS, LIMITS).zeros] == [2]
+    monkeypatch.setattr("dipapprox.exact.signs.zeros._WORK_BUDGET", 1)
+    with pytest.raises(LimitReached, match="degree-budget"):
+        zeros(double, ALL_EPSILONS, LIMITS)
+
+
+Known = Fraction | tuple[Fraction, Fraction]
+"""A factor: ε - root, or e^(rate ε) - level given as (rate, level)."""
+
+rates = st.sampled_from([F(1, 3), F(1, 2), F(1), F(3, 2), F(2)])
+some: st.SearchStrategy[Known] = small_fractions | st.tuples(rates, small_fractions)
+known = st.lists(st.tuples(some, st.integers(1, 3)), min_size=1, max_size=3)
+
+
+@given(known, st.sampled_from([ONE, exp(F(1, 3)) + EPS, exp(-2) + ONE]))
+def test_products_of_known_factors(
+    factors: list[tuple[Known, int]], positive: ExponentialPolynomial
+) -> None:
+    expected: dict[Fraction | str, int] = {}  # a root, or its decimals
+    pieces: list[ExponentialPolynomial] = [positive]
+    for factor, power in factors:
+        key: Fraction | str
+        if isinstance(factor, Fraction):
+            pieces += [EPS - constant(factor)] * power
+            key = factor
+        else:
+            rate, level = factor
+            pieces += [exp(rate) - constant(level)] * power
+            if level <= 1:
+                continue
+            with precision(400):
+                key = str((to_ball(level).log() / to_ball(rate)).str(60, radius=False))
+        expected[key] = expected.get(key, 0) + power
+    function = product(pieces)
+    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    found = sorted(zero.multiplicity for zero in chart.zeros)
+    assert found == sorted(expected.values())
+    for zero in chart.zeros:
+        with precision(400):
+            places = [
+                place
+                for place in expected
+                if (to_ball(place) if isinstance(place, Fraction) else arb(place))
+                in to_ball(zero.lower).union(to_ball(zero.upper))
+            ]
+        assert len(places) == 1
+    check_signs(function, chart)
+
+
+@given(functions, st.booleans())
+def test_signs_of_any_function(function: ExponentialPolynomial, bounded: bool) -> None:
+    interval = EpsilonInterval(F(1, 3), F(7, 2), True, True) if bounded else ALL_EPSILONS
+    chart = zeros(function, interval, LIMITS)
+    assert len(chart.signs) == len(chart.zeros) + 1
+    check_signs(function, chart)
+    for zero in chart.zeros:
+        fine = refine(zero, F(1, 10**15), LIMITS)
+        assert zero.lower <= fine.lower <= fine.upper <= zero.upper
+        if zero.is_exact:
+            assert sign_at(function, zero.lower, LIMITS) == 0
+        else:
+            before, after = (sign_at(function, end, LIMITS) for end in (fine.lower, fine.upper))
+            assert before * after == (-1) ** zero.multiplicity
+
+
+def inside(lower: Fraction, upper: Fraction) -> list[Fraction]:
+    """Seven points of a closed range."""
+    return [lower + (upper - lower) * k / 6 for k in range(7)]
+
+
+def check_cover(proof: Cover, interval: EpsilonInterval) -> None:
+    """Repeat every argument by exact signs at points, and by exact values at 0."""
+    function = proof.form.function()
+    slope = derivative(function)
+    assert isinstance(slope, ExponentialPolynomial)
+    place = interval.lower
+    if proof.near is not None:
+        assert place == 0
+        check_near_zero(function, proof)
+        place = proof.near.upper
+    for box in proof.boxes:
+        assert box.lower == place < box.upper
+        place = box.upper
+        signs = [sign_at(function, point, LIMITS) for point in inside(box.lower, box.upper)]
+        slopes = {sign_at(slope, point, LIMITS) for point in inside(box.lower, box.upper)}
+        assert signs[0] == box.sign != 0
+        changes = sum(a != b for a, b in pairwise(signs))
+        assert changes == (box.argument is BoxProof.CROSSING)
+        if box.argument is not BoxProof.CONSTANT:
+            assert len(slopes) == 1
+            assert 0 not in slopes
+    if proof.far is None:
+        assert place == interval.upper
+    else:
+        assert interval.upper is None
+        assert proof.far.lower == place
+        check_far_away(proof)
+
+
+def check_near_zero(function: ExponentialPolynomial, proof: Cover) -> None:
+    """The first derivative that is not 0 at 0, and signs in (0, upper]."""
+    slope = function
+    for _ in range(proof.near.order):
+        assert sum(c for (n, _), c in slope.terms if n == 0) == 0
+        following = derivative(slope)
+        assert isinstance(following, ExponentialPolynomial)
+        slope = following
+    assert sum(c for (n, _), c in slope.terms if n == 0) * proof.near.sign > 0
+    for point in (F(1, 1000), F(1, 2), F(1)):
+        assert sign_at(function, proof.near.upper * point, LIMITS) == proof.near.sign
+        assert sign_at(slope, proof.near.upper * point, LIMITS) == proof.near.sign
+
+
+def check_far_away(proof: Cover) -> None:
+    """The terms against the leading one are smaller at the bound, and fall from there on."""
+    lower = proof.far.lower
+    (leading_n, _), leading = max(
+        proof.form.function().terms, key=lambda term: (term[0][1], term[0][0])
+    )
+    assert leading * proof.far.sign > 0
+    against = [((n, q), c) for (n, q), c in proof.form.function().terms if c * proof.far.sign < 0]
+    assert all((n - leading_n) <= -q * lower for (n, q), _ in against)
+    total = F(0)
+    for (n, q), c in against:
+        value = enclose_at(exp(q), lower, 60, LIMITS)
+        total += value.upper * abs(c) * lower ** (n - leading_n)
+    assert total < abs(leading)
+
+
+@given(functions)
+def test_covers_of_any_function(function: ExponentialPolynomial) -> None:
+    assume(function)
+    form = reduce_function(function).form
+    for interval in (ALL_EPSILONS, EpsilonInterval(F(1, 7), F(5)), EpsilonInterval(F(3), None)):
+        try:
+            proof = cover(form, interval, 500, LIMITS)
+        except BoxesUsedUp:
+            continue  # a double zero
+        check_cover(proof, interval)
+
+
+def test_a_double_zero_uses_up_the_boxes() -> None:
+    with pytest.raises(BoxesUsedUp, match=r"box-budget: undecided for eps in \[0\.567"):
+        cover(normal_form(OMEGA**2), ALL_EPSILONS, 100, LIMITS)
+
+
+def test_intervals() -> None:
+    assert simplest_between(F(0), None) == 1
+    assert simplest_between(F(0), F(1)) == F(1, 2)
+    assert simplest_between(F("0.7777777"), F("0.7777778")) == F(7, 9)
+    assert simplest_between(F(3), F(4)) == F(7, 2)
+    for lower, upper in ((F(1, 10**300), F(1, 10**9)), (F(1), F(10**6)), (F(5, 7), F(6, 7))):
+        middle = split_point(lower, upper)
+        assert lower < middle < upper
+        assert middle.denominator & (middle.denominator - 1) == 0
+    for bad in (
+        (F(-1), None),
+        (F(1), F(1)),
+        (F(2), F(1), True, True),
+        (F(0), F(1), True),
+        (F(1), None, False, True),
+    ):
+        with pytest.raises(ValueError):
+            EpsilonInterval(*bad)
+    half_open = EpsilonInterval(F(1), F(2), True, False)
+    assert F(1) in half_open
+    assert F(2) not in half_open
+    assert not half_open.encloses(F(1))
+    assert F(10**9) in ALL_EPSILONS
+
+
+TRUE = {
+    "zero function": constant(0),
+    "spec: touching zero": OMEGA**2,
+    "spec: e^x - 1 - x": exp(1) - ONE - EPS,
+    "e^x - 1 - x - x²/2": exp(1) - ONE - EPS - (EPS * EPS).scaled(F(1, 2)),
+    "double rational zero": (EPS - constant(F(1, 3))) ** 2 * (exp(1) + ONE),
+    "two double zeros": (EPS * EPS - constant(2)) ** 2 * (exp(1) - constant(5)) ** 4,
+    "nearly a double zero": OMEGA**2 + constant(F(1, 10**30)),
+    "nearly a double zero, decaying": OMEGA**2 * exp(-2) + exp(-3).scaled(F(1, 10**20)),
+    "x e^-x <= 1": ONE - EPS * exp(-1),
+    "large denominators": exp(F(12345, 10007)) * (ONE - exp(F(-1, 8))) - EPS.scaled(F(1, 8)),
+}
+
+FALSE = {
+    "spec: triple zero": OMEGA**3,
+    "spec: e^x - 1 - x - x²": exp(1) - ONE - EPS - EPS * EPS,
+    "negative constant": constant(F(-1, 10**50)),
+    "nearly a double zero": OMEGA**2 - constant(F(1, 10**30)),
+    "negative below 1e-9": exp(1) - constant(1 + F(1, 10**9)),
+    "negative beyond 1e6": constant(10**6) - EPS,
+    "negative far away": exp(F(-1, 10**6)) - constant(F(1, 3)),
+    "a millionth wide, around 1": (EPS - ONE) ** 2 * exp(2) - exp(1).scaled(F(1, 4 * 10**12)),
+    "a millionth wide, around W(1)": OMEGA**2 * exp(-2) - constant(F(1, 10**13)),
+    "a rational pair": (EPS - constant(F("0.7777777"))) * (EPS - constant(F("0.7777778"))),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_nonnegative(name: str) -> None:
+    answer = is_nonnegative(TRUE[name], ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Nonnegative)
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_negative(name: str) -> None:
+    answer = is_nonnegative(FALSE[name], ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Negative)
+    assert sign_at(FALSE[name], answer.eps, LIMITS) == -1
+
+
+def test_intervals_restrict_the_question() -> None:
+    function = exp(1) - ONE - EPS - EPS * EPS  # < 0 until 1.79
+    assert isinstance(is_nonnegative(function, EpsilonInterval(F(2), None), LIMITS), Nonnegative)
+    part = EpsilonInterval(F(17, 10), F(2), True, True)
+    answer = is_nonnegative(function, part, LIMITS)
+    assert isinstance(answer, Negative)
+    assert answer.eps in part
+    # A zero at an end is no sign change inside.
+    line = EPS - ONE
+    assert isinstance(is_nonnegative(line, EpsilonInterval(F(1), F(5)), LIMITS), Nonnegative)
+    assert isinstance(is_nonnegative(-line, EpsilonInterval(F(0), F(1)), LIMITS), Nonnegative)
+    point = EpsilonInterval(F(1), F(1), True, True)
+    answer = is_nonnegative(line, point, LIMITS)
+    assert answer == Nonnegative()
+    assert is_nonnegative(line - constant(1), point, LIMITS) == Negative(F(1))
+
+
+def test_out_of_time_is_undecided_with_the_reason() -> None:
+    late = is_nonnegative(OMEGA**2, ALL_EPSILONS, Limits(seconds=0))
+    assert isinstance(late, Undecided)
+    assert late.reason.startswith("time limit")
+
+
+@pytest.mark.parametrize("name", [*TRUE, *FALSE])
+@pytest.mark.parametrize(("bits", "boxes"), part([(64, 3), (128, 10), (64, 40), (256, 160)], 2))
+def test_more_effort_never_changes_an_answer(
+    name: str, bits: int, boxes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = {**TRUE, **FALSE}[name]
+    full = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    monkeypatch.setattr("dipapprox.exact.signs.values.MOST_BITS", bits)
+    monkeypatch.setattr("dipapprox.exact.signs.zeros._FIRST_BOXES", boxes)
+    monkeypatch.setattr("dipapprox.exact.signs.zeros._MOST_BOXES", boxes)
+    less = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    assert isinstance(less, type(full) | Undecided)
+
+
+def test_denominators() -> None:
+    below = ONE - exp(F(-1, 2))
+    assert positive_on(below, ALL_EPSILONS, LIMITS)
+    answer = is_nonnegative(ExponentialRatio.of(OMEGA**2, {below: 3}), ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Nonnegative)
+    # 1 - eps changes its sign: the ratio (1 + eps) / (1 - eps) is < 0 beyond 1.
+    ratio = ExponentialRatio.of(ONE + EPS, {ONE - EPS: 1})
+    assert not positive_on(ONE - EPS, ALL_EPSILONS, LIMITS)
+    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1)), LIMITS)
+    assert not positive_on(ONE - EPS, EpsilonInterval(F(0), F(1), False, True), LIMITS)
+    assert is_nonnegative(ratio, ALL_EPSILONS, LIMITS) == Negative(F(2))
+    unit = EpsilonInterval(F(0), F(1))
+    assert isinstance(is_nonnegative(ratio, unit, LIMITS), Nonnegative)
+    assert isinstance(is_nonnegative(-ratio, unit, LIMITS), Negative)
+    # Even powers have no say.
+    squared = ExponentialRatio.of(ONE, {ONE - EPS: 2})
+    assert isinstance(is_nonnegative(squared, ALL_EPSILONS, LIMITS), Nonnegative)
+
+
+TINY = F(1, 10**20)
+
+
+def test_intervals_cut_the_maximum_off() -> None:
+    part = EpsilonInterval(F(2), F(3))
+    found = enclose_supremum(EPS * exp(-1), part, TINY, LIMITS)
+    assert isinstance(found, Supremum)
+    assert found.place == Enclosure.exact(2)
+    assert compare_at(EPS * exp(-1), constant(found.value.upper), F(2), LIMITS) <= 0
+    point = EpsilonInterval(F(2), F(2), True, True)
+    assert enclose_supremum(EPS, point, TINY, LIMITS) == Supremum(
+        Enclosure.exact(2), Enclosure.exact(2)
+    )
+    assert enclose_supremum(EPS, part, TINY, LIMITS) == Supremum(
+        Enclosure.exact(3), Enclosure.exact(3)
+    )
+
+
+def test_unbounded_functions() -> None:
+    assert isinstance(enclose_supremum(EPS, ALL_EPSILONS, TINY, LIMITS), NotEnclosed)
+    pole = ExponentialRatio.of(ONE, {ONE - exp(-1): 1})
+    assert isinstance(enclose_supremum(pole, ALL_EPSILONS, TINY, LIMITS), NotEnclosed)
+
+
+def test_ratios() -> None:
+    # x / (e^x - 1) -> 1 at 0, tanh(x / 2) -> 1 at infinity, x / (1 + x²) has its maximum 1/2 at 1.
+    bose = ExponentialRatio.of(EPS, {exp(1) - ONE: 1})
+    assert enclose_supremum(bose, ALL_EPSILONS, TINY, LIMITS) == Supremum(
+        Enclosure.exact(1), Enclosure.exact(0)
+    )
+    tanh = ExponentialRatio.of(ONE - exp(-1), {ONE + exp(-1): 1})
+    assert enclose_supremum(tanh, ALL_EPSILONS, TINY, LIMITS) == Supremum(Enclosure.exact(1), None)
+    witch = ExponentialRatio.of(EPS, {ONE + EPS * EPS: 1})
+    assert enclose_supremum(witch, ALL_EPSILONS, TINY, LIMITS) == Supremum(
+        Enclosure.exact(F(1, 2)), Enclosure.exact(1)
+    )
+
+
+@given(coarse_functions)
+def test_the_supremum_is_a_bound_and_is_reached(function: ExponentialPolynomial) -> None:
+    decaying = function * exp(-3)
+    width = F(1, 10**9)
+    found = enclose_supremum(decaying, ALL_EPSILONS, width, LIMITS)
+    if isinstance(found, NotEnclosed):
+        assert limit_at_infinity(decaying) is Infinity.PLUS
+        return
+    assert found.value.width <= width
+    above = constant(found.value.upper) - decaying
+    assert isinstance(is_nonnegative(above, ALL_EPSILONS, LIMITS), Nonnegative)
+    below = constant(found.value.lower - width) - decaying
+    assert isinstance(is_nonnegative(below, ALL_EPSILONS, LIMITS), Negative)
+
+
+def test_negative_set_of_svt3() -> None:
+    # Spec section 8, oracle 4: e^eps / 192 against the printed form, violated until 0.871788.
+    first = (
+        exp(F(-1, 2)).scaled(F(-85, 192))
+        + exp(-1).scaled(F(5, 12))
+        + exp(F(-3, 2)).scaled(F(1, 32))
+        + EPS * (exp(F(-1, 2)) + exp(-1)).scaled(F(1, 8))
+    )
+    gap = exp(1).scaled(F(1, 192)) - first
+    (found,) = negative_set(gap, ALL_EPSILONS, TINY, LIMITS)
+    assert F("0.8717875") < found.upper.lower < F("0.8717885")
