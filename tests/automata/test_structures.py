@@ -35,31 +35,6 @@ def structure_of(found: Automaton) -> Structure | None:
     return structure
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (examples.SVT, None),
-        (examples.NUM_SPARSE, None),
-        (examples.DISCLOSING, "DC"),
-        (examples.NUM_RANGE_1, "PV"),
-        (examples.NUM_RANGE_2, None),
-        (examples.LEAKING_CYCLE, "LC"),
-        (examples.LEAKING_CYCLE_OF_THE_PAPER, "LC"),
-        (examples.TWO_RANGE_1, "LP"),
-        (examples.TWO_RANGE_2, None),
-        (examples.SILENT, "LC"),
-        (examples.GAP_PV, None),
-        (examples.GAP_LP, None),
-        (examples.k_min_max(3), None),
-        (examples.m_range(2), None),
-        (examples.all_pairs(3), "LP"),
-    ],
-)
-def test_published_verdicts(text: str, code: str | None) -> None:
-    found = structure_of(automaton(text))
-    assert (found and found.code) == code
-
-
 @pytest.mark.parametrize("block", part(range(6), 3))
 def test_brute_force_on_short_runs_finds_nothing_else(block: int) -> None:
     """Where some run of at most five steps has a structure, one is found."""
