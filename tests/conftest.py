@@ -38,9 +38,7 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 
-collect_ignore = (
-    [] if THOROUGH else ["test_site.py", "test_packaging.py", "experiments/sweep/test_cluster.py"]
-)
+collect_ignore = [] if THOROUGH else ["test_packaging.py", "experiments/sweep/test_cluster.py"]
 """What `make thorough` alone tests. The site is built, and warnings are errors, by `make docs`."""
 
 

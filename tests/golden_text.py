@@ -1,6 +1,6 @@
-"""Golden text: what is shown, and what is refused with what is said of it.
+"""Golden text: what is asked, and all that is said.
 
-`DIPAPPROX_GOLDEN=write pytest …` writes it anew: read the diff. A file of refusals has entries
+`DIPAPPROX_GOLDEN=write pytest …` writes it anew: read the diff. A file has entries
 
     what is asked, in one line or several
     -----
@@ -21,22 +21,14 @@ GOLDEN = Path(__file__).parent / "golden"
 _SAID, _END = "\n-----\n", "=====\n"
 
 
-def check_golden(name: str, text: str) -> None:
-    """Compare a text with the one that is stored."""
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("DIPAPPROX_GOLDEN") == "write":
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
-
-
-def check_refusals(name: str, ask: Callable[[str], str]) -> None:
-    """Ask everything that a file of refusals asks; what fails is named with what is said now.
+def check_answers(name: str, ask: Callable[[str], str]) -> None:
+    """Ask everything that a file asks; what fails is named with what is said now.
 
     Args:
-        name: Of the file, after "refused_".
+        name: Of the file.
         ask: Returns what is said, in whole lines.
     """
-    path = GOLDEN / f"refused_{name}.txt"
+    path = GOLDEN / f"{name}.txt"
     *entries, rest = path.read_text(encoding="utf-8").split(_END)
     assert entries and not rest
     wanted = {asked: said for asked, _, said in (each.partition(_SAID) for each in entries)}

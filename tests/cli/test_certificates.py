@@ -1,4 +1,4 @@
-"""`verify --certificate` and `check` at the command line."""
+"""`--certificate` and `check` at the command line, of programs and of functions in Python."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from dipapprox.cli.app import main
 from dipapprox.errors import LimitReached
+from tests.cli.running import run
 
 SVT = str(Path(__file__).parents[2] / "programs" / "svt_gauss.dpg")
 
@@ -44,3 +45,14 @@ def test_a_limit_ends_the_proof_and_not_the_answer(
     assert shown.err == "no certificate: time limit: 5 s\n"
     assert "the claim holds" in shown.out
     assert not path.exists()
+
+
+FILE = str(Path(__file__).parents[2] / "examples" / "mechanisms.py")
+
+
+def test_they_are_proved_for_all_real_inputs(tmp_path: Path) -> None:
+    out = tmp_path / "above.json"
+    status, shown = run("prove", f"{FILE}:above", "--reals", "--certificate", str(out))
+    assert status == 0
+    assert "threshold <- laplace(T, 2 / eps)" in shown  # the lines are those of the function
+    assert run("check", str(out))[0] == 0

@@ -14,7 +14,6 @@ from dipapprox.cli.flags import limits_of
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import Input
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
@@ -23,25 +22,6 @@ from dipapprox.semantics.execution import execute
 from tests.cli.conftest import SIGNED, SVT
 from tests.cli.running import run, run_json
 from tests.thorough import part
-
-
-def test_sums_are_shown_with_their_laws() -> None:
-    text = """
-    input q[3] in {0, 1}
-    output out in {0, 1}
-    adjacent all
-    x <- Gauss(q[1], 2 / eps)
-    y <- Gauss(q[2], 2 / eps)
-    z <- Lap(q[3], 3 / eps)
-    if 2*x - y/2 + z >= 1 then out <- 1 else out <- 0 end
-    """
-    limits = Limits()
-    states = execute(elaborate(parse(text, "sum"), {}, "sum"), merge=False, limits=limits)
-    input = Fraction(0), Fraction(1), Fraction(1)
-    explanation = explain(states, Fraction(1), [input], Strategy.LEAST_NESTING, limits)
-    for state in explanation.details:
-        assert state.sums == ("x - 1/4*y + 1/2*z ~ Gauss(-1/4, sqrt(17/4)) + Lap(1/2, 3/2)",)
-
 
 _LAWS_OF_TWO = {
     "Gauss + Gauss": "Gauss(3, sqrt(8))",
@@ -109,68 +89,6 @@ def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
         assert after.width < Fraction(1, 2**25)
         total = total + after
     assert 1 in total
-
-
-def test_each_state_is_shown_for_an_input_that_leads_to_it() -> None:
-    text = """
-    input q in {bot, top}
-    output out in {0, 1}
-    adjacent l0 1
-    x <- Lap(0, 1 / eps)
-    out <- 0
-    if q = top and x >= 1 then out <- 1 end
-    """
-    limits = Limits()
-    states = execute(elaborate(parse(text, "named"), {}, "named"), merge=False, limits=limits)
-    inputs: list[Input] = [("bot",), ("top",)]
-    both = explain(states, Fraction(1), inputs, Strategy.LEAST_NESTING, limits)
-    assert {state.input for state in both.details} == set(inputs)
-    one = explain(states, Fraction(1), inputs[:1], Strategy.LEAST_NESTING, limits)
-    missing = [state for state in one.details if state.input is None]
-    assert missing
-    assert all(state.obstacle == "the state does not exist for this input" for state in missing)
-
-
-def test_choices_are_named_and_integers_have_no_integrals() -> None:
-    text = """
-    input q in {0, 1}
-    output out in {0, 1, 2}
-    adjacent all
-    z <- DLap(q, 1 / eps)
-    out <- choose { 0 : 1 / 3, 1 : 1 / 3, 2 : 1 / 3 }
-    if out >= 1 then
-        out <- 1
-        if z > 0 then out <- 2 end
-    end
-    """
-    limits = Limits()
-    states = execute(elaborate(parse(text, "chosen"), {}, "chosen"), merge=True, limits=limits)
-    inputs: list[Input] = [(Fraction(0),)]
-    found = explain(states, Fraction(1), inputs, Strategy.LEAST_NESTING, limits).details
-    assert {state.outputs[0]: state.choices for state in found} == {
-        0: ("out outcome 1 of 3",), 1: ("out outcome 2, 3 of 3",), 2: ("out outcome 2, 3 of 3",),
-    }  # fmt: skip
-    assert [state.obstacle for state in found if state.guards] == [
-        "integer noise has sums, not integrals"
-    ] * 2
-
-
-def test_sums_of_integers_are_named_with_their_laws() -> None:
-    text = """
-    input q in {0, 1}
-    output out in {0, 1}
-    adjacent all
-    out <- 0
-    x <- DLap(q, 1 / eps)
-    y <- DGauss(0, 2 / eps)
-    z <- DLap(q, 3)
-    if x <= 1 and x + y <= 2 and x + y - 2 * z <= 3 then out <- 1 end
-    """
-    limits = Limits()
-    states = execute(elaborate(parse(text, "sums"), {}, "sums"), merge=True, limits=limits)
-    found = explain(states, Fraction(1), [(Fraction(1),)], Strategy.LEAST_NESTING, limits).details
-    sums = {sum for state in found for sum in state.sums if state.outputs[0] == 1}
-    assert sums == {"x + y ~ DLap(1, 1) + DGauss(0, 2)"}
 
 
 @pytest.mark.usefixtures("files")

@@ -109,26 +109,3 @@ def test_machines_with_rounds(path: Path) -> None:
         except BadProof:
             continue
         assert other != text, place
-
-
-def test_a_machine_in_words(tmp_path: Path) -> None:
-    file = tmp_path / "flip.dpg"
-    file.write_text(
-        "input q in {0, 1}\noutput o in {0, 1}\nadjacent all\n"
-        "x <- DLap(2 * q, 3 / eps)\nif x >= 1 and q = 1 then\no <- 1\nelse\no <- 0\nend\n"
-    )
-    status, text = run("show", str(file), "--core")
-    assert status == 0
-    assert text.splitlines() == [
-        "input q in {0, 1}",
-        "output o in {0, 1}",
-        "adjacent all",
-        "",
-        "x <- DLap(2 * q, 3 / eps)",
-        "if (x >= 1) and (q = 1) then",
-        "    o <- 1",
-        "else",
-        "    o <- 0",
-        "end",
-        "forget x",
-    ]

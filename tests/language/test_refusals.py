@@ -16,7 +16,7 @@ from dipapprox.language.parser import parse
 from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls
 from dipapprox.questions.claims import read_claims
-from tests.golden_text import check_refusals, complaint
+from tests.golden_text import check_answers, complaint
 from tests.language.test_unrolling import TEXT
 
 HEADER = """\
@@ -47,4 +47,4 @@ READERS: dict[str, Callable[[str], object]] = {
 
 @pytest.mark.parametrize("kind", READERS)
 def test_what_is_wrong_is_said(kind: str) -> None:
-    check_refusals(kind, complaint(READERS[kind]))
+    check_answers(f"refused_{kind}", complaint(READERS[kind]))
