@@ -32,7 +32,7 @@ _REACHING = frozenset(
     (
         *("exec", "eval", "globals", "vars", "locals", "setattr", "delattr", "__import__", "gc"),
         *("modules", "currentframe", "_getframe", "f_globals", "__globals__", "__dict__"),
-        *("__builtins__", "__code__", "__defaults__", "__kwdefaults__"),
+        *("__builtins__", "__code__", "__defaults__", "__kwdefaults__", "mock", "patch"),
     )
 )
 """What may change any name of a file."""
@@ -54,7 +54,7 @@ def leave(
     changed, reaching = reached(values, whole=False), False
     kept = (ImportedName, Annotation, Module, Function, type)
     for nodes, names in told:
-        if any(isinstance(names.values.get(name), kept) for name in map(_stored, nodes)):
+        if any(n == "*" or isinstance(names.values.get(n), kept) for n in map(_stored, nodes)):
             raise error
         for node in nodes:
             if isinstance(node, ast.Global):
@@ -68,8 +68,10 @@ def leave(
     decorators = getattr(statement, "decorator_list", ())
     if any("mechanism" in ast.unparse(each) for each in decorators):
         unread = Unread(error, mechanism=True)
-    whole = ast.Module([statement], [])
-    scope.values.update(dict.fromkeys(facts_of(whole).local, unread))
+    bound = facts_of(ast.Module([statement], [])).local
+    if "*" in bound:
+        raise error
+    scope.values.update(dict.fromkeys(bound, unread))
 
 
 def _running(node: ast.AST) -> Iterator[ast.AST]:
@@ -103,12 +105,13 @@ def _calls(node: Any) -> bool:
 
 
 def _stored(node: Any) -> str:
-    """Return the name of what is changed by an assignment to its attributes or items."""
-    if not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or hasattr(node, "id"):
+    """Return the name of what an assignment changes by its attributes or items: "*" for any."""
+    part = isinstance(node, ast.Attribute | ast.Subscript)
+    if not part or isinstance(node.ctx, ast.Load):
         return ""
     while hasattr(node, "value"):
         node = node.value
-    return getattr(node, "id", "")
+    return getattr(node, "id", "*")
 
 
 def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
@@ -128,7 +131,7 @@ def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
         if isinstance(each, list | tuple | set):
             waiting += each
         elif type(each) is dict:
-            waiting += each.values()
+            waiting += [*each, *each.values()]
         elif isinstance(each, type):
             waiting += [*each.__bases__, *vars(each).values()] if each.__module__ == HOME else ()
         elif isinstance(each, MethodType | staticmethod | classmethod):
@@ -143,10 +146,12 @@ def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
         elif isinstance(each, NameScope) and (whole or each.kind != "module"):
             waiting += [each.outer, *each.values.values()]
         elif is_object(each):
-            waiting += [type(each), *vars(each).values()]
+            waiting += [type(each), *vars(each).values(), *getattr(each, "args", ())]
     kinds = (list, dict, set, Stream, BaseException)
     return frozenset(
         known
         for known, each in seen.items()
-        if isinstance(each, kinds) or getattr(each, "__module__", "") == HOME
+        if isinstance(each, kinds)
+        or getattr(each, "__module__", "") == HOME
+        or (isinstance(each, NameScope) and each.kind != "module")
     )

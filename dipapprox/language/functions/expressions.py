@@ -59,11 +59,12 @@ def bind(machine: Machine, name: str, value: Any, scope: NameScope) -> None:
     """Give a name a value: in the scope, or in an outer one if it is `nonlocal`."""
     outer = scope.outer
     holder = scope if name in scope.local else outer and outer.holder(name, inside=False)
+    if name == "__builtins__":
+        raise machine.refusal("what is built in stays what it is")
     if holder is None or holder.fixed:
         hint = "only what a mechanism returns is published; nothing else may leave it"
         raise machine.refusal(f"the mechanism assigns '{name}' outside itself", hint, "error")
-    machine.keep(holder)
-    holder.values[name] = value
+    machine.change(holder).values[name] = value
 
 
 def access(machine: Machine, target: Any, scope: NameScope) -> tuple[Callable[..., Any], ...]:
@@ -182,8 +183,7 @@ def _delete_item(machine: Machine, where: Any, at: Any) -> None:
 def _unbind(machine: Machine, name: str, scope: NameScope) -> None:
     if scope.holder(name) is not scope or name not in scope.values or scope.fixed:
         raise machine.refusal(f"'{name}' has no value here", kind="name error")
-    machine.keep(scope)
-    del scope.values[name]
+    del machine.change(scope).values[name]
 
 
 # --- names and displays ---------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: NameScope) -> Any:
         elif isinstance(each, ast.FormattedValue):
             value = machine.evaluate(each.value, scope)
             shown = each.format_spec is None and each.conversion < 0 and type(value) in SCALARS
-            parts.append(format(value) if shown else Text())
+            parts.append(machine.native(format, value) if shown else Text())
     return Text() if any(isinstance(each, Text) for each in parts) else "".join(parts)
 
 

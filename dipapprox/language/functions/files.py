@@ -32,6 +32,7 @@ from dipapprox.language.functions.machine import (
     Module,
     NameScope,
     Raised,
+    Text,
     Unread,
     followed,
     rule,
@@ -51,33 +52,46 @@ class Files:
     def __init__(self, folder: Path) -> None:
         """Look for files in a folder."""
         self._folder = folder
-        self._modules: dict[str, Module] = {}
+        self._modules: dict[Path, Module] = {}
 
-    def load(self, machine: Machine, name: str) -> Module | None:
-        """Return the file that a name imports; None if it is none of the user's."""
-        if name in self._modules:
-            known = self._modules[name]
+    def load(self, machine: Machine, name: str, folder: Path | None = None) -> Module | None:
+        """Return the file that a name imports; None if it is none of the user's.
+
+        Args:
+            machine: Evaluates the import.
+            name: With dots; what a package does at its head is done before.
+            folder: Where the name is looked for, if that is said by dots before it.
+        """
+        home = name.rpartition(".")[0]
+        if home:
+            self.load(machine, home, folder)
+        path = (folder or self._folder).joinpath(*name.split("."))
+        head = path / "__init__.py"
+        path = (head if head.is_file() else path.with_suffix(".py")).resolve()
+        top = name.partition(".")[0]
+        if path in self._modules:
+            known = self._modules[path]
             if not known.scope.fixed:
                 raise machine.refusal(f"'{name}' imports itself")
             return _kept(machine, known)
-        top, path = name.partition(".")[0], self._folder.joinpath(*name.split("."))
-        path = path.with_suffix(".py")
         if top == "dipapprox" or not path.is_file():
             if machine.tries and top not in {"dipapprox", *sys.stdlib_module_names}:
                 raise machine.refusal(f"whether '{top}' is installed is not known")
             return None
+        if folder is None and top in sys.stdlib_module_names:
+            raise machine.refusal(f"'{name}' is here, and in Python itself: which is not known")
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise machine.refusal(f"'{path}' cannot be read: {error}") from None
-        return _kept(machine, self.read(name, str(path), text))
+        return _kept(machine, self.read(path, text))
 
-    def read(self, name: str, path: str, text: str) -> Module:
+    def read(self, path: Path, text: str) -> Module:
         """Read a file."""
-        tree = places.tree_of(SourceFile(path, text))
+        tree = places.tree_of(SourceFile(str(path), text))
         scope = NameScope(facts_of(tree).local | {"__name__"}, None, kind="module")
-        scope.values["__name__"] = Path(path).stem
-        module = self._modules[name] = Module(name, scope, tree)
+        scope.values["__name__"] = path.stem
+        module = self._modules[path.resolve()] = Module(path.stem, scope, tree)
         machine = Machine(self.load)
         for statement in tree.body:
             try:
@@ -103,7 +117,8 @@ def _kept(machine: Machine, module: Module) -> Module:
 
 def failed(error: Raised, hint: str = "") -> SourceError:
     """Return the error for an exception that nobody handles."""
-    said = ", ".join(str(each) for each in error.value.args if type(each) in (str, int))
+    given = (each.said if type(each) is Text else each for each in error.value.args)
+    said = ", ".join(str(each) for each in given if type(each) in (str, int))
     message = f"the function fails: {type(error.value).__name__}: {said}".rstrip(": ")
     return refusal("error", message, hint, places.span_of(error.node))
 
@@ -123,8 +138,10 @@ def _import(machine: Machine, node: ast.Import, scope: NameScope) -> None:
 
 @rule(ast.ImportFrom)
 def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> None:
-    name = node.module or ""
-    module = machine.load(machine, name) if name else None
+    name, folder = node.module or "", None
+    if node.level:
+        folder = Path(node.text.source.name).resolve().parents[node.level - 1]  # type: ignore[attr-defined]  # ours
+    module = machine.load(machine, name, folder) if name else None
     if module is None and name and node.level:
         raise machine.refusal(f"there is no file '{name}.py' beside this one")
     for each in node.names:
@@ -136,7 +153,7 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> No
             found = each.name in held
             value = held[each.name] if found else objects.attribute(machine, module, each.name)
         elif not name:
-            value = machine.load(machine, each.name)
+            value = machine.load(machine, each.name, folder)
             if value is None:
                 raise machine.refusal(f"there is no file '{each.name}.py' beside this one")
         else:
@@ -150,12 +167,13 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> No
 def _import_all(machine: Machine, name: str, module: Module | None, scope: NameScope) -> None:
     if scope.kind != "module":
         raise machine.refusal("'import *' stands at the top of a file")
-    found = library.names_in(name) if module is None else module.scope.values
-    found = {each: value for each, value in found.items() if not each.startswith("_")}
-    if not found:
+    held = module.scope.values if module else vars(sys.modules.get(name, object))
+    names = followed(held.get("__all__", [each for each in held if not each.startswith("_")]))
+    if not names or name == "numpy" or (module and not held.keys() >= set(names)):
         raise machine.refusal(f"what 'from {name} import *' brings is not known")
-    scope.local |= found.keys()
-    scope.values.update(found)
+    scope.local |= set(names)
+    for each in names:
+        scope.values[each] = held[each] if module else library.word(f"{name}.{each}")
 
 
 # --- functions of running programs ----------------------------------------------------------------

@@ -47,7 +47,7 @@ from dipapprox.language.functions.operators import (
     truth,
     whole,
 )
-from dipapprox.language.functions.symbols import Condition, Symbolic, Weight
+from dipapprox.language.functions.symbols import Condition, Quantity, Symbolic, of_numpy
 from dipapprox.language.functions.words import INSTEAD, OWN, REFUSED, unknown
 
 MISSING = type("missing", (), {})
@@ -161,13 +161,6 @@ def builtin(name: str) -> Any:
     return known if known and "." not in name else _ELSE.get(name) or _ELSE.get(f"builtins.{name}")
 
 
-def names_in(module: str) -> dict[str, Any]:
-    """Return what `from module import *` brings; nothing for a module that is not known."""
-    known = {**_library(), **_ELSE}
-    split = ((name.rpartition("."), value) for name, value in known.items())
-    return {own: value for (home, _, own), value in split if home == module}
-
-
 def method(machine: Machine, receiver: Any, name: str) -> MethodType:
     """Return a method of a list, tuple, dictionary, set, text or number."""
     known = _library().get(f"{type(receiver).__name__}.{name}")
@@ -186,8 +179,6 @@ def _call_word(
 
 # --- how arguments are taken ----------------------------------------------------------------------
 
-_OF_NUMPY = 2**48
-"""Of a whole number that numpy is given: the sums of as many cells as there may be are int64."""
 _LARGEST = 10_000
 """Of a whole number that says how large a result is."""
 
@@ -269,7 +260,7 @@ def _text(machine: Machine, value: Any) -> Any:
 def _some(machine: Machine, values: Any) -> list[Any]:
     found = listed(machine, values)
     if not found:
-        raise machine.refusal("the middle of nothing")
+        raise machine.refusal("nothing is to be found in nothing")
     return found
 
 
@@ -277,21 +268,22 @@ def _row(machine: Machine, value: Any) -> list[Any]:
     """Return the cells of a list that numpy takes as an array of one dimension."""
     if not isinstance(value, Array) and type(value) not in (list, tuple, range):
         raise machine.refusal(f"{kind_of(value)} is no list of numbers, as numpy takes here")
+    if not machine.draws:
+        raise machine.refusal("numpy's functions are followed in mechanisms alone")
     found = listed(machine, value)
     for each in found:
-        if not isinstance(each, Symbolic) and type(each) not in (int, bool, Fraction):
+        if type(each) not in (Quantity, Condition, int, bool, Fraction):
             raise machine.refusal(f"a list of numbers must stand here, with {kind_of(each)} in it")
-    return found
+        of_numpy(each)
+    return _some(machine, found)
 
 
 def _numbers(machine: Machine, value: Any) -> list[Any]:
     """Return the same, without truth values: numpy has other operators for those."""
     found = _row(machine, value)
     for each in found:
-        if isinstance(each, Condition | Weight) or type(each) is bool:
+        if type(each) in (Condition, bool):
             raise machine.refusal(f"{kind_of(each)} stands where numpy must find a number")
-        if type(each) is int and abs(each) > _OF_NUMPY:
-            raise machine.limit("numpy has no such large numbers")
     return found
 
 

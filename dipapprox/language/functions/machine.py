@@ -112,6 +112,8 @@ class Function(Uncopied):
         return running().call(self, *placed, **named)
 
     def __get__(self, receiver: Any, kind: type | None = None) -> Any:
+        if self.standard and receiver is not None:
+            raise running().refusal("whether this function takes its object is not known")
         return self if receiver is None else MethodType(self, receiver)
 
 
@@ -174,8 +176,11 @@ class Array:
         return len(self.cells)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Text(Uncopied):
-    """A text with inputs or samples in it."""
+    """A text that is for messages alone: with inputs or samples in it, or one of Python's own."""
+
+    said: Any = "…"
 
 
 class Returned(Exception):
@@ -295,7 +300,7 @@ class Machine:
     """Whether noise may be drawn: on the paths of a mechanism."""
 
     def __init__(
-        self, load: Callable[[Machine, str], Module | None], outside: frozenset[int] = frozenset()
+        self, load: Callable[..., Module | None], outside: frozenset[int] = frozenset()
     ) -> None:
         """Begin; see the class."""
         self.load = load
@@ -400,7 +405,9 @@ class Machine:
         return self.refusal(message, hint, "limit")
 
     def raised(self, error: BaseException) -> Raised:
-        """Return an exception of the function's, here."""
+        """Return an exception of Python's own, here: what it says is for messages alone."""
+        if not isinstance(error, KeyError):
+            error.args = tuple(map(Text, error.args))
         return Raised(error, self.node)
 
     def unended(self, error: Raised) -> Exception:

@@ -227,7 +227,7 @@ def mechanisms_in(path: Path, text: str) -> dict[str, Mechanism[Any, Any]]:
     """
     files = Files(path.resolve().parent)
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    module = files.read(path.stem, str(path), plain)
+    module = files.read(path, plain)
     asking = Machine(files.load)
     found: dict[str, Mechanism[Any, Any]] = {}
     for name, value in module.scope.values.items():

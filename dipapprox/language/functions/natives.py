@@ -14,12 +14,11 @@ import heapq
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import EnumType
 from fractions import Fraction
 from functools import partial, reduce
 from inspect import BoundArguments
-from itertools import accumulate, repeat
 from typing import Any
 
 from dipapprox.language.functions import noise
@@ -42,12 +41,11 @@ from dipapprox.language.functions.machine import (
 from dipapprox.language.functions.operators import (
     MOST_BITS,
     bounded,
-    combine,
     key,
     listed,
     truth,
 )
-from dipapprox.language.functions.symbols import Symbolic
+from dipapprox.language.functions.symbols import Symbolic, of_numpy
 
 OURS: dict[str, Callable[..., Any]] = {}
 """What the prelude cannot say: functions that know what a value is, or whether it is known."""
@@ -112,7 +110,7 @@ def _guarded(machine: Machine, values: Iterator[Any]) -> Iterator[Any]:
 
 @ours
 def _str(machine: Machine, value: Any) -> Any:
-    return str(value) if type(value) in SCALARS else Text()
+    return machine.native(str, value) if type(value) in SCALARS else Text()
 
 
 @ours
@@ -192,27 +190,24 @@ def _collections__namedtuple(machine: Machine, name: Any, fields: Any) -> Any:
     return machine.native(collections.namedtuple, name, given, module=HOME)
 
 
-@ours
-def _numpy__sort(machine: Machine, values: list[Any]) -> Array:
-    return Array(tuple(_sorted(machine, values)))
+def _array(values: Iterable[Any]) -> Array:
+    return Array(tuple(of_numpy(each) for each in values))
+
+
+OURS |= {
+    "hidden.of_numpy": lambda _, value: of_numpy(value),
+    "hidden.array": lambda _, values: _array(values),
+}
 
 
 @ours
-def _numpy__cumsum(machine: Machine, values: list[Any]) -> Array:
-    return Array(tuple(accumulate(values, lambda sum, each: combine(machine, ast.Add, sum, each))))
-
-
-@ours
-def _numpy__where(machine: Machine, *sides: Any) -> Any:
-    where = word("dipapprox.where")
-    rows = [_in_cells(machine, each) for each in sides]
-    sizes = {len(each) for each in rows if each is not None}
-    if not sizes:
-        return machine.call(where, *sides)
-    if len(sizes) > 1:
-        raise machine.refusal("the lists are not equally long")
-    cells = (repeat(side) if row is None else row for side, row in zip(sides, rows, strict=True))
-    return Array(tuple(machine.call(where, *each) for each in zip(*cells, strict=False)))
+def _numpy__where(machine: Machine, conditions: list[Any], *sides: Any) -> Array:
+    rows = [conditions]
+    for side in sides:
+        rows.append(_cells(machine, side) or _cells(machine, [side]) * len(conditions))
+        if len(rows[-1]) != len(conditions):
+            raise machine.refusal("the lists are not equally long")
+    return _array(machine.call(word("dipapprox.where"), *each) for each in zip(*rows, strict=True))
 
 
 @ours
@@ -224,16 +219,16 @@ def _numpy__clip(machine: Machine, value: Any, low: Any, high: Any) -> Any:
 
     if high < low:
         raise machine.refusal(f"nothing is between {low} and {high}")
-    cells = TAKEN["numbers"](machine, [value] if _in_cells(machine, value) is None else value)
-    found = tuple(map(clipped, cells))
-    return found[0] if _in_cells(machine, value) is None else Array(found)
+    found = _cells(machine, value)
+    if found is None:
+        return of_numpy(clipped(*_cells(machine, [value])))
+    return _array(map(clipped, found))
 
 
-def _in_cells(machine: Machine, value: Any) -> list[Any] | None:
-    """Return the cells of a list that numpy takes; None for what it takes as one number."""
-    if isinstance(value, Array) or type(value) in (list, tuple, range):
-        return list(TAKEN["row"](machine, value))
-    return None
+def _cells(machine: Machine, value: Any) -> Any:
+    """Return the numbers of a list that numpy takes; None for what it takes as one number."""
+    several = isinstance(value, Array) or type(value) in (list, tuple, range)
+    return TAKEN["numbers"](machine, value) if several else None
 
 
 @ours

@@ -141,7 +141,7 @@ def define(
     machine: Machine,
     node: ast.ClassDef,
     base: Any,
-    values: dict[str, Any],
+    scope: NameScope,
     options: dict[str, bool] | None,
 ) -> type:
     """Return a class.
@@ -150,25 +150,33 @@ def define(
         machine: Evaluates.
         node: Its definition.
         base: From `base_of`.
-        values: What its body assigned.
+        scope: What its body assigned.
         options: Of a data class; None of others.
     """
+    values = scope.values
     for name in values:
         if name.startswith("__") and name not in (*SPECIAL, "__slots__", "__doc__"):
-            ways = "has operators of its own, or other ways of Python's"
-            what = ways if name.endswith("__") else "gives attributes other names"
+            what = "has operators of its own, or other ways of Python's"
             raise machine.refusal(f"the class {what}: '{name}'", "write a method with a name")
     fields: dict[str, type] = {}
     for each in node.body if base is NamedTuple or options is not None else ():
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
             written = ast.unparse(each.annotation)
-            if any(word in written for word in ("ClassVar", "InitVar", "KW_ONLY")):
+            words = re.findall(r"\w+", written)
+            held = (scope.holder(word) for word in words)
+            meant = [at.values.get(word) for at, word in zip(held, words, strict=True) if at]
+            names = (*words, *(str(getattr(value, "name", "")) for value in meant))
+            if any(name.rpartition(".")[2] in ("ClassVar", "InitVar", "KW_ONLY") for name in names):
                 raise machine.refusal(f"'{written}' is not followed in a data class")
             fields[each.target.id] = object
     if isinstance(base, EnumType):
         for name, value in values.items():
-            member = not name.startswith("_") and not hasattr(value, "__get__")
-            if member and type(value) not in (int, str, Fraction, bool, auto):
+            method = hasattr(value, "__get__") and not getattr(value, "standard", False)
+            if (
+                not name.startswith("_")
+                and not method
+                and type(value) not in (int, str, Fraction, bool, auto)
+            ):
                 raise machine.refusal("a member of an enumeration is a number or a text here")
     slots = values.pop("__slots__", None)
     if slots is not None and (type(slots) not in (tuple, list) or base is not object or options):
@@ -262,11 +270,9 @@ def several(machine: Machine, nodes: list[ast.expr], scope: NameScope) -> list[A
     return found
 
 
-def _super(machine: Machine, node: ast.Call, scope: NameScope | None) -> Any:
-    while scope is not None and scope.method is None:
-        scope = scope.outer
-    if scope is None or scope.method is None or node.args or node.keywords:
-        raise machine.refusal("'super()' stands in a method, without arguments")
+def _super(machine: Machine, node: ast.Call, scope: NameScope) -> Any:
+    if scope.method is None or node.args or node.keywords:
+        raise machine.refusal("'super()' stands in a method itself, without arguments")
     return super(*scope.method)
 
 
@@ -283,9 +289,9 @@ def call_function(
     """Call a function of the file, or of the prelude."""
     node = function.node
     facts = facts_of(node)
-    if facts.yields is not None:
-        machine.node = facts.yields
-        raise machine.refusal(NO_RULE[ast.Yield])
+    if facts.refused is not None:
+        machine.node = facts.refused
+        raise machine.refusal(NO_RULE[type(facts.refused)])
     given = bound(machine, function, placed, named)
     scope = NameScope(facts.local, function.scope, given.arguments)
     if function.standard:

@@ -18,7 +18,6 @@ from dipapprox.language.core import Relation
 from dipapprox.language.functions import symbols
 from dipapprox.language.functions.machine import (
     CONTAINERS,
-    MOST_CALLS,
     MOST_CELLS,
     SCALARS,
     Annotation,
@@ -114,11 +113,13 @@ def key(machine: Machine, value: Any) -> Any:
         return value
     if type(value) is tuple:
         return tuple(key(machine, each) for each in value)
-    if isinstance(value, Condition):
+    if isinstance(value, Condition) and not value.numpy:
         return symbols.truth(value)
-    if isinstance(value, Symbolic):
+    if isinstance(value, Symbolic) and not value.numpy:
         return symbols.value(value)
-    raise machine.refusal(f"{kind_of(value)} is no key here, and no element of a set")
+    raise machine.refusal(
+        f"{kind_of(value)} is no key here, and no element of a set", _PLAIN * _is_numpys(value)
+    )
 
 
 def keys(machine: Machine, values: Any) -> set[Any]:
@@ -182,6 +183,10 @@ def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
     """Apply an operator of one side."""
     if isinstance(op, ast.Not):
         return not truth(machine, value)
+    if _is_numpys(value):
+        if isinstance(value, Condition) and not isinstance(op, ast.Invert):
+            raise machine.refusal("a truth value of numpy's has no sign", _PLAIN)
+        return symbols.of_numpy(unary(machine, op, symbols.of_numpy(value, False)))
     if isinstance(value, Symbolic):
         if isinstance(op, ast.USub):
             return symbols.negative(value)
@@ -201,6 +206,8 @@ def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
 
 def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
     """Apply an operator of two sides."""
+    if _is_numpys(left) or _is_numpys(right):
+        return _combine_numpys(machine, op, left, right)
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
         return _combine_symbols(machine, op, left, right)
     if op is ast.Add and {type(left), type(right)} in ({Text}, {Text, str}):
@@ -209,9 +216,9 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
     if op is ast.BitOr and isinstance(left, types) and isinstance(right, types):
         return Annotation("|", (left, right))
     _, operate, allowed = _BINARY[op]
-    floats = op is ast.Pow and type(left) in WHOLE and type(right) in WHOLE and right < 0
-    if (type(left), type(right)) not in allowed or floats:
-        if op in (ast.Div, ast.Pow) and type(left) in WHOLE and type(right) in WHOLE:
+    ints = (type(left), type(right)) in _WHOLE
+    if (type(left), type(right)) not in allowed or (op is ast.Pow and ints and right < 0):
+        if ints and op in (ast.Div, ast.Pow):
             hint = f'write Fraction("{left}/{right}")' if op is ast.Div else "write Fraction(…)"
             raise machine.refusal("a / b of two int is a float in Python", hint)
         message = f"this operator is not known for {kind_of(left)} and {kind_of(right)}"
@@ -222,25 +229,17 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
 
 def _small(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> tuple[Any, Any]:
     """Return two known values again if the result of an operator cannot grow too large."""
-    size: Any = 0
-    if op is ast.Pow:
-        size = _bits(left) * abs(right)
+    numbers = [value for value in (left, right) if type(value) in NUMBERS]
+    sizes = [len(value) for value in (left, right) if type(value) not in NUMBERS]
+    sizes += [max(n.numerator.bit_length(), n.denominator.bit_length()) for n in numbers]
+    size = sum(sizes) if op in (ast.Add, ast.Mult) else 0
+    if op is ast.Pow or (op is ast.Mult and len(numbers) == 1):
+        size = sizes[0] * abs(numbers[-1])
     elif op is ast.LShift:
-        size = _bits(left) + max(right, 0)
-    elif op is ast.Add and type(left) in (list, tuple, str):
-        size = len(left) + len(right)
-    elif op is ast.Mult and type(left) in NUMBERS and type(right) in NUMBERS:
-        size = _bits(left) + _bits(right)
-    elif op is ast.Mult:
-        parts, times = (right, left) if type(left) in NUMBERS else (left, right)
-        size = len(parts) * max(times, 0)
+        size = sizes[0] + max(right, 0)
     if size > MOST_BITS:
         raise machine.limit("the result is too large")
     return left, right
-
-
-def _bits(value: int | Fraction) -> int:
-    return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
@@ -281,6 +280,32 @@ def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right:
     return int(found) if found.denominator == 1 else found
 
 
+# --- numbers and truth values of numpy's ----------------------------------------------------------
+
+_PLAIN = "int(…) and bool(…) make them Python's"
+
+
+def _is_numpys(value: Any) -> bool:
+    return isinstance(value, Symbolic) and value.numpy
+
+
+def _combine_numpys(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
+    """Apply an operator where numpy does what Python does."""
+    sign, sides = _BINARY[op][0] if op in _BINARY else "@", (left, right)
+    truths = all(type(side) in (Condition, bool) for side in sides)
+    numbers = all(isinstance(side, Symbolic) or type(side) in NUMBERS for side in sides)
+    first, second = (symbols.of_numpy(s, False) if _is_numpys(s) else s for s in sides)
+    if Weight in map(type, sides):
+        return combine(machine, op, first, second)
+    refused = not numbers or sign in ("@", "<<", ">>") or (truths and sign not in "&|^")
+    if not refused and sign in ("/", "//", "%", "**"):
+        value = number(machine, second)
+        refused = value < 0 or type(value) is not int if sign == "**" else value == 0
+    if refused:
+        raise machine.refusal(f"'{sign}' does something else in numpy", _PLAIN)
+    return symbols.of_numpy(combine(machine, op, first, second))
+
+
 # --- comparisons ----------------------------------------------------------------------------------
 
 _RELATIONS: dict[type[ast.cmpop], tuple[Relation, Callable[[Any, Any], Any]]] = {
@@ -307,13 +332,18 @@ def compare(machine: Machine, op: ast.cmpop, left: Any, right: Any) -> Any:
     return ordered(machine, type(op), left, right)
 
 
+def _of_both(found: Any, left: Any, right: Any) -> Any:
+    """Return what a comparison of numbers says: a truth value of numpy's if one of them is."""
+    return symbols.of_numpy(found) if _is_numpys(left) or _is_numpys(right) else found
+
+
 def ordered(machine: Machine, op: type[ast.cmpop], left: Any, right: Any) -> Any:
     """Compare by size: numbers, texts, and lists and tuples cell by cell."""
     relation, operate = _RELATIONS[op]
     left, right = _fields(left, right, "order")
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
         _refuse_others(machine, left, right)
-        return symbols.compared(relation, left, right)
+        return _of_both(symbols.compared(relation, left, right), left, right)
     if type(left) in (list, tuple) and type(left) is type(right):
         for one, other in zip(left, right, strict=False):
             if one is not other and not truth(machine, equal(machine, one, other)):
@@ -338,8 +368,9 @@ def _options(value: Any) -> Any:
 
 def _refuse_others(machine: Machine, *sides: Any) -> None:
     """Refuse what a symbol is not compared with."""
+    allowed = SCALARS if any(map(_is_numpys, sides)) else SCALARS | CONTAINERS
     for side in sides:
-        if not isinstance(side, Symbolic) and type(side) not in SCALARS | CONTAINERS:
+        if not isinstance(side, Symbolic) and type(side) not in allowed:
             raise machine.refusal(f"an input or a sample is compared with {kind_of(side)}")
 
 
@@ -356,7 +387,7 @@ def equal(machine: Machine, left: Any, right: Any) -> Any:
                 raise symbol.unknown()
             return False  # none has operators of its own, and none is a number or a text
         _refuse_others(machine, left, right)
-        return symbols.compared(Relation.EQUAL, left, right)
+        return _of_both(symbols.compared(Relation.EQUAL, left, right), left, right)
     machine.step()
     if left is right and type(left) not in (float, Array):
         return True  # as Python takes it, in containers, and all our values equal themselves
@@ -380,15 +411,8 @@ def _is_itself(value: Any) -> bool:
 
 
 def _all_equal(machine: Machine, left: Any, right: Any) -> bool:
-    if len(left) != len(right):
-        return False
-    machine.depth += 1
-    if machine.depth > MOST_CALLS:
-        raise machine.limit("these hold each other too deeply to be compared")
-    try:
-        return all(map(_is_alike, (machine,) * len(left), left, right))
-    finally:
-        machine.depth -= 1
+    pairs = zip(left, right, strict=False)
+    return len(left) == len(right) and all(_is_alike(machine, *pair) for pair in pairs)
 
 
 def _is_alike(machine: Machine, one: Any, other: Any) -> bool:
@@ -400,7 +424,7 @@ def is_same(machine: Machine, left: Any, right: Any) -> bool:
     for one, other in ((left, right), (right, left)):
         if isinstance(other, ImportedName | Annotation):
             raise machine.refusal(f"what {kind_of(other)} is, is not known here")
-        if isinstance(one, Condition) and type(other) is bool:
+        if isinstance(one, Condition) and type(other) is bool and not one.numpy:
             return symbols.truth(one) == other
         if (one is None or isinstance(one, Module) or _is_itself(one)) and not isinstance(
             other, Symbolic | Text | Stream | MethodType
@@ -421,4 +445,6 @@ def is_in(machine: Machine, sought: Any, where: Any) -> bool:
         if type(sought) is not str:
             raise machine.refusal(f"{kind_of(sought)} is never in a text")
         return sought in where
+    if isinstance(where, type) and not isinstance(sought, where):
+        raise machine.refusal("members of an enumeration alone are sought in it")
     return any(_is_alike(machine, each, sought) for each in items(machine, where))

@@ -92,11 +92,11 @@ class Facts:
 
     Attributes:
         local: Those that it binds.
-        yields: The first `yield`, if there is one.
+        refused: The first `yield` or `global`: wherever it stands, the function is another one.
     """
 
     local: frozenset[str]
-    yields: ast.AST | None
+    refused: ast.AST | None
 
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -108,7 +108,7 @@ def facts_of(node: Any) -> Facts:
     if known is not None:
         return known
     bound, outer = set[str](), set[str]()
-    yields: ast.AST | None = None
+    refused: ast.AST | None = None
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         given = node.args
         several = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
@@ -116,8 +116,8 @@ def facts_of(node: Any) -> Facts:
     waiting = [(each, False) for each in (node.body if type(node.body) is list else [node.body])]
     while waiting:
         each, comprehends = waiting.pop()
-        if isinstance(each, ast.Yield | ast.YieldFrom):
-            yields = yields or each
+        if isinstance(each, ast.Yield | ast.YieldFrom | ast.Global):
+            refused = refused or each
         if isinstance(each, ast.Global | ast.Nonlocal):
             outer.update(each.names)
         if isinstance(each, ast.NamedExpr):
@@ -126,7 +126,7 @@ def facts_of(node: Any) -> Facts:
             bound.update(_bound_by(each))
         inside = comprehends or isinstance(each, _COMPREHENSIONS)
         waiting += [(child, inside) for child in seen_in(each)]
-    node.facts = known = Facts(frozenset(bound - outer), yields)
+    node.facts = known = Facts(frozenset(bound - outer), refused)
     return known
 
 

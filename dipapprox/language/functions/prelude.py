@@ -43,7 +43,9 @@ class builtins:
     def sorted(values, /, *, key=None, reverse=False): ...
     def range(*ends: whole): ...
     def round(number: number, ndigits: end = None): ...
-    def divmod(left: number, right: number, /): ...
+    def divmod(left, right, /):
+        return left // right, left % right
+
     def pow(base, exp, mod=None):
         return base**exp if mod is None else hidden.pow(base, exp, mod)
 
@@ -68,6 +70,8 @@ class builtins:
 
 class hidden:
     def pow(base: whole, exponent: whole, modulus: whole, /): ...
+    def of_numpy(value, /): ...
+    def array(values: listed, /): ...
 
 
 class object:
@@ -293,23 +297,27 @@ class statistics:
 
 class numpy:
     def argmax(a: numbers, /):
-        return dipapprox.argmax(a)
+        return hidden.of_numpy(dipapprox.argmax(a))
 
     def argmin(a: numbers, /):
-        return dipapprox.argmin(a)
+        return hidden.of_numpy(dipapprox.argmin(a))
 
     def sum(a: row, /):
-        return sum(a)
+        return hidden.of_numpy(sum(a))
 
     def max(a: numbers, /):
-        return max(a)
+        return hidden.of_numpy(max(a))
 
     def min(a: numbers, /):
-        return min(a)
+        return hidden.of_numpy(min(a))
 
-    def cumsum(a: numbers, /): ...
-    def sort(a: numbers, /): ...
-    def where(condition, x, y, /): ...
+    def cumsum(a: numbers, /):
+        return hidden.array(itertools.accumulate(a))
+
+    def sort(a: numbers, /):
+        return hidden.array(sorted(a))
+
+    def where(condition: row, x, y, /): ...
     def clip(a, a_min: number, a_max: number): ...
 
     amax = max

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import prod
 from typing import Any
 
 from dipapprox.data_classes import dataclass
@@ -165,6 +167,29 @@ class PathRun(Machine):
         return isinstance(quantity.known, str) or any(
             isinstance(value, str) for domain in values for value in domain
         )
+
+    def largest(self, node: ast.Expression) -> Fraction | None:
+        """Bound the absolute value of a whole number; None for what may be another number."""
+        match node:
+            case ast.Number(value):
+                return abs(value)
+            case ast.Name() | ast.Index():
+                values = self.knowledge.domains.get(cell_name(node), ())
+                return max((abs(v) for v in values if isinstance(v, Fraction)), default=None)
+            case ast.Negative(operand):
+                return self.largest(operand)
+            case ast.Sum(operands, operators) | ast.Product(operands, operators):
+                sizes = [self.largest(each) for each in operands]
+                known = [size for size in sizes if size is not None]
+                if "/" in operators or len(known) < len(sizes):
+                    return None
+                return (
+                    sum(known, Fraction())
+                    if isinstance(node, ast.Sum)
+                    else prod(known, start=Fraction(1))
+                )
+            case _:
+                return None
 
     def decide(self, condition: Condition) -> bool:
         """Say whether a condition holds on the path."""

@@ -41,17 +41,13 @@ def _block(machine: Machine, body: list[ast.stmt], scope: NameScope) -> None:
 
 
 @rule(
-    *(ast.Expr, ast.Pass, ast.Nonlocal, ast.Global),
+    *(ast.Expr, ast.Pass, ast.Nonlocal),
     *(ast.Break, ast.Continue, ast.Return, ast.Assert),
 )
 def _simple(machine: Machine, node: Any, scope: NameScope) -> None:
     match node:
         case ast.Expr(value=value) if not isinstance(value, ast.Constant):
             machine.evaluate(value, scope)
-        case ast.Global(names=names):
-            hint = "only what a mechanism returns is published; nothing else may leave it"
-            what = f"the mechanism assigns '{', '.join(names)}' outside itself"
-            raise machine.refusal(what, hint, "error")
         case ast.Break():
             raise Broke
         case ast.Continue():
@@ -60,7 +56,7 @@ def _simple(machine: Machine, node: Any, scope: NameScope) -> None:
             raise Returned(value and machine.evaluate(value, scope), machine.node)
         case ast.Assert(test=test, msg=message) if not machine.evaluate(test, scope, truth):
             said = () if message is None else (machine.evaluate(message, scope),)
-            raise machine.raised(AssertionError(*said))
+            raise Raised(AssertionError(*said), machine.node)
 
 
 @rule(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete)
@@ -263,7 +259,7 @@ def _raise(machine: Machine, node: ast.Raise, scope: NameScope) -> None:
         value = machine.call(value)
     if not isinstance(value, BaseException):
         raise machine.refusal(f"{kind_of(value)} is no exception")
-    raise Raised(value, machine.node)
+    raise Raised(value, machine.node) if hasattr(node, "text") else machine.raised(value)
 
 
 @rule(ast.Try)
@@ -279,8 +275,8 @@ def _try(machine: Machine, node: ast.Try, scope: NameScope) -> None:
             _handle(machine, handler, error, scope)
         else:
             _block(machine, node.orelse, scope)
-    except (Raised, Returned, Broke, Continued):
-        _block(machine, node.finalbody, scope)
+    except (Raised, Returned, Broke, Continued) as way:
+        _block_after(machine, node.finalbody, way, scope)
         raise
     else:
         _block(machine, node.finalbody, scope)
@@ -308,13 +304,21 @@ def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: 
         if handler.name not in scope.local:
             raise machine.refusal(f"'{handler.name}' is not of this function")
         bind(machine, handler.name, error.value, scope)
-    machine.handled.append(error)
     try:
-        _block(machine, handler.body, scope)
+        _block_after(machine, handler.body, error, scope)
     finally:
-        machine.handled.pop()
         if handler.name is not None:
             scope.values.pop(handler.name, None)
+
+
+def _block_after(machine: Machine, body: list[ast.stmt], way: Exception, scope: NameScope) -> None:
+    """Do what follows an exception, which `raise` alone raises again, or another way out."""
+    before = machine.handled
+    machine.handled = [*before, way] if isinstance(way, Raised) else before
+    try:
+        _block(machine, body, scope)
+    finally:
+        machine.handled = before
 
 
 # --- definitions ----------------------------------------------------------------------------------
@@ -347,6 +351,11 @@ def _decorator(machine: Machine, node: ast.expr, scope: NameScope) -> str:
 
 @rule(ast.ClassDef)
 def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
+    for each in ast.walk(node):
+        names = (getattr(each, field, None) for field in ("id", "arg", "attr", "name"))
+        if any(isinstance(n, str) and n.startswith("__") and not n.endswith("__") for n in names):
+            machine.node = each
+            raise machine.refusal("in a class, such a name is another one", "begin it with one _")
     bases = [machine.evaluate(each, scope) for each in node.bases]
     options: dict[str, bool] | None = None
     for decorator in node.decorator_list:
@@ -365,7 +374,7 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
         if not isinstance(statement, _IN_CLASSES):
             raise machine.refusal("in a class stand methods, and what its objects share")
         machine.evaluate(statement, inner)
-    bind(machine, node.name, objects.define(machine, node, base, inner.values, options), scope)
+    bind(machine, node.name, objects.define(machine, node, base, inner, options), scope)
 
 
 _IN_CLASSES = (ast.FunctionDef, ast.Assign, ast.AnnAssign, ast.Pass, ast.Expr)

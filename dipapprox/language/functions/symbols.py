@@ -48,6 +48,7 @@ class SymbolRun(Protocol):
     def where(self, condition: Any, yes: Any, no: Any) -> Any: ...
     def declares(self, text: str) -> bool: ...
     def is_text(self, quantity: Any) -> bool: ...
+    def largest(self, node: ast.Expression) -> Fraction | None: ...
     def refusal(self, message: str, hint: str = "", kind: str = "type error") -> SourceError: ...
     def call(self, function: Any, /, *placed: Any, **named: Any) -> Any: ...
 
@@ -95,7 +96,7 @@ class Uncopied:
 class Symbolic(Uncopied, Generic[Result]):
     """What all of them have: an expression, and no value of their own."""
 
-    __slots__ = ("cells", "compute", "node")
+    __slots__ = ("cells", "compute", "node", "numpy")
     __hash__ = None  # type: ignore[assignment]  # no key of dictionaries
 
     WHAT = "a quantity"
@@ -105,6 +106,7 @@ class Symbolic(Uncopied, Generic[Result]):
         node: ast.Expression,
         cells: frozenset[str] = frozenset(),
         compute: Compute | None = None,
+        numpy: bool = False,
     ) -> None:
         """Hold an expression.
 
@@ -112,8 +114,9 @@ class Symbolic(Uncopied, Generic[Result]):
             node: The expression.
             cells: The variables with finitely many values in it.
             compute: Its value, given theirs; None if it is random, any real number, or of eps.
+            numpy: Whether it is a number or a truth value of numpy's, which has other operators.
         """
-        self.node, self.cells, self.compute = node, cells, compute
+        self.node, self.cells, self.compute, self.numpy = node, cells, compute, numpy
 
     @property
     def known(self) -> Any:
@@ -212,6 +215,16 @@ def negated(node: ast.Expression) -> ast.Expression:
             return operand
         case _:
             return ast.Not(node, span=node.span)
+
+
+def of_numpy(value: Any, numpy: bool = True) -> Any:
+    """Return a number or a truth value as numpy's, or as Python's."""
+    known = value if type(value) is bool or isinstance(value, Symbolic) else Fraction(value)
+    symbol = known if isinstance(known, Symbolic) else constant(known)
+    size = running().largest(symbol.node) if numpy else None
+    if size is not None and size >= 2**63:
+        raise running().refusal("numpy's whole numbers end at 2 ** 63", "int(…)", "limit")
+    return type(symbol)(symbol.node, symbol.cells, symbol.compute, numpy)
 
 
 # --- values on the path ---------------------------------------------------------------------------
@@ -401,10 +414,10 @@ def compared(relation: Relation, left: Any, right: Any) -> Any:
 def inverted(condition: Condition) -> Condition:
     """Return the opposite condition."""
     if condition.known is not None:
-        return constant(not condition.known)  # type: ignore[no-any-return]  # of a truth
+        return of_numpy(not condition.known, condition.numpy)  # type: ignore[no-any-return]  # of a truth
     inner = condition.compute
     compute = None if inner is None else lambda given: not inner(given)
-    return Condition(negated(condition.node), condition.cells, compute)
+    return Condition(negated(condition.node), condition.cells, compute, condition.numpy)
 
 
 def joined(operator: str, left: Any, right: Any) -> Any:

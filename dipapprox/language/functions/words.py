@@ -16,6 +16,7 @@ NO_RULE: dict[type[ast.AST], str] = {
         (ast.Await, ast.AsyncFunctionDef),
         "the mechanism is async: it must return when it is called",
     ),
+    ast.Global: "the mechanism assigns what is outside itself: only what it returns is published",
     ast.With: "'with' is not followed in a mechanism: try: … finally: …",
 }
 """Nodes that no rule knows."""

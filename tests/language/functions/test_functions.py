@@ -120,6 +120,15 @@ def made():
     return add
 closed = made()
 
+def counting():
+    n = 0
+    def add():
+        nonlocal n
+        n += 1
+        return n
+    return add
+counted, kept, failed = counting(), {{Base(): 1}}, ValueError([1])
+
 @mechanism(adjacent="linf 1")
 def told(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> Annotated[int, "in {{0, 1}}"]:
     if {state} > 100: return q
@@ -132,6 +141,7 @@ def told(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> Annotated[int, "
     [
         *("held.note()", "held.add()", "held.told", "default()", "closed()", "next(pairs)[1]"),
         *("len(words.setdefault(len(words), 'more'))", "len([seen.add(2)])", "box[0].pop()"),
+        *("counted()", "[each.told for each in kept][0]", "failed.args[0].pop()"),
         *("len([*pairs])", "sum(1 for _ in pairs)", "box[1].told", "(box := [1])[0]"),
     ],
 )
@@ -206,7 +216,7 @@ WRONG = {
     "return int(type(q) is int)": "'type' tells what is known",
     "return int(Fraction(laplace(q, 1)) > 0)": "what depends on samples",
     "return shown(q)": "the decorator 'functools.singledispatch' is not followed",
-    "global kept\nkept = []\nreturn 0": "assigns 'kept' outside itself",
+    "global kept\nkept = []\nreturn 0": "outside itself",
     "return random.random() < 0.5": "another source of randomness",
     "return 0 if eps < 1 else 1": "eps is not known",
     "if laplace(q, 1 / eps) > 0: return 1": "returned as nothing",
@@ -223,7 +233,7 @@ WRONG = {
     "import os\nreturn os.urandom(1) == b'0'": RANDOM,
     "return q + 0 * int(numpy.random.default_rng().integers(2))": RANDOM,
     "if laplace(0, 1) > 0: return 0\nkept.append(1)\nreturn q * (len(kept) % 2)": "runs again",
-    "helper()\nreturn 0": "assigns 'count' outside itself",
+    "helper()\nreturn 0": "outside itself",
     "threading.Thread(target=lambda: q).start()\nreturn 0": (
         "'threading.Thread' is not among the functions"
     ),
@@ -432,6 +442,11 @@ def f(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> bool:
             *("len(table)", False),
         ),
         ("try:\n    import nowhere\nexcept ImportError:\n    limit = 3", "limit", False),
+        ("__builtins__ = {'len': lambda v: 7}", "len(table)", False),
+        ("import importlib\nimportlib.import_module(__name__).limit = 3", "limit", False),
+        ("from unittest import mock\nmock.patch('f.limit', 3).start()", "limit", False),
+        ("from numpy import *", "any(n > limit for n in table)", False),
+        ("def max(v): return 5\ndel max", "max(table)", True),
         ("import sys\nsys.setrecursionlimit(5000)", "len(table)", True),
         ("def change(): print(vars())\nprint(1)", "limit", True),
     ],
@@ -465,7 +480,45 @@ def test_what_another_file_does_leaves_its_names_unread(
         "def change():\n    global limit\n    table[0] = limit = elsewhere.f()\n"
     )
     text = UNREAD.format(statement=statement, used=used)
-    with pytest.raises(SourceError, match=r"'elsewhere.f' is not among|assigns 'limit' outside"):
+    with pytest.raises(SourceError, match=r"'elsewhere.f' is not among|outside itself"):
+        read_mechanism(tmp_path / "f.py", text, "f").text()
+
+
+PACKAGE = {
+    "near.py": "__all__ = ['_own']\ndef _own(): return 1\ndef max(v): return 50\n",
+    "name.py": "two = 50\n",
+    "pack/__init__.py": "from .name import two\n",
+    "pack/name.py": "two = 2\n",
+    "pack/part/more.py": "from ..name import two\nfrom . import name\n",
+    "pack/part/name.py": "two = 3\n",
+    "odd/__init__.py": "from . import name\nname.two = 5\n",
+    "odd/name.py": "two = 2\n",
+    "statistics.py": "def mode(v): return 50\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("statement", "used"),
+    [
+        ("from near import *", "(max([_own(), 0]) + _own())"),
+        ("from math import *\nfrom pack import two", "two"),
+        ("from pack.name import two", "two"),
+        ("from pack.part.more import two", "two"),
+        ("from pack.part.more import name", "(name.two - 1)"),
+        ("from odd.name import two", ""),
+        ("import statistics", ""),
+        ("from math import *", "pow(limit, 1)"),
+    ],
+)
+def test_names_are_those_that_python_imports(statement: str, used: str, tmp_path: Path) -> None:
+    for name, held in PACKAGE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(held)
+    text = UNREAD.format(statement=statement, used=used or "statistics.mode(table) + two")
+    if used and "pow" not in used:
+        assert "Lap(q, 2 / eps)" in read_mechanism(tmp_path / "f.py", text, "f").text()
+        return
+    with pytest.raises(SourceError):
         read_mechanism(tmp_path / "f.py", text, "f").text()
 
 

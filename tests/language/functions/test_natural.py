@@ -63,7 +63,7 @@ NATURAL = [
     "return np.sum(q) + np.max(q) - np.min([k, 1]) + np.sum([x > 0 for x in q])",
     "a = np.cumsum(q)\nreturn a[-1] * 9 + len(a) + sum(a[1:]) + (k in a)",
     "x, *more = np.sort(q)[::-1]\nreturn x * 9 + more[1] + list(np.sort(q))[k % 3]",
-    "return np.where(k > 1, 5, q[0]) + np.sum(np.where([x > 0 for x in q], 7, [1, k, 3]))",
+    "return np.where([k > 1], 5, [q[0]])[0] + np.sum(np.where([x > 0 for x in q], 7, [1, k, 3]))",
     "return np.clip(k, 1, 2) + 9 * np.sum(np.clip(q, 0, 1)) + np.clip(5, a_min=0, a_max=3)",
     ("b = Box(k)\nb.grow(1).grow(q[0])\nreturn b.v + b.n"),
     "return 1 if k >= Level.MID else 0",
@@ -173,6 +173,11 @@ NATURAL = [
     "n = 0\nclass A:\n    n = 10\n    def go(self):\n        nonlocal n\n        n += 1\n"
     "A().go()\nreturn n + k",
     "try: return Fraction(1, k) > Fraction(on, 2)\nexcept ZeroDivisionError: return 7",
+    "try: raise KeyError(k)\nexcept KeyError:\n    try:\n        try: raise ValueError(k)\n"
+    "        finally: raise\n    except ValueError: return 1\n    except KeyError: return 2",
+    "try: return len(str(10**5000))\nexcept ValueError: return k",
+    "m = np.max(q)\nreturn m**2 // 2 - m % 3 + sum([m > 1, on]) * abs(-m) + ((m > 1) & (m < 3))",
+    "m = np.max([laplace(x, 1) for x in q])\nreturn (not m > 1) + int(m > 0) + (m > k or 2)",
     # tuples with names
     'T = collections.namedtuple("T", "a b")\nt = T(k, b=2)._replace(b=q[0])\na, b = t\n'
     "return a + 3 * b + (t == (a, b))",
@@ -275,7 +280,28 @@ OUTSIDE = [
     "return np.sum([q, q])",
     "return np.sum(x for x in q)",
     "return int(np.sort([on, True])[0])",
-    "return np.cumsum([2**62, k])[1]",
+    "return np.cumsum([2**62, 2**62, k])[1]",
+    *(
+        f"m = np.max(q)\na, b = m > 1, np.min(q) > 0\n{line}\nreturn k"
+        for line in (
+            "a + b",
+            "a * on",
+            "-a",
+            "a is True",
+            "match a:\n    case True: k = 9",
+            "sum([b], a)",
+            "(a == b) + (k > 1)",
+            "{m: 1}",
+            "6 // np.min(q)",
+            "divmod(6, np.min(q))",
+            "m**-1",
+            "m << 2",
+            "m * 2**40 * 2**40",
+            "[0] * m",
+            "m == [1]",
+        )
+    ),
+    "return np.where(k > 1, 1, 2)",
     "return np.where(k, 1, 2)",
     "return np.where([on, on], [1, 2, 3], 0)[0]",
     "return np.clip(k, 2, 1)",
@@ -305,6 +331,17 @@ OUTSIDE = [
     "d = deque([k, 1, 2])\nd.appendleft(q[0])\nreturn d.index(k) + d.count(1)",
     "try:\n    raise ValueError(1)\nexcept* ValueError:\n    r = k\nreturn r",
     "return int(2.7) + k",
+    "try: a, b = q\nexcept ValueError as e: return len(e.args[0])",
+    "try: q.index(7)\nexcept ValueError as e: return 'x' in e.args[0]",
+    "class A: g = functools.partial(lambda *a: len(a), 1)\nreturn A().g(2)",
+    "class C(enum.Enum):\n    A = 1\n    g = len\nreturn len(C)",
+    "try: return 1 in Colour\nexcept TypeError: return k",
+    "from typing import ClassVar as V\n@dataclass\nclass A:\n    n: V[int] = 5\n    m: int = 1\n"
+    "return A(k).m",
+    "class A:\n    def __init__(self): self._n = __n\nreturn k",
+    "class A:\n    def g(self): return 1\nclass B(A):\n"
+    "    def g(self): return (lambda: super().g())()\nreturn B().g()",
+    "x = 1\ndef g():\n    if False:\n        global x\n    return x\nreturn g()",
     'return len("x".zfill(k))',
     "with contextlib.suppress(ValueError): return k\nreturn 0",
 ]
