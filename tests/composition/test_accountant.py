@@ -1,9 +1,11 @@
-"""Certified intervals against closed forms, exact sums, another accountant, and one another."""
+"""Certified intervals against closed forms, exact sums, other accountants, and one another."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import reduce
+from importlib import import_module
+from importlib.util import find_spec
 from math import comb, exp, log
 
 import numpy as np
@@ -32,7 +34,7 @@ from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.privacy.compositions.programs import hull
-from tests.composition.test_adaptive import truth
+from tests.composition.test_groups import truth
 from tests.moved_noise import gaussian
 
 F = Fraction
@@ -259,3 +261,52 @@ def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
     answer = composition.epsilon(DELTA, F(1, 10**6), Limits(atoms=100))
     assert answer.reason.startswith("atom limit: ")
     assert answer.reason.endswith("; no pair is known that attains the upper end")
+
+
+ONE = F(1)
+
+CASES: list[tuple[Mechanism, int, str, dict[str, float], tuple[float, float]]] = [
+    (
+        Subsampled(Gaussian(ONE, ONE), F(1, 100)),
+        1000,
+        "PoissonSubsampledGaussianMechanism",
+        {"noise_multiplier": 1.0, "sampling_probability": 0.01},
+        (1.8182377522766815, 1.8382403931618356),
+    ),
+    (
+        Gaussian(ONE, F(10)),
+        100,
+        "GaussianMechanism",
+        {"noise_multiplier": 10.0},
+        (4.36717706736243, 4.387181733168901),
+    ),
+    (
+        Laplace(ONE, F(10)),
+        100,
+        "LaplaceMechanism",
+        {"mu": 0.1},
+        (4.208761700886393, 4.2287660795250215),
+    ),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "times", "name", "given", "ends"), CASES)
+def test_intervals_lie_between_their_bounds(
+    mechanism: Mechanism, times: int, name: str, given: dict[str, float], ends: tuple[float, float]
+) -> None:
+    runs = Composition((RepeatedRun(mechanism, times),))
+    (found,) = runs.epsilon(F(1, 10**5), F(1, 1000), Limits()).bounds
+    assert found.width <= F(1, 1000)
+    low, high = ends
+    assert low <= float(found.lower) <= float(found.upper) <= high
+    if find_spec("prv_accountant") is None:
+        return
+    theirs = import_module("prv_accountant")
+    accountant = theirs.PRVAccountant(
+        prvs=[getattr(theirs, name)(**given)],
+        max_self_compositions=[times],
+        eps_error=0.01,
+        delta_error=1e-10,
+    )
+    again = accountant.compute_epsilon(delta=1e-5, num_self_compositions=[times])
+    assert again[0] <= float(found.lower) <= float(found.upper) <= again[2]

@@ -33,8 +33,6 @@ def product(functions: list[ExponentialPolynomial]) -> ExponentialPolynomial:
 OMEGA = EPS * exp(1) - ONE
 """eps e^eps - 1, with the only zero 0.567143290409783872999968662..., OEIS A030178."""
 
-OMEGA_BOUNDS = Fraction("0.567143290409783872"), Fraction("0.567143290409783873")
-
 small_fractions = st.fractions(Fraction(1, 8), Fraction(6), max_denominator=12)
 rates = st.fractions(Fraction(-3), Fraction(3), max_denominator=8)
 coefficients = st.integers(-9, 9).map(Fraction)

@@ -1,27 +1,44 @@
-"""Laws of the function algebras, the same for both; grids; and the doubles against the balls."""
+"""Laws of function algebras, shifted functions, stars in bulk; the doubles against the balls."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import comb
 from typing import Any
 
+import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.arithmetic.precision import to_enclosure
+from dipapprox.arithmetic.precision import to_ball, to_enclosure
+from dipapprox.errors import BrokenInvariant
+from dipapprox.events.event import Connected, Event, Star
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
+from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, REFLECTED_EXPONENTIAL
+from dipapprox.laws.family import Family
 from dipapprox.laws.tails import tail_mass
+from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
+from dipapprox.numerics.elimination import grid_evaluator
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.stars import read_star
+from dipapprox.numerics.kinds import Tier
+from tests import thorough
+from tests.event_strategies import less
 from tests.families import REAL_FAMILIES
-from tests.numerics.one_by_one import whole
+from tests.numerics.alone import alone
+from tests.numerics.one_by_one import power, whole
 from tests.numerics.soundness import run
 
 Q = Fraction
@@ -106,3 +123,179 @@ def test_doubles_lie_where_the_balls_say() -> None:
     report = run(1_500, seed=3)
     assert report.violations is None
     assert report.sharp > 0.9 * report.checks
+
+
+BITS = 160
+UNIT_LAW = Distribution(GAUSSIAN, Q(0), Q(1))
+
+
+def algebra_for(*laws: Distribution) -> BallAlgebra:
+    """The algebra for some laws and shifts by multiples of 1/60."""
+    grid = build_grid(laws, (), 100)
+    assert isinstance(grid, Grid)
+    return BallAlgebra(grid.also_in([Q(1, 60)]), BITS, 60)
+
+
+def any_law(chance: random.Random) -> Distribution:
+    mean = Q(chance.randint(-12, 12), chance.choice((1, 3, 4)))
+    scale = Q(chance.randint(1, 40), chance.choice((2, 7, 20)))
+    return Distribution(chance.choice(REAL_FAMILIES), mean, scale)
+
+
+def density(law: Distribution, point: Fraction, side: int) -> arb:
+    return law.real.pdf(to_ball((point - law.mean) / law.scale), side) / to_ball(law.scale)
+
+
+@pytest.mark.parametrize("seed", thorough.part(range(6), 2))
+def test_bands_of_two_samples_are_differences_of_distribution_functions(seed: int) -> None:
+    """Σ over the sample of what lies in [x, x + w], and what does not, is everything."""
+    chance = random.Random(100 + seed)
+    law = any_law(chance)
+    algebra = algebra_for(law)
+    width = Q(chance.randint(1, 60), 12)
+    (running,) = algebra.running([(algebra.density(law),)], True)
+    band = algebra.difference(algebra.moved(running, width), running)
+    beyond = algebra.moved(algebra.survival(law), width)
+    density = algebra.density(law)
+    parts = algebra.product_totals([(density, band), (density, beyond), (density, running)])
+    total = Enclosure.exact(0)
+    for part in parts:
+        total = total + part
+    assert total.width < Q(1, 2**60) and abs(total.lower - 1) < Q(1, 2**60)
+
+
+def test_what_the_grid_does_not_fit_is_refused() -> None:
+    algebra = algebra_for(UNIT_LAW)
+    with pytest.raises(ValueError, match="multiple"):
+        algebra.moved(algebra.cdf(UNIT_LAW), Q(1, 7))
+    with pytest.raises(ValueError, match="panels"):
+        algebra.panels(algebra.moved(algebra.cdf(UNIT_LAW), Q(1, 60)))
+
+
+def test_an_integral_needs_ends() -> None:
+    algebra = algebra_for(UNIT_LAW)
+    for side in (True, False):
+        with pytest.raises(BrokenInvariant):
+            algebra.running([(algebra.cdf(UNIT_LAW),)], side)
+    with pytest.raises(BrokenInvariant):
+        algebra.product_totals([(algebra.cdf(UNIT_LAW),)])
+
+
+def band(low: int, high: int, *, wide: bool) -> Event:
+    """x_0, or x_0 + x_1, is at most 2 above x_2 and at most 1 below; all go on in bands."""
+    more = {1: Q(1)} if wide else {}
+    guards = (
+        LinearForm.of({0: Q(1), **more, 2: Q(-1)}, Q(-high)),
+        LinearForm.of({0: Q(-1), **{k: -c for k, c in more.items()}, 2: Q(1)}, Q(-low)),
+        LinearForm.of({2: Q(1), 3: Q(-1)}),
+        LinearForm.of({3: Q(1), 2: Q(-1)}, Q(-3)),
+        LinearForm.of({3: Q(1), 4: Q(-1)}),
+        LinearForm.of({4: Q(1), 3: Q(-1)}, Q(-1)),
+    )
+    used = [0, *more, 2, 3, 4]
+    renamed = tuple(g.renamed(lambda s: used.index(int(s))) for g in guards)
+    return Event((UNIT_LAW,) * len(used), renamed)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_too_many_panels_are_no_failure(monkeypatch: pytest.MonkeyPatch, wide: bool) -> None:
+    event = band(1, 2, wide=wide)
+    found = alone(Eliminated(Tier.BALLS), event, 40, Limits())
+    assert found.width <= Q(1, 2**40)
+    monkeypatch.setattr(grid_evaluator, "MEMORY", 2**18)
+    refused = alone(Eliminated(Tier.BALLS), event, 40, Limits())
+    assert isinstance(refused, NotEnclosed) and "more than the memory holds" in refused.reason
+
+
+REAL = tuple(family for family in FAMILIES.values() if not family.is_discrete)
+
+
+def random_law(chance: random.Random) -> Distribution:
+    mean = Fraction(chance.randint(-6, 6), chance.choice((1, 2, 3)))
+    scale = chance.choice((Fraction(1, 2), Fraction(1), Fraction(4, 3), Fraction(5)))
+    return Distribution(chance.choice(REAL), mean, scale)
+
+
+def integrals(
+    algebra: Float64Algebra, laws: list[Distribution], exponents: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of ∫ density of the first law · Π cdf^e · Π survival^e."""
+    functions = [algebra.cdf(law) for law in laws] + [algebra.survival(law) for law in laws]
+    return algebra.monomials(laws[0], functions, exponents)
+
+
+def truths(grid: Grid, laws: list[Distribution], exponents: np.ndarray) -> list[Enclosure]:
+    """The same integrals in balls, nearly exact."""
+    algebra = BallAlgebra(grid, 256, 72)
+    functions = [algebra.cdf(law) for law in laws] + [algebra.survival(law) for law in laws]
+    products = []
+    for row in exponents.tolist():
+        factors = [algebra.density(laws[0])]
+        factors += [power(algebra, f, e) for f, e in zip(functions, row, strict=True) if e]
+        products.append(factors)
+    found = [each for each in algebra.product_totals(products) if isinstance(each, Enclosure)]
+    assert len(found) == len(products)
+    return found
+
+
+def violations(lower: np.ndarray, upper: np.ndarray, exact: list[Enclosure]) -> int:
+    """How many bounds are wrong for certain."""
+    ends = zip(lower.tolist(), upper.tolist(), exact, strict=True)
+    return sum(
+        each.upper < Fraction(low) or (high < np.inf and Fraction(high) < each.lower)
+        for low, high, each in ends
+    )
+
+
+@pytest.mark.parametrize(("nodes", "seed"), [(4, 0), (20, 1)])
+def test_the_bounds_hold_whatever_the_number_of_nodes(nodes: int, seed: int) -> None:
+    chance = random.Random(seed)
+    laws = list(dict.fromkeys(random_law(chance) for _ in range(chance.randint(1, 3))))
+    grid = build_grid(laws, (), 50)
+    assert isinstance(grid, Grid)
+    largest = chance.choice((1, 3, 30))
+    rows = [[chance.randint(0, largest) for _ in range(2 * len(laws))] for _ in range(12)]
+    exponents = np.array(rows)
+    exact = truths(grid, laws, exponents)
+    assert all(each.width < Fraction(1, 2**50) for each in exact)
+    algebra = Float64Algebra(grid, nodes)
+    lower, upper = integrals(algebra, laws, exponents)
+    assert violations(lower, upper, exact) == 0
+    if nodes == 20:
+        assert (upper - lower).max() < 1e-12
+    if nodes == 4:
+        # The errors are those of sampling: with less allowed for them the bounds are caught.
+        algebra.rule = replace(algebra.rule, total_error=algebra.rule.total_error * 1e-9)
+        assert violations(*integrals(algebra, laws, exponents), exact) > 0
+
+
+def test_many_laws_are_shared_out_over_several_grids() -> None:
+    """P[all of n equal samples <= c <= all of m] = 1 / ((n + m + 1) C(n + m, n))."""
+    stars = [
+        Star(law, ((law, n),), ((law, m),))
+        for mean in range(30)
+        for law in [Distribution(GAUSSIAN, Fraction(mean), Fraction(1, 2))]
+        for n, m in ((1, 1), (3, 5))
+    ]
+    found = Eliminated(Tier.FLOAT64).enclose(stars, 40, Limits())
+    for star, enclosure in zip(stars, found, strict=True):
+        n, m = star.below[0][1], star.above[0][1]
+        assert Fraction(1, (n + m + 1) * comb(n + m, n)) in enclosure
+
+
+@pytest.mark.parametrize("family", REAL)
+def test_comparisons_of_two_samples_are_stars_too(family: Family) -> None:
+    """Either spelling of x < y, among enough events for the bulk interface."""
+    first = Distribution(family, Fraction(1, 3), Fraction(2))
+    second = Distribution(family, Fraction(0), Fraction(1))
+    events: list[Connected] = [Event((first, second), (less(0, 1),))] * 10
+    events += [Event((first, second), (less(1, 0),))] * 10
+    found = Eliminated(Tier.FLOAT64).enclose(events, 40, Limits())
+    one_by_one = [alone(Eliminated(Tier.BALLS), event, 60, Limits()) for event in events[::10]]
+    for place, enclosure in enumerate(found):
+        slow = one_by_one[place // 10]
+        assert isinstance(slow, Enclosure)
+        assert enclosure.meets(slow) and enclosure.width <= Fraction(1, 2**40)
+    low, high = found[0], found[-1]
+    assert 1 in low + high
+    assert read_star(Event((first, second), (less(0, 1, 1),))) is None

@@ -85,20 +85,6 @@ BODIES = {
     """,
 }
 
-CENTRED = {
-    "gaussian",
-    "laplace",
-    "mixed",
-    "threshold",
-    "inputs in guards",
-    "sums",
-    "inputs decide",
-    "constant choices",
-    "one-sided",
-    "one-sided and others",
-}
-"""Those with a shift that makes all guards homogeneous."""
-
 ROWS = [(Fraction(a), Fraction(b)) for a in (0, 1) for b in (0, 1)]
 
 

@@ -1,18 +1,22 @@
-"""The Python interface, and the verifier's promise that every failure is an answer."""
+"""The Python interface: every failure is an answer, every answer has a scope and a page."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Claim, Options, UserError
+from dipapprox import Answer, Claim, Options, Outcome, UserError
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.search import Search
+from dipapprox.pairs.selections import AllPairs
+from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verifier import check_pairs
 
 HALF = Fraction(1, 2)
@@ -156,3 +160,137 @@ def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(
     monkeypatch.setattr("dipapprox.privacy.verifier.check_pairs", interrupted)
     verdict = dipapprox.verify(dipapprox.parse(TEXT), eps=1, delta=0, eps_prv=Fraction(1, 4))
     assert (verdict.answer, verdict.interrupted) == (Answer.NOT_DP, False)
+
+
+ONE, ZERO = Fraction(1), Fraction(0)
+BODY = "output out in {0, 1}\nout <- 0\n"
+COUNT = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent linf 1
+x <- Lap(q, 1 / eps)
+out <- 0
+if x >= 1 then out <- 1 end
+"""
+
+
+# --- the text ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("declarations", "text"),
+    [
+        ("input q[3] in {0, 1}\nadjacent linf 1", "inputs q[1..3] in {0, 1}, adjacent linf 1"),
+        ("input q[1] in -5..5\nadjacent l1 1/2", "inputs q[1] in -5..5, adjacent l1 1/2"),
+        ("input a, b in {1, 0}\nadjacent l0 2", "inputs a, b in {1, 0}, adjacent l0 2"),
+        (
+            "input a in {x, y}\ninput q[2] in 0..3\ninput t in 0..3",
+            "inputs a in {x, y}, q[1..2], t in 0..3, adjacent all",
+        ),
+        ("input a in {2, 4, 6, 8}\nadjacent all", "inputs a in {2, 4, 6, 8}, adjacent all"),
+        ("input a in 0..2\nadjacent {(0) ~ (1); (1) ~ (0)}",
+         "inputs a in {0, 1, 2}, adjacent {(0) ~ (1)}"),
+        ("input q[9] in 0..1\nadjacent {" + "; ".join(
+            f"({','.join('0' * 9)}) ~ ({','.join('0' * k + '1' + '0' * (8 - k))})"
+            for k in range(9)) + "}",
+         "inputs q[1..9] in {0, 1}, adjacent as listed in the program: 9 pairs"),
+    ],
+)  # fmt: skip
+def test_domains_and_adjacency_in_words(declarations: str, text: str) -> None:
+    program = dipapprox.parse(f"{declarations}\n{BODY}")
+    assert scope_of(program, AllPairs()).text == f"for {text}"
+
+
+# --- every answer --------------------------------------------------------------------------------
+
+
+def test_words_of_answers_have_no_truth() -> None:
+    for word in (*Answer, *Outcome):
+        with pytest.raises(UserError, match="neither true nor false") as refused:
+            assert not word
+        assert str(next(iter(type(word)))) in refused.value.hint
+    verdict = dipapprox.verify(dipapprox.parse(COUNT), eps=ONE, delta=ZERO)
+    with pytest.raises(UserError) as refused:
+        bool(verdict)
+    assert "verdict.answer is Answer.DP" in refused.value.hint
+
+
+def test_the_delta_of_a_violating_pair_is_not_called_the_largest() -> None:
+    program = dipapprox.parse(COUNT)
+    held = dipapprox.verify(program, eps=ONE, delta=ZERO)._repr_html_()
+    broken = dipapprox.verify(program, eps=ONE, delta=ZERO, eps_prv=ONE / 2)._repr_html_()
+    everywhere = dipapprox.verify(
+        program, eps=(1, 2), delta=0, eps_prv=Fraction(1, 2)
+    )._repr_html_()
+    assert ("largest δ" in held, "δ of this pair" in held) == (True, False)
+    for text in (broken, everywhere):
+        assert ("largest δ" in text, "δ of this pair" in text) == (False, True)
+
+
+# --- selected pairs ------------------------------------------------------------------------------
+
+
+def test_no_pairs_are_bad_input() -> None:
+    program = dipapprox.parse(COUNT)
+    questions: list[Callable[[list[Any]], object]] = [
+        lambda none: dipapprox.verify(program, eps=ONE, delta=ZERO, pairs=none),
+        lambda none: dipapprox.verify(program, eps=(1, 2), delta=0, pairs=none),
+        lambda none: dipapprox.decide(program, pairs=none),
+        lambda none: dipapprox.profile(program, eps=1, delta=ONE, pairs=none),
+        lambda none: dipapprox.calibrate(program, eps_prv=1, delta=0, pairs=none),
+    ]
+    for ask in questions:
+        with pytest.raises(UserError, match="list of pairs is empty"):
+            ask([])
+
+
+ROOT = Path(__file__).parent.parent.parent
+SVT = ROOT / "programs" / "svt_gauss.dpg"
+SVT_TEXT = SVT.read_text(encoding="utf-8")
+
+
+def test_an_answer_writes_its_page(tmp_path: Path) -> None:
+    program = dipapprox.parse(SVT)
+    verdict = dipapprox.verify(program, eps=Fraction(1, 2), eps_prv="1/10", delta="1/100")
+    certificate = dipapprox.certify(program, SVT_TEXT, verdict)
+    out = tmp_path / "svt.html"
+    verdict.report(out, certificate)
+    shown = out.read_text(encoding="utf-8")
+    assert "the claim is violated" in shown and str(certificate.fields["digest"]) in shown
+    assert "rT" in shown and "dipapprox check FILE" in shown and "<figure>" in shown
+    before = out.read_bytes()
+    with pytest.raises(UserError, match="exists already"):
+        verdict.report(out)
+    assert out.read_bytes() == before
+    verdict.report(str(tmp_path / "alone.html"))
+    assert "digest" not in (tmp_path / "alone.html").read_text(encoding="utf-8")
+
+
+def test_only_its_own_certificate_goes_with_an_answer(tmp_path: Path) -> None:
+    program = dipapprox.parse(SVT)
+    asked = {"eps": Fraction(1, 2), "delta": "1/100"}
+    verdict = dipapprox.verify(program, eps_prv="1/10", **asked)  # type: ignore[arg-type]
+    certificate = dipapprox.certify(program, SVT_TEXT, verdict)
+    larger = dipapprox.parse(SVT, {"N": 3})
+    for other in (
+        dipapprox.verify(program, eps_prv="1/11", **asked),  # type: ignore[arg-type]
+        dipapprox.verify(larger, eps_prv="1/10", **asked),  # type: ignore[arg-type]
+        dipapprox.verify(program, eps_prv="2", **asked),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(UserError, match="certificate of another answer"):
+            other.report(tmp_path / "x.html", certificate)
+    with pytest.raises(UserError, match="must be a Certificate"):
+        verdict.report(tmp_path / "x.html", "svt.json")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"cannot write 'x\.pdf'"):
+        verdict.report(tmp_path / "x.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_decisions_and_profiles_have_pages(tmp_path: Path) -> None:
+    path = ROOT / "programs" / "dipc" / "svt1.dpg"
+    program, text = dipapprox.parse(path), path.read_text(encoding="utf-8")
+    decision = dipapprox.decide(program)
+    decision.report(tmp_path / "decision.html", dipapprox.certify(program, text, decision))
+    least = dipapprox.profile(program, eps=1, eps_prv="1/2")
+    least.report(tmp_path / "least.html")
+    assert "least δ for ε_prv = 1/2" in (tmp_path / "least.html").read_text(encoding="utf-8")

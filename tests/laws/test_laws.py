@@ -1,4 +1,4 @@
-"""Gumbel noise: its numbers, values and bounds against flint, and what it is drawn for."""
+"""Logistic and Gumbel laws: numbers of their densities, and what they are to mechanisms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flint import acb, arb
 import dipapprox
 from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.laws.families import GUMBEL, REFLECTED_GUMBEL
+from dipapprox.laws.families import GUMBEL, LOGISTIC, REFLECTED_GUMBEL
 from dipapprox.laws.family import RealFamily
 from dipapprox.numerics.algebras.sampled_laws import sample_law
 
@@ -146,3 +146,15 @@ def test_published_numbers_have_a_price_in_one_direction_only() -> None:
         assert low <= (-v).exp() - e * (-v * e).exp() <= high
         assert high - low < 1e-9
     assert found["witness"]["input"] == {"q": 0}
+
+
+def test_logistic_noise() -> None:
+    with precision(BITS):
+        assert above(LOGISTIC.steep, arb(1) / 4)
+        assert above(LOGISTIC.curved, arb(3).sqrt() / 9)
+        # z f is largest where z tanh(z/2) = 1: between these points, by the signs there.
+        ends = arb("1.5434046384"), arb("1.5434046385")
+        low, high = (z * (z / 2).tanh() - 1 for z in ends)
+        assert low < 0 < high
+        z = ends[0].union(ends[1])
+        assert above(LOGISTIC.drift, 2 * z * LOGISTIC.pdf(z, 0))
