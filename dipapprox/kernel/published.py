@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
@@ -45,6 +46,23 @@ def published(run: Run, input: Input) -> dict[Label, list[Published]]:
     for end in run.ends((input,)):
         label, parts = _publish(run.graph, end.measure, end.finite, end.reals)
         found.setdefault(label, []).extend(parts)
+    return found
+
+
+def added_up(graph: Graph, terms: Sequence[Published]) -> list[Published]:
+    """Add up terms of one label that differ in one function: p f h + p' f' h = (p f + p' f') h."""
+    found = [*terms]
+    for place in range(len(found[0].functions)):
+        alike: dict[tuple[Any, ...], list[Published]] = {}
+        spend(10 * len(found))
+        for each in found:
+            others = each.functions[:place], each.functions[place + 1 :]
+            alike.setdefault((each.shares, *others), []).append(each)
+        found = []
+        for (shares, before, after), own in alike.items():
+            mixed = graph.mix((each.scalar, each.functions[place]) for each in own)
+            whole = Published(shares, graph.one, (*before, mixed, *after))
+            found.append(whole if len(own) > 1 else own[0])
     return found
 
 

@@ -159,8 +159,32 @@ def test_two_numbers_that_move_are_not_bounded_by_one() -> None:
     one, shift = gauss(0.5), sqrt(2)
     true = phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
     assert true > one + 0.1
+    for claimed in (one + 0.1, true - 1e-6):
+        with pytest.raises(Refuted):
+            replay(*proof_of(TWO, "1/2", written(Fraction(claimed))))
+    assert replay(*proof_of(TWO, "1/2", written(Fraction(true + 1e-6))))
+
+
+COMPARED = """
+input q in 0..1
+output y in real
+adjacent linf 1
+r <- Gauss(q, 1 / eps)
+if r >= 2 * q then
+    unseen <- 1
+else
+    unseen <- 2
+end
+y <- r
+"""
+
+
+def test_what_is_not_published_tells_nothing() -> None:
+    """Both ways to a number are one density, though where they part moves with the input."""
+    below, above = (written(Fraction(gauss(0.5) + shift)) for shift in (-1e-6, 1e-6))
     with pytest.raises(Refuted):
-        replay(*proof_of(TWO, "1/2", written(Fraction(one + 0.1))))
+        replay(*proof_of(COMPARED, "1/2", below))
+    assert replay(*proof_of(COMPARED, "1/2", above))
 
 
 def test_noise_that_is_shared_otherwise_tells_inputs_apart() -> None:
