@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,10 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 
-MOST_PLACES = 10
+Json = Any
+Path = tuple[str | int, ...]
+
+MOST_PLACES = 6
 """Where something is changed, of each step."""
 
 SERVES = {"verdict": "DP", "budget": 1000, "at least": None}
@@ -20,7 +23,7 @@ FAILS = {"verdict": "Not_DP", "budget": 0}
 """Claims that say nothing: what is proved is more."""
 
 
-def places_in(tree: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def places_in(tree: Json, at: Path = ()) -> Iterator[tuple[Path, Json]]:
     """All places of a JSON tree, and what stands there."""
     yield at, tree
     branches = tree.items() if isinstance(tree, dict) else ()
@@ -29,7 +32,7 @@ def places_in(tree: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
         yield from places_in(branch, (*at, key))
 
 
-def with_at(tree: Any, at: tuple[Any, ...], value: Any) -> Any:
+def with_at(tree: Json, at: Path, value: Json) -> Json:
     """The tree with another value at a place."""
     if not at:
         return value
@@ -38,31 +41,63 @@ def with_at(tree: Any, at: tuple[Any, ...], value: Any) -> Any:
     return changed
 
 
-def others_for(value: Any, chance: random.Random) -> list[Any]:
-    """Values to put in the place of one."""
-    if isinstance(value, bool) or value is None:
-        return [not value, 0]
-    if isinstance(value, int):
-        return [value + 1, value - 1, -value, f"{2 * value + 1}/2", None]
-    if isinstance(value, str):
-        number = Fraction(value) if "/" in value else None
-        changed = [0, 1] if number is None else [str(number + 1), str(number / 2), str(-number)]
-        return [*changed, "Gauss", {"name": value}]
-    if isinstance(value, list) and value:
-        shuffled = value[:]
-        chance.shuffle(shuffled)
-        return [value[:-1], value[1:], shuffled, [*value, value[0]], []]
-    return [[], {}]
+VOCABULARIES: tuple[tuple[str, ...], ...] = (
+    ("Gauss", "Lap", "LapPlus", "LapMinus", "DLap", "DGauss"),
+    ("<", "<=", ">", ">=", "=", "!="),
+    ("linf", "l1", "l0", "increasing", "decreasing", "all"),
+    ("and", "or"),
+    ("+", "*"),
+    ("inverse", "exp"),
+    ("DP", "Not_DP"),
+    ("every pair", "violation"),
+    ("cell", "element"),
+)
 
 
-def require_sound(machine: Any, claim: Any, steps: list[Any], seed: str) -> None:
+def variants(given: Json, names: Sequence[str] = ()) -> list[Json]:
+    """What a part may be replaced by: others of its kind, names, and what is none."""
+    if isinstance(given, bool):
+        return [not given, int(given), None, str(given).lower()]
+    if isinstance(given, int):
+        nudged = [f"{k * given + 1}/{k}" for k in (2, 3) if (k * given + 1) % k]
+        return [given + 1, given - 1, -given, 2 * given, 0, 10**30, *nudged, bool(given),
+                float(given), str(given), None, [given]]  # fmt: skip
+    if isinstance(given, str):
+        found: list[Json] = [word for words in VOCABULARIES if given in words for word in words]
+        if "/" in given and given[0] in "-0123456789":
+            number = Fraction(given)
+            for other in (number + 1, -number, 1 / number, number / 2, number - 1,
+                          number + Fraction(1, 1000), number - Fraction(1, 1000)):  # fmt: skip
+                flat = other.denominator == 1
+                found.append(other.numerator if flat else f"{other.numerator}/{other.denominator}")
+            found += [
+                float(number),
+                f" {given}",
+                f"+{given}",
+                f"{2 * number.numerator}/{2 * number.denominator}",
+            ]
+        return [*found, *names, given + " ", given.upper(), None, {"name": given}]
+    if isinstance(given, list):
+        found = [given[:k] + given[k + 1 :] for k in range(len(given))]
+        found += [[*given[: k + 1], *given[k:]] for k in range(len(given))]
+        found += [
+            [*given[:k], given[k + 1], given[k], *given[k + 2 :]] for k in range(len(given) - 1)
+        ]
+        return [*found, [], [*given, None], [given], {str(k): v for k, v in enumerate(given)}, None]
+    if isinstance(given, dict):
+        fewer = [{k: v for k, v in given.items() if k != key} for key in given]
+        return [*fewer, {**given, "more": 0}, list(given.values()), None]
+    return [0, [], {}, "", False]
+
+
+def require_sound(machine: Json, claim: Json, steps: list[Json], seed: str) -> None:
     """What one change of a step makes of a proof of a least budget is nothing, or true.
 
     The upper end is that of a potential or of couplings, the lower one that of a ray or a trace.
     """
     least = Fraction(claim["budget"])
     (upper,) = (step for step in steps if step["rule"] in ("potential", "couplings"))
-    ends: list[tuple[Any, list[Any], Any]] = [(SERVES, [], upper)]
+    ends: list[tuple[Json, list[Json], Json]] = [(SERVES, [], upper)]
     if claim["at least"] is not None:
         assert least == Fraction(claim["at least"])
         *before, lower, _ = steps
@@ -75,7 +110,7 @@ def require_sound(machine: Any, claim: Any, steps: list[Any], seed: str) -> None
         found = [
             (at, other, _judged(machine, said, [*known, with_at(step, at, other)]))
             for at, value in chance.sample(places, min(len(places), MOST_PLACES))
-            for other in others_for(value, chance)
+            for other in variants(value)
         ]
         confirmed = [each for each in found if each[-1] is not None]
         assert len(confirmed) < len(found) / 2
@@ -86,7 +121,7 @@ def require_sound(machine: Any, claim: Any, steps: list[Any], seed: str) -> None
                 assert budgets.below is not None and budgets.below <= least, (at, other)
 
 
-def _judged(machine: Any, claim: Any, steps: Any) -> Budgets | None:
+def _judged(machine: Json, claim: Json, steps: Json) -> Budgets | None:
     try:
         found = replay(machine, claim, steps)
     except NotProved:

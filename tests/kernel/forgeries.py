@@ -34,7 +34,7 @@ from dipapprox.language import core
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.families import FAMILIES
 from dipapprox.privacy.probabilities import output_distribution
-from kernel.edits import with_at
+from kernel.edits import places_in, variants, with_at
 from kernel.machines import RUN, finite, private
 from kernel.small import LISTED, SMALL
 
@@ -271,74 +271,8 @@ def is_true(machine: Json, claim: Json, steps: list[Json]) -> bool | None:
 
 # --- what is changed -----------------------------------------------------------------------------
 
-VOCABULARIES: tuple[tuple[str, ...], ...] = (
-    ("Gauss", "Lap", "LapPlus", "LapMinus", "DLap", "DGauss"),
-    ("<", "<=", ">", ">=", "=", "!="),
-    ("linf", "l1", "l0", "increasing", "decreasing", "all"),
-    ("and", "or"),
-    ("+", "*"),
-    ("inverse", "exp"),
-    ("DP", "Not_DP"),
-    ("every pair", "violation"),
-    ("cell", "element"),
-)
-
 PLACES = ("eps", "eps_prv", "delta")
 """Fields that the claim and steps have in common."""
-
-
-def paths(tree: Json, start: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where something can be changed."""
-    yield start
-    if isinstance(tree, dict):
-        for key, part in tree.items():
-            yield from paths(part, (*start, key))
-    elif isinstance(tree, list):
-        for key, part in enumerate(tree):
-            yield from paths(part, (*start, key))
-
-
-def at(tree: Json, path: tuple[Any, ...]) -> Json:
-    """What is at a place."""
-    for key in path:
-        tree = tree[key]
-    return tree
-
-
-def variants(given: Json, names: list[str]) -> list[Json]:
-    """What a part may be replaced by."""
-    if isinstance(given, bool):
-        return [not given, int(given), None, str(given).lower()]
-    if isinstance(given, int):
-        nudged = [f"{k * given + 1}/{k}" for k in (2, 3) if (k * given + 1) % k]
-        return [given + 1, given - 1, -given, 2 * given, 0, 10**30, *nudged, bool(given),
-                float(given), str(given), None, [given]]  # fmt: skip
-    if isinstance(given, str):
-        found: list[Json] = [word for words in VOCABULARIES if given in words for word in words]
-        if "/" in given and given[0] in "-0123456789":
-            number = Fraction(given)
-            for other in (number + 1, -number, 1 / number, number / 2, number - 1,
-                          number + Fraction(1, 1000), number - Fraction(1, 1000)):  # fmt: skip
-                flat = other.denominator == 1
-                found.append(other.numerator if flat else f"{other.numerator}/{other.denominator}")
-            found += [
-                float(number),
-                f" {given}",
-                f"+{given}",
-                f"{2 * number.numerator}/{2 * number.denominator}",
-            ]
-        return [*found, *names, given + " ", given.upper(), None, {"name": given}]
-    if isinstance(given, list):
-        found = [given[:k] + given[k + 1 :] for k in range(len(given))]
-        found += [[*given[: k + 1], *given[k:]] for k in range(len(given))]
-        found += [
-            [*given[:k], given[k + 1], given[k], *given[k + 2 :]] for k in range(len(given) - 1)
-        ]
-        return [*found, [], [*given, None], [given], {str(k): v for k, v in enumerate(given)}, None]
-    if isinstance(given, dict):
-        fewer = [{k: v for k, v in given.items() if k != key} for key in given]
-        return [*fewer, {**given, "more": 0}, list(given.values()), None]
-    return [0, [], {}, "", False]
 
 
 def names_of(machine: Json) -> list[str]:
@@ -358,10 +292,10 @@ def single_changes(proof: Proof) -> Iterator[Proof]:
     """Every proof with one thing changed; numbers of the claim are changed in the steps, too."""
     names = names_of(proof[0])
     tree = list(proof)
-    for path in paths(tree):
+    for path, given in places_in(tree):
         if not path:
             continue
-        for new in variants(at(tree, path), names):
+        for new in variants(given, names):
             changed = with_at(tree, path, new)
             yield tuple(changed)
             if path[0] == 1 and path[-1] in PLACES:
@@ -401,11 +335,11 @@ def random_change(proof: Proof, source: random.Random, names: list[str]) -> Proo
     tree = list(proof)
     # The body of the machine has most places; claim and steps have their share.
     part = source.choices([0, 1, 2], [3, 2, 1])[0]
-    places = [path for path in paths(tree[part], (part,)) if len(path) > 1]
+    places = [place for place in places_in(tree[part], (part,)) if len(place[0]) > 1]
     if not places:
         return proof
-    path = source.choice(places)
-    changed = with_at(tree, path, source.choice(variants(at(tree, path), names)))
+    path, given = source.choice(places)
+    changed = with_at(tree, path, source.choice(variants(given, names)))
     if path[0] == 1 and path[-1] in PLACES and isinstance(changed[2], list):
         restated = _restated(changed[2], {path[-1]: changed[1][path[-1]]})
         alone = len(restated) > 1 and source.random() < 1 / 3

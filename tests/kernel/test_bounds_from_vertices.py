@@ -26,7 +26,7 @@ from kernel.small import program_of
 
 Json = Any
 Band = tuple[float, float | None]
-HALF, EPS_PRV = Fraction(1, 2), Fraction(1, 10)
+EPS_PRV = Fraction(1, 10)
 CURVATURE = 0.484
 """Of Gaussian noise of scale 1: half of 4 phi(1), rounded up."""
 

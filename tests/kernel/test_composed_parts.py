@@ -19,8 +19,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.proof_steps import composed_runs
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
-from kernel.edits import with_at
-from kernel.forgeries import at, paths, variants
+from kernel.edits import places_in, variants, with_at
 from kernel.machines import RUN, finite
 from kernel.pipelines import Outcomes, ball, largest
 
@@ -149,8 +148,8 @@ def test_nothing_false_is_confirmed_of_changed_steps(kept: bool, delta: str) -> 
     with pytest.raises(Refuted):
         replay(honest.pipeline, claim, steps)
     count = 0
-    for path in paths(steps):
-        for new in variants(at(steps, path), ["q", "out"]) if path else ():
+    for path, given in places_in(steps):
+        for new in variants(given, ["q", "out"]) if path else ():
             count += 1
             if count % 31 == 7:
                 changed = with_at(steps, path, new)

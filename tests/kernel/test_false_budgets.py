@@ -234,7 +234,6 @@ ONE = Budgets(Fraction(1))
 FAR = [[name, {"low": None, "high": None}] for name in "ab"]
 CLOSE = [[name, {"low": 0, "high": 1}] for name in "ab"]
 LINF, L1 = {"norm": "linf", "radius": 1}, {"norm": "l1", "radius": 1}
-UP, DOWN = [0, [1, 0]], [0, [-1, 0]]
 
 
 def test_programs_have_one_node_and_no_next() -> None:

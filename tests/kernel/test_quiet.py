@@ -101,7 +101,7 @@ def test_some_rounds_of_random_programs_never_need_more(seed: int) -> None:
 # --- forgeries -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["silent", "said", "counted"])
+@pytest.mark.parametrize("name", [*part(["silent", "said"], 2), "counted"])
 def test_no_forgery_proves_what_is_false(name: str) -> None:
     require_sound(*file_of(found(stream(name), proved=True)), name)
 

@@ -23,8 +23,8 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal, written
 from dipapprox.replays.words import words_of
-from kernel.edits import with_at
-from kernel.forgeries import at, names_of, paths, variants
+from kernel.edits import places_in, variants, with_at
+from kernel.forgeries import names_of
 from kernel.grids import largest_on_grid
 from kernel.small import program_of
 from tests.thorough import part
@@ -178,11 +178,10 @@ def test_changes_of_machines_claims_and_steps_make_nothing_false_confirmed() -> 
         tree: Any = [machine, claim, steps]
         for _ in range(source.randint(1, 2)):
             kind = source.choices([0, 1, 2], [5, 1, 2])[0]
-            places = [path for path in paths(tree[kind], (kind,)) if len(path) > 1]
+            places = [place for place in places_in(tree[kind], (kind,)) if len(place[0]) > 1]
             # Names of what is changed would be refused, mostly.
-            place = source.choice([path for path in places if "inputs" not in path[2:]])
-            new = source.choice(variants(at(tree, place), names_of(machine)))
-            tree = with_at(tree, place, new)
+            path, given = source.choice([each for each in places if "inputs" not in each[0][2:]])
+            tree = with_at(tree, path, source.choice(variants(given, names_of(machine))))
         machine, claim, steps = tree
         found = outcome(machine, claim, steps, question.step)
         counts[found] += 1

@@ -16,7 +16,6 @@ from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.paths import Held, Path, Sample
 from dipapprox.kernel.regions import (
     NOTHING,
-    combined,
     follows,
     joined,
     known_forms,
@@ -105,18 +104,6 @@ def test_a_number_follows_from_itself() -> None:
     assert not follows(Form(Fraction(-1)), False, {})
 
 
-def test_multipliers_are_of_forms_that_are_there_and_above_zero() -> None:
-    total = combined([[0, 2], [1, "1/2"]], [(X, False), (Y.plus(ONE), True)])
-    assert total == (Form(Fraction(1, 2), ((0, Fraction(2)), (1, Fraction(1, 2)))), True)
-    assert combined([[0, 1]], [(X, False), (Y, True)]) == (X, False)
-    for factor in (0, -1, "-1/2"):
-        with pytest.raises(BadProof, match="not above 0"):
-            combined([[0, factor]], [(X, True)])
-    for number in (-1, 1):
-        with pytest.raises(BadProof, match="no such form"):
-            combined([[number, 1]], [(X, True)])
-
-
 def test_a_form_is_read_as_it_is_written() -> None:
     assert read_form(3, 0) == Form(Fraction(3))
     assert read_form([1, [[0, 1], [1, -1]]], 2) == X.plus(Y.scaled(Fraction(-1))).plus(ONE)
@@ -136,12 +123,6 @@ def test_a_form_is_read_as_it_is_written() -> None:
 def test_a_form_over_other_atoms_is_none(json: object, reason: str) -> None:
     with pytest.raises(BadProof, match=reason):
         read_form(json, 2)
-
-
-@pytest.mark.parametrize("json", [[[[0, [[0, 1]]], 1]], [[[0, [[0, 1]]], None]]])
-def test_a_guard_is_a_form_and_a_truth_value(json: object) -> None:
-    with pytest.raises(BadProof):
-        read_guards(json, 1)
 
 
 @given(FORMS, FORMS, FORMS)

@@ -83,15 +83,6 @@ def test_no_forgery_proves_what_is_false(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXACT)
-@pytest.mark.parametrize("other", NONE)
-def test_what_refutes_other_services_refutes_none_with_a_budget(name: str, other: str) -> None:
-    machine, _, _ = written(found(EXAMPLES[name][0]))
-    _, claim, steps = written(found(EXAMPLES[other][0]))
-    with pytest.raises(NotProved):
-        replay(machine, claim, steps)
-
-
-@pytest.mark.parametrize("name", EXACT)
 def test_what_may_be_lost_is_no_less_anywhere(name: str) -> None:
     """V of every point is the length of a longest path: less, or a point less, proves nothing."""
     machine, _, steps = written(found(EXAMPLES[name][0]))

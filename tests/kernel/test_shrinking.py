@@ -104,14 +104,6 @@ def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
             replay(machine, {**claim, **stated}, [*steps, {**last, **change}])
 
 
-def test_premises_are_privacy_at_ascending_eps(proof: Proof) -> None:
-    machine, claim, (*steps, last) = proof
-    (number,) = (-each - 1 for each in last["from"])
-    for premises in ([], [number, number], [number + 1], [number, "0"]):
-        with pytest.raises(NotProved):
-            replay(machine, claim, [*steps, {**last, "from": premises}])
-
-
 def test_one_eps_needs_a_premise(proof: Proof) -> None:
     """An interval of one eps has no parts, and no premise says anything of it."""
     machine, claim, steps = proof
