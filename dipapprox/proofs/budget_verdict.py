@@ -28,6 +28,7 @@ noise budgets are about integers: then all values must be integers.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
@@ -54,11 +55,14 @@ from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
+from dipapprox.privacy.profiles.question import REAL_WIDTH, AtDelta, AtEpsPrv, Question
 from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.semantics.real_inputs import execute_for_declared
+
+LARGEST = "the largest δ"
 
 _LARGE = 100
 """Budgets beyond say next to nothing of claims of less."""
@@ -141,79 +145,134 @@ def by_budget(
     Raises:
         UserError: If the value of a real input is needed.
     """
-    limits, real = options.limits, has_real_inputs(program)
     most: Fraction | None = None
     run: Run | None = None
-    with EarlyEnd(), limited(limits):
-        if found is not None or not real or _is_near(budget, claim):
-            most = Fraction(0) if _is_enough(budget, claim, limits) else None
+    with EarlyEnd(), limited(options.limits):
+        if found is not None or not has_real_inputs(program) or _is_near(budget, claim):
+            most = Fraction(0) if _is_enough(budget, claim, options.limits) else None
         if found is not None:
             most = _less_than(budget, claim, program) if most is None else most
-            run = found.run
-        elif most is not None:
-            seconds = limits.elapsed()
-            states = execute_for_declared(program, options.merge, limits)
-            run = run_of(
-                program,
-                scope_of(program, selection),
-                pairs=None if real else count_selected(program, selection),
-                outputs=len(states.outputs),
-                final_states=len(states.states),
-                precision=0,
-                engine=BY_BUDGET,
-                seconds=seconds,
-                reason=None,
-            )
-    if run is None or most is None:
-        return found
-    told, engine = Extended(Fraction(0), most, BUDGET, BUDGET), BY_BUDGET
-    if found is not None and found.delta_enclosure is not None:
-        before = found.delta_enclosure
-        told = told.meet(Extended(before.lower, before.upper, *found.run.by), "the largest δ")
-        engine = engine if told.by == (BUDGET, BUDGET) else f"{found.engine} + {BY_BUDGET}"
-    bits = 0 if engine == BY_BUDGET else run.precision
-    run = replace(run, engine=engine, precision=bits, reason=None, by=told.by)
-    run, known = replace(run, seconds=limits.elapsed()), told.enclosure()
-    match found, claim.numbers:
-        case Verdict(), _:
-            return replace(found, run=run, answer=Answer.DP, delta_enclosure=known, witness=None)
-        case IntervalVerdict(), _:
-            return replace(found, run=run, answer=Answer.DP, delta_enclosure=known, remaining=())
-        case _, Claim() as numbers:
-            return Verdict(run, numbers, Answer.DP, known, None)
-        case _:
-            formulas, ends = claim.formulas, (claim.lower, claim.upper)
-            return IntervalVerdict(run, *ends, formulas, Answer.DP, 0, known, None, ())
+            return found if most is None else kept(found, most, BUDGET, options.limits)
+        run = None if most is None else _header(program, selection, options)
+    if run is None:
+        return None
+    known, numbers = Enclosure.exact(0), claim.numbers
+    if numbers is not None:
+        return Verdict(run, numbers, Answer.DP, known, None)
+    formulas, ends = claim.formulas, (claim.lower, claim.upper)
+    return IntervalVerdict(run, *ends, formulas, Answer.DP, 0, known, None, ())
 
 
-def within_budget(found: ProfileAnswer, budget: Fraction, program: Program) -> ProfileAnswer:
+_Found = TypeVar("_Found", bound="Verdict | IntervalVerdict")
+
+
+def kept(found: _Found, most: Fraction, by: str, limits: Limits) -> _Found:
+    """Return DP for a claim, Unknown, of which a method proves so much about the largest δ.
+
+    Raises:
+        Contradiction: If δ is shown to be more.
+    """
+    told, before = Extended(Fraction(0), most, by, by), found.delta_enclosure
+    if before is not None:
+        told = told.meet(Extended(before.lower, before.upper, *found.run.by), LARGEST)
+    alone = told.by == (by, by)
+    run = replace(
+        found.run,
+        engine=_word(by) if alone else f"{found.engine} + {_word(by)}",
+        precision=0 if alone else found.run.precision,
+        reason=None,
+        by=told.by,
+        seconds=limits.elapsed(),
+    )
+    known = told.enclosure()
+    if isinstance(found, Verdict):
+        return replace(found, run=run, answer=Answer.DP, delta_enclosure=known, witness=None)
+    return replace(found, run=run, answer=Answer.DP, delta_enclosure=known, remaining=())
+
+
+def nothing_left(
+    program: Program, eps: Fraction, eps_prv: Fraction, selection: PairSelection, options: Options
+) -> LeastDelta:
+    """Return the least δ of a program for an ε_prv that is no less than its budget: 0."""
+    run = _header(program, selection, options)
+    return LeastDelta(run, eps, eps_prv, Enclosure.exact(0), None)
+
+
+def _header(program: Program, selection: PairSelection, options: Options) -> Run:
+    """Return the header of an answer that a budget gives before anything else was asked."""
+    states = execute_for_declared(program, options.merge, options.limits)
+    return run_of(
+        program,
+        scope_of(program, selection),
+        pairs=None if has_real_inputs(program) else count_selected(program, selection),
+        outputs=len(states.outputs),
+        final_states=len(states.states),
+        precision=0,
+        engine=BY_BUDGET,
+        seconds=options.limits.elapsed(),
+        reason=None,
+        by=(BUDGET, BUDGET),
+    )
+
+
+def _word(by: str) -> str:
+    """Return the engine of what a method gave."""
+    return BY_BUDGET if by == BUDGET else by
+
+
+def within_budget(
+    found: ProfileAnswer, question: Question, budget: Fraction, program: Program, by: str = BUDGET
+) -> ProfileAnswer:
     """Return a least ε_prv, or a least δ, with what a budget proves, if that is less."""
-    beside = _beside(program)
-    engine, by = f"{found.engine} + {BY_BUDGET}", (found.run.by[0], BUDGET)
+    if isinstance(found, LeastDelta) and isinstance(found.eps_prv, Fraction):
+        most = most_of(budget * found.eps, found.eps_prv, program)
+        return at_most(found, question, most, by)
+    if isinstance(found, LeastEpsPrv):
+        most = _least(budget * found.eps, found.delta, program)
+        return at_most(found, question, most, by)
+    return found
+
+
+def at_most(found: ProfileAnswer, question: Question, most: Fraction, by: str) -> ProfileAnswer:
+    """Return a least ε_prv, or a least δ, that a method bounds from above, if that is less.
+
+    It has no reason if it is an exact number, or as narrow as was asked for.
+
+    Raises:
+        Contradiction: If it is shown to be more.
+    """
     if isinstance(found, LeastDelta):
-        if isinstance(found.eps_prv, str):
-            return found
-        most = _most(budget * found.eps, found.eps_prv, beside)
-        if most and most >= found.delta_enclosure.upper:
-            return found
-        told = Enclosure(Fraction(0), most)
-        known = found.delta_enclosure.intersect(told, BUDGET, by[0], "the largest δ")
-        run = replace(found.run, engine=engine, by=by, reason=found.reason if most else None)
-        witness = found.witness if most else None
-        return replace(found, delta_enclosure=known, witness=witness, run=run)
-    if not isinstance(found, LeastEpsPrv) or found.eps_prv_enclosure.infinite:
+        told = Extended(found.delta_enclosure.lower, found.delta_enclosure.upper, *found.run.by)
+    elif isinstance(found, LeastEpsPrv) and not found.eps_prv_enclosure.infinite:
+        told = found.eps_prv_enclosure
+    else:
         return found
-    least = found.eps_prv_enclosure.meet(
-        Extended.at_most(_least(budget * found.eps, found.delta, beside), BUDGET), LEAST
-    )
-    if least == found.eps_prv_enclosure:
+    of = LEAST if isinstance(found, LeastEpsPrv) else LARGEST
+    least = told.meet(Extended.at_most(most, by), of)
+    if least == told:
         return found
-    reason = found.reason if least.width else None
-    return replace(
-        found,
-        eps_prv_enclosure=least,
-        run=replace(found.run, engine=engine, by=least.by, reason=reason),
-    )
+    engine = " + ".join(dict.fromkeys((*found.engine.split(" + "), _word(by))))
+    wanted = Fraction(0)
+    if isinstance(question, AtDelta):
+        wanted = question.tolerance
+    elif isinstance(question, AtEpsPrv):
+        wanted = question.width or (least.upper or wanted) * REAL_WIDTH
+    reason = None if least.is_within(wanted) else found.reason
+    run = replace(found.run, engine=engine, by=least.by, reason=reason)
+    if isinstance(found, LeastEpsPrv):
+        return replace(found, eps_prv_enclosure=least, run=run)
+    witness = found.witness if least.width else None
+    return replace(found, delta_enclosure=least.enclosure(), witness=witness, run=run)
+
+
+def most_of(budget: Fraction, eps_prv: Fraction, program: Program) -> Fraction:
+    """Bound the largest δ of what is (budget, 0)-private."""
+    if eps_prv >= budget:
+        return Fraction(0)
+    if budget > _LARGE:
+        return Fraction(1)
+    high, low = exponential(budget, BITS).upper, exponential(eps_prv, BITS).lower
+    return (high - low) / (high + _beside(program))
 
 
 def _beside(program: Program) -> int:
@@ -221,22 +280,12 @@ def _beside(program: Program) -> int:
     return int(is_symmetric(program, AllPairs()))
 
 
-def _most(budget: Fraction, eps_prv: Fraction, beside: int) -> Fraction:
-    """Bound the largest δ of what is (budget, 0)-private."""
-    if eps_prv >= budget:
-        return Fraction(0)
-    if budget > _LARGE:
-        return Fraction(1)
-    high, low = exponential(budget, BITS).upper, exponential(eps_prv, BITS).lower
-    return (high - low) / (high + beside)
-
-
-def _least(budget: Fraction, delta: Fraction, beside: int) -> Fraction:
+def _least(budget: Fraction, delta: Fraction, program: Program) -> Fraction:
     """Bound the least ε_prv of what is (budget, 0)-private: where the above is δ."""
     if not delta or budget > _LARGE:
         return budget
     high = exponential(budget, BITS).upper
-    factor = high - delta * (high + beside)
+    factor = high - delta * (high + _beside(program))
     return min(budget, logarithm(factor, BITS).upper) if factor > 1 else Fraction(0)
 
 
@@ -245,7 +294,7 @@ def _less_than(budget: Fraction, stated: MeantClaim, program: Program) -> Fracti
     if stated.lower < stated.upper:
         return None
     eps_prv, delta = stated.formulas.at(stated.lower, BITS)
-    most = _most(budget * stated.lower, eps_prv.lower, _beside(program))
+    most = most_of(budget * stated.lower, eps_prv.lower, program)
     return most if eps_prv.lower >= 0 and most <= delta.lower else None
 
 

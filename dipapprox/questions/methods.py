@@ -11,8 +11,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -20,7 +18,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import are_very_many
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.methods import (
     BOTH,
@@ -38,8 +36,6 @@ from dipapprox.privacy.verdict import Answer, Verdict
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as deltas
-    from dipapprox.pairs.boxes import vertices
-    from dipapprox.privacy import scope as scopes
     from dipapprox.privacy import subjects, verifier
     from dipapprox.privacy.decisions import decider
     from dipapprox.privacy.decisions.decision import Decision
@@ -56,10 +52,11 @@ if TYPE_CHECKING:
     from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, ProfileAnswer
     from dipapprox.privacy.profiles.question import AtDelta, Question
     from dipapprox.privacy.subjects import Executed
-    from dipapprox.proofs import budget_verdict
+    from dipapprox.proofs import budget_verdict, real_bounds
     from dipapprox.questions.kinds import ClosedInterval, Written
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
+    real_bounds = Deferred("dipapprox.proofs.real_bounds")
     deltas = Deferred("dipapprox.language.formula")
     calibration = Deferred("dipapprox.privacy.profiles.calibration")
     decider = Deferred("dipapprox.privacy.decisions.decider")
@@ -69,13 +66,11 @@ else:
     profile_results = Deferred("dipapprox.privacy.profiles.profile_result")
     profile_questions = Deferred("dipapprox.privacy.profiles.question")
     rounded = Deferred("dipapprox.privacy.profiles.rounded")
-    scopes = Deferred("dipapprox.privacy.scope")
     subjects = Deferred("dipapprox.privacy.subjects")
     verifier = Deferred("dipapprox.privacy.verifier")
-    vertices = Deferred("dipapprox.pairs.boxes.vertices")
 
 LEAST_BUDGET, CORNERS = "least budget", "pairs whose inputs differ most"
-_MOST_CORNERS = 64
+TELLS_MORE = "couplings, and programs that tell more"
 
 
 @dataclass(slots=True)
@@ -97,6 +92,11 @@ class Asked:
     _executed: list[Executed] = field(default_factory=list, kw_only=True)
 
     @property
+    def told(self) -> tuple[PairSelection, Options, Progress]:
+        """What methods are told beside the program and the question."""
+        return self.selection, self.options, self.progress
+
+    @property
     def budget(self) -> Fraction | None:
         """A D such that the program is (D ε, 0)-private for every ε; None if none is known."""
         if not self._budgets:
@@ -105,23 +105,20 @@ class Asked:
             self._budgets.append(known)
         return self._budgets[0]
 
-    def corners(self) -> OrderedPairs | None:
-        """Return some pairs of real inputs whose numbers are published, that differ most."""
-        program = self.program
-        told = program.real_outputs and has_real_inputs(program) and program.rounding is None
-        if not told or self.selection != AllPairs():
-            return None
-        try:
-            pairs = tuple(vertices.difference_pairs(program)[:_MOST_CORNERS])
-        except LimitReached:
-            return None  # inputs without bounds may differ at all
-        return OrderedPairs(pairs) if pairs else None
+    @property
+    def bounds(self) -> real_bounds.RealBounds:
+        """What bounds real inputs that no method covers as a whole."""
+        return real_bounds.RealBounds(self.program, *self.told)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether real inputs are asked about, and no proofs."""
+        return has_real_inputs(self.program) and not self.options.proved
 
     @property
     def prefers_budgets(self) -> bool:
         """Whether a budget is found sooner than anything about single pairs."""
-        real = has_real_inputs(self.program) and not self.options.proved
-        return real or are_very_many(self.program, self.selection)
+        return self.is_real or are_very_many(self.program, self.selection)
 
 
 # --- verify: a claim, at one ε or at all of an interval -------------------------------------------
@@ -192,39 +189,37 @@ def _verify_by_budget(asked: AskedClaim) -> None:
         asked.found = budget_verdict.by_budget(asked.found, budget, stated, *told)
 
 
+def _verify_more(asked: AskedClaim) -> None:
+    claim, found = asked.question.claim, asked.found
+    if claim is not None and isinstance(found, Verdict):
+        asked.found = asked.bounds.kept(found, claim)
+
+
 def _verify_pairs(asked: AskedClaim) -> None:
     claim = asked.question.claim
     assert claim is not None
-    told = asked.selection, asked.options, asked.progress
-    asked.found = verifier.verify(asked.program, claim, *told)
+    asked.found = verifier.verify(asked.program, claim, *asked.told)
 
 
 def _verify_formulas(asked: AskedClaim) -> None:
     eps = asked.question.eps
     assert isinstance(eps, Fraction)
-    told = asked.selection, asked.options, asked.progress
     formulas = asked.question.formulas()
-    asked.found = formula_verifier.verify_formula(asked.program, formulas, eps, *told)
+    asked.found = formula_verifier.verify_formula(asked.program, formulas, eps, *asked.told)
 
 
 def _verify_interval(asked: AskedClaim) -> None:
     eps = asked.question.eps
     assert not isinstance(eps, Fraction)
-    told = asked.selection, asked.options, asked.progress
-    claim = asked.question.formulas()
     asked.found = interval_verifier.verify_interval(
-        asked.program, claim, eps.lower, eps.upper, *told
+        asked.program, asked.question.formulas(), eps.lower, eps.upper, *asked.told
     )
 
 
 def _verify_corners(asked: AskedClaim) -> None:
-    """Refute a claim by some pairs, where no method bounds all of them."""
-    claim, corners, unknown = asked.question.claim, asked.corners(), asked.found
-    if claim is None or corners is None or not isinstance(unknown, Verdict):
-        return
-    found = verifier.verify(asked.program, claim, corners, asked.options, asked.progress)
-    if found.answer is Answer.NOT_DP:
-        asked.found = replace(found, run=replace(found.run, scope=unknown.run.scope))
+    claim, unknown = asked.question.claim, asked.found
+    if claim is not None and isinstance(unknown, Verdict):
+        asked.found = asked.bounds.refuted(unknown, claim)
 
 
 VERIFY: tuple[Consultation[AskedClaim], ...] = (
@@ -234,6 +229,7 @@ VERIFY: tuple[Consultation[AskedClaim], ...] = (
     Consultation("every ε", DECIDES, lambda asked: asked.over_interval, _verify_interval),
     Consultation(LEAST_BUDGET, KEEPS, always, _verify_by_budget),
     Consultation(CORNERS, REFUTES, lambda asked: asked.is_plain, _verify_corners),
+    Consultation(TELLS_MORE, KEEPS, lambda asked: asked.is_plain and asked.is_real, _verify_more),
 )
 
 
@@ -289,58 +285,48 @@ class AskedProfile(Asked):
 
 
 def _profile_pairs(asked: AskedProfile) -> None:
-    told = asked.selection, asked.options, asked.progress
     budget = asked.budget if asked.is_pure and asked.prefers_budgets else None
-    question, executed = asked.question, asked.executed()
-    known = budget, executed
+    known = *asked.told, budget, asked.executed()
     try:
-        asked.found = profiles.profile(asked.program, asked.eps, question, *told, *known)
+        asked.found = profiles.profile(asked.program, asked.eps, asked.question, *known)
     except LimitReached as reached:
         asked.options.limits.check()
         asked.obstacle = reached
 
 
 def _profile_corners(asked: AskedProfile) -> None:
-    """Bound a guarantee from below, by some pairs; for δ = 0 a budget may bound all from above."""
-    question, obstacle, corners = asked.question, asked.obstacle, asked.corners()
-    at_one = isinstance(question, profile_questions.AtDelta | profile_questions.AtEpsPrv)
-    if corners is None or obstacle is None or not at_one or asked.found is not None:
-        return
-    found = profiles.profile(asked.program, asked.eps, question, corners, asked.options)
-    scope = scopes.scope_of(asked.program, asked.selection)
-    run = replace(found.run, scope=scope, reason=obstacle.reason)
-    if isinstance(found, profile_results.LeastEpsPrv):
-        least = found.eps_prv_enclosure
-        if least.infinite:
-            run = replace(run, reason=None)
-        else:
-            least = Extended(least.lower, None, least.least_by)
-        asked.found = replace(found, run=run, eps_prv_enclosure=least)
-    elif isinstance(found, profile_results.LeastDelta):
-        known = Enclosure(found.delta_enclosure.lower, Fraction(1))
-        asked.found = replace(found, run=run, delta_enclosure=known)
+    if asked.found is None and asked.obstacle is not None:
+        reason = asked.obstacle.reason
+        asked.found = asked.bounds.from_below(asked.eps, asked.question, reason)
 
 
 def _profile_rounded(asked: AskedProfile) -> None:
-    told = asked.selection, asked.options, asked.progress
-    asked.found = rounded.profile_rounded(asked.program, asked.eps, asked.question, *told)
+    asked.found = rounded.profile_rounded(asked.program, asked.eps, asked.question, *asked.told)
+
+
+def _profile_nothing(asked: AskedProfile) -> None:
+    """Answer 0 where a budget is at most the ε_prv: bounds of all pairs take far longer."""
+    question, budget = asked.question, asked.budget
+    eps_prv = getattr(question, "eps_prv", None)
+    if budget is not None and isinstance(eps_prv, Fraction) and budget * asked.eps <= eps_prv:
+        told = asked.selection, asked.options
+        asked.found = budget_verdict.nothing_left(asked.program, asked.eps, eps_prv, *told)
 
 
 def _profile_by_budget(asked: AskedProfile) -> None:
-    budget, found = asked.budget, asked.found
-    if budget is None or found is None:
-        return
-    found = budget_verdict.within_budget(found, budget, asked.program)
-    if isinstance(asked.question, profile_questions.AtDelta):
-        assert isinstance(found, profile_results.LeastEpsPrv)
-        width = found.eps_prv_enclosure.width
-        if width is not None and width <= asked.question.tolerance:
-            found = replace(found, run=replace(found.run, reason=None))
-    asked.found = found
+    if asked.budget is not None and asked.found is not None:
+        known = asked.question, asked.budget, asked.program
+        asked.found = budget_verdict.within_budget(asked.found, *known)
+
+
+def _profile_more(asked: AskedProfile) -> None:
+    if asked.found is not None:
+        asked.found = asked.bounds.from_above(asked.found, asked.question)
 
 
 PROFILE: tuple[Consultation[AskedProfile], ...] = (
     Consultation("rational scales", BOTH, lambda asked: asked.is_rounded, _profile_rounded),
+    Consultation(LEAST_BUDGET, BOTH, lambda asked: asked.prefers_budgets, _profile_nothing),
     Consultation("pairs", BOTH, lambda asked: asked.found is None, _profile_pairs),
     Consultation(CORNERS, LOWER, lambda asked: not asked.options.proved, _profile_corners),
     Consultation(
@@ -348,6 +334,9 @@ PROFILE: tuple[Consultation[AskedProfile], ...] = (
         UPPER,
         lambda asked: asked.is_pure or asked.is_nothing or asked.obstacle is not None,
         _profile_by_budget,
+    ),
+    Consultation(
+        TELLS_MORE, UPPER, lambda asked: asked.is_real and not asked.is_rounded, _profile_more
     ),
 )
 
@@ -382,8 +371,7 @@ class AskedDecision(Asked):
 
 
 def _decide_pairs(asked: AskedDecision) -> None:
-    told = asked.selection, asked.options, asked.progress
-    asked.found = decider.decide(asked.program, asked.question, *told, asked.is_kept)
+    asked.found = decider.decide(asked.program, asked.question, *asked.told, asked.is_kept)
 
 
 def _decide_by_budget(asked: AskedDecision) -> None:

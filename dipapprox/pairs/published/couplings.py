@@ -16,6 +16,11 @@ being the largest.
 A state of both inputs is given itself. Those that conditions on the inputs let u alone have are
 given the first ones that only u' has that will do.
 
+**Theorem (real inputs).** Let the final states have no conditions on the inputs, and no two guards
+of one state the same direction. Then the bounds of the inequalities for t are affine in u' - u: of
+moves for two differences, a mean serves the mean of these, and costs at most the mean of what they
+cost. So what is enough for the vertices of a polytope of differences is enough for all of it.
+
 The cheapest move is a linear programme; what comes out is checked by the inequalities themselves.
 Not every pure budget is found so: moves that leave a state of both inputs are not tried. What moves
 are possible does not depend on eps: only their prices do.
@@ -23,7 +28,7 @@ are possible does not depend on eps: only their prices do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant
@@ -34,7 +39,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide
 from dipapprox.pairs.selections import Pair
-from dipapprox.semantics.state import FinalState, FinalStates, guards_of
+from dipapprox.semantics.state import FinalState, FinalStates, Reading, guards_of
 
 _ZERO = Fraction(0)
 
@@ -68,6 +73,18 @@ class Couplings:
         """
         moves = self.moves(pair)
         return None if moves is None else self.price(moves, self._eps)
+
+    def budget_between(self, vertices: Iterable[Pair]) -> Fraction | None:
+        """Return a budget of all pairs whose differences are between those of some pairs.
+
+        None if none is found, or there may be none: see the theorem about real inputs.
+        """
+        states = self._states
+        told = states.comparisons or any(isinstance(each, Reading) for each in states.choices)
+        if told or any(each.conditions or _share_direction(each) for each in states.states):
+            return None
+        found = [self.budget(pair) for pair in vertices]
+        return None if None in found else max(filter(None, found), default=_ZERO)
 
     def price(self, moves: Moves, eps: Fraction) -> Fraction:
         """Return what moves cost at an eps: a budget there. Between two of them it is below its
@@ -180,6 +197,16 @@ class Couplings:
 
 _Forms = tuple[list[LinearForm], list[LinearForm]]
 """Guards, and real outputs, at one input."""
+
+
+def _share_direction(state: FinalState) -> bool:
+    """Whether two guards of a state bound the same combination of samples on the same side."""
+    guards = [
+        [(s, c) for s, c in guard.form.terms if isinstance(s, int)]
+        for guard in guards_of(state.path)
+    ]
+    found = {LinearForm(tuple(terms), _ZERO).normalised().terms for terms in guards}
+    return len(found) < len(guards)
 
 
 def _forms(

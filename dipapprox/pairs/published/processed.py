@@ -5,7 +5,8 @@ then its delta_{u,u'} is at most the other's: every set of what is computed is a
 computed from.
 
     less    some of the numbers, beside the finite outputs; or these alone
-    more    all samples, where guards and numbers are made of these and of no inputs
+    more    all samples, where guards and numbers are made of these and of no inputs; what is
+            chosen at random is chosen alike, whatever the inputs are
 
 So where a joint density is out of reach, other programs bound delta from both sides.
 """
@@ -21,11 +22,13 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
+from dipapprox.language.core import Cell
+from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
 from dipapprox.pairs.selections import Pair
-from dipapprox.semantics.state import FinalState, FinalStates, guards_of
+from dipapprox.semantics.state import FinalState, FinalStates, Reading, guards_of
 
 _FEW = 4
 """Numbers of which all subsets are tried; of more only single ones, and none."""
@@ -55,7 +58,7 @@ class Processed:
 
     @cached_property
     def _more(self) -> PublishedDivergences | None:
-        samples = _all_samples(self._own.states)
+        samples = all_samples(self._own.states)
         return None if samples is None else self._own.of(samples)
 
     def bounds(self, pair: Pair, factor: Factor, least: Fraction) -> Enclosure:
@@ -136,11 +139,12 @@ def _less_published(states: FinalStates) -> Iterator[tuple[tuple[int, ...], Fina
             yield places, replace(states, program=program, states=tuple(own))
 
 
-def _all_samples(states: FinalStates) -> FinalStates | None:
+def all_samples(states: FinalStates) -> FinalStates | None:
     """Return a program that publishes all samples; None if more than these tells inputs apart."""
     forms = [guard.form for state in states.states for guard in guards_of(state.path)]
     forms += [form for state in states.states for form in state.reals]
-    told = states.choices or any(state.conditions for state in states.states)
+    told = states.comparisons or any(isinstance(each, Reading) for each in states.choices)
+    told = told or any(state.conditions for state in states.states)
     if told or any(form.inputs() for form in forms):
         return None
     used = sorted({sample for form in forms for sample in form.samples()})
@@ -148,7 +152,8 @@ def _all_samples(states: FinalStates) -> FinalStates | None:
         return None
     one = states.states[0].outputs
     state = FinalState(one, (), None, reals=tuple(map(LinearForm.symbol, used)))
-    cell = states.program.real_outputs[0]
-    cells = tuple(replace(cell, name=f"{states.samples[k].label} {k}") for k in used)
-    program = replace(states.program, real_outputs=cells)
-    return replace(states, program=program, states=(state,), outputs=(one,))
+    names = [f"{states.samples[k].label} {k}" for k in used]
+    program = replace(
+        states.program, real_outputs=tuple([Cell(name, name, None, AllReals()) for name in names])
+    )
+    return replace(states, program=program, choices=(), states=(state,), outputs=(one,))

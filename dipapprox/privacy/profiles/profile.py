@@ -33,6 +33,7 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.privacy.profiles.question import (
+    REAL_WIDTH,
     AtDelta,
     AtEpsPrv,
     AtOrders,
@@ -57,9 +58,6 @@ else:
     renyi = Deferred("dipapprox.privacy.profiles.renyi")
     published_guarantees = Deferred("dipapprox.privacy.published.guarantees")
     curves = Deferred("dipapprox.privacy.profiles.curve")
-
-_REAL_WIDTH = Fraction(1, 10**6)
-"""Of answers for real inputs, relative, where nothing else is asked for."""
 
 _IMPOSSIBLE = Extended(None, None, POSSIBLE)
 _WITNESS_BITS = 80
@@ -133,7 +131,7 @@ class Profiler:
         wanted = question.tolerance(found.delta)
         if question.width is None and self._subject.boxes is not None:
             # Sets of pairs are bounded by polynomials: more bits would not help.
-            wanted = max(wanted, found.delta.upper * _REAL_WIDTH)
+            wanted = max(wanted, found.delta.upper * REAL_WIDTH)
         reached = found.delta.width <= wanted
         witness = None
         if found.pair is not None and found.delta.upper > 0:
@@ -150,11 +148,11 @@ class Profiler:
         enough, real = self._enough, self._subject.boxes is not None
         if question.width is None and not real and enough is not None and not question.delta:
             # Pairs are very many: likely ones next to the budget will do.
-            wanted = max(wanted, _REAL_WIDTH * max(enough, Fraction(1)))
+            wanted = max(wanted, REAL_WIDTH * max(enough, Fraction(1)))
         found = self._least_eps_prv(question.delta, wanted, question.claimed)
         width, upper = found.eps_prv.width, found.eps_prv.upper
         if question.width is None and real and upper is not None:
-            wanted = _REAL_WIDTH * max(upper, Fraction(1))
+            wanted = REAL_WIDTH * max(upper, Fraction(1))
         witness = None
         if found.pair is not None and (found.outputs is None or found.outputs):
             # The demanding set is the same for every factor that is large enough, without end.

@@ -20,6 +20,9 @@ _RELATIVE_WIDTH = Fraction(1, 10**12)
 _LEAST_WIDTH = Fraction(1, 10**30)
 """Of a least delta."""
 
+REAL_WIDTH = Fraction(1, 10**6)
+"""Of answers for real inputs, relative, where nothing else is asked for."""
+
 MOST_ORDERS = 1_000
 _LARGEST_ORDER = 100_000
 

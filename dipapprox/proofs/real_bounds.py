@@ -1,0 +1,178 @@
+"""Real inputs that no method covers as a whole: what bounds δ from below, and from above.
+
+    pairs that differ most   of numbers that are published, from below
+    couplings of these       from above: a pure budget of all pairs        (`published.couplings`)
+    all samples, published   from above: they tell no less than what is made of them
+                                                                           (`published.processed`)
+
+The upper ends are about finite outputs, too, and about one ε; neither need be attained. So they are
+asked last.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.extended import Extended
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.errors import EarlyEnd, LimitReached
+from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
+from dipapprox.limits import Progress, limited
+from dipapprox.pairs.boxes.vertices import difference_pairs
+from dipapprox.pairs.published.couplings import Couplings
+from dipapprox.pairs.published.processed import all_samples
+from dipapprox.pairs.published.together import COUPLING
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.profile import profile
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
+from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question
+from dipapprox.privacy.scope import scope_of
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verifier import verify
+from dipapprox.proofs.budget_verdict import at_most, kept, most_of, within_budget
+from dipapprox.semantics.real_inputs import execute_for_declared
+from dipapprox.semantics.state import FinalStates
+
+SAMPLES = "all samples"
+
+_MOST_CORNERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class RealBounds:
+    """Bounds of a program with real inputs.
+
+    Attributes:
+        program: Closed.
+        selection: The pairs that are asked about.
+        options: How to compute.
+        progress: Told about what is done.
+    """
+
+    program: Program
+    selection: PairSelection
+    options: Options
+    progress: Progress
+
+    def refuted(self, found: Verdict, claim: Claim) -> Verdict:
+        """Return Not_DP for a claim, Unknown, if some pairs break it; else what was found."""
+        corners = self._corners()
+        if corners is not None:
+            broken = verify(self.program, claim, corners, self.options, self.progress)
+            if broken.answer is Answer.NOT_DP:
+                return replace(broken, run=replace(broken.run, scope=found.run.scope))
+        return found
+
+    def kept(self, found: Verdict, claim: Claim) -> Verdict:
+        """Return DP for a claim, Unknown, that upper ends prove; else what was found."""
+        if not _is_wide(found.delta_enclosure):
+            return found
+        budget = self._coupled(claim.eps)
+        most, by = UNIT.upper, COUPLING
+        if budget is not None:
+            most = most_of(budget, claim.eps_prv, self.program)
+        if most > claim.delta:
+            told = self._by_samples(claim.eps, AtEpsPrv(claim.eps_prv))
+            most, by = UNIT.upper if told is None else told, SAMPLES
+        limits = self.options.limits
+        return found if most > claim.delta else kept(found, most, by, limits)
+
+    def from_below(self, eps: Fraction, question: Question, reason: str) -> ProfileAnswer | None:
+        """Answer a question about the profile at an ε by some pairs; None if there are none.
+
+        Args:
+            eps: Where the program runs.
+            question: What is asked.
+            reason: Why not all pairs are bounded.
+        """
+        corners = self._corners()
+        if corners is None or not isinstance(question, AtDelta | AtEpsPrv):
+            return None
+        found = profile(self.program, eps, question, corners, self.options, self.progress)
+        run = replace(found.run, scope=scope_of(self.program, self.selection), reason=reason)
+        if isinstance(found, LeastEpsPrv):
+            least = found.eps_prv_enclosure
+            if least.infinite:
+                return replace(found, run=replace(run, reason=None))
+            least = Extended(least.lower, None, least.least_by)
+            return replace(found, run=run, eps_prv_enclosure=least)
+        if isinstance(found, LeastDelta):
+            known = Enclosure(found.delta_enclosure.lower, UNIT.upper)
+            return replace(found, run=run, delta_enclosure=known)
+        return found
+
+    def from_above(self, found: ProfileAnswer, question: Question) -> ProfileAnswer:
+        """Return a least ε_prv, or a least δ, with upper ends, if little is known of it.
+
+        Where a claimed ε_prv is too little nothing more is asked.
+        """
+        if isinstance(found, LeastEpsPrv) and isinstance(question, AtDelta):
+            lower, claimed = found.eps_prv_enclosure.lower, question.claimed
+            if claimed is not None and (lower is None or lower > claimed):
+                return found
+        if isinstance(found, LeastDelta | LeastEpsPrv) and _is_wide(_known(found)):
+            budget = self._coupled(found.eps)
+            if budget is not None:
+                known = budget / found.eps, self.program, COUPLING
+                found = within_budget(found, question, *known)
+        if isinstance(found, LeastDelta | LeastEpsPrv) and _is_wide(_known(found)):
+            most = self._by_samples(found.eps, question)
+            if most is not None:
+                found = at_most(found, question, most, SAMPLES)
+        return found
+
+    def _corners(self) -> OrderedPairs | None:
+        """Return some pairs of real inputs whose numbers are published, that differ most."""
+        program = self.program
+        told = program.real_outputs and has_real_inputs(program) and program.rounding is None
+        if not told or self.selection != AllPairs():
+            return None
+        try:
+            pairs = tuple(difference_pairs(program)[:_MOST_CORNERS])
+        except LimitReached:
+            return None  # inputs without bounds may differ at all
+        return OrderedPairs(pairs) if pairs else None
+
+    def _states(self) -> FinalStates:
+        """Return the final states for all real inputs.
+
+        Raises:
+            LimitReached: If only some of them are asked about, or a limit is reached.
+        """
+        if self.selection != AllPairs():
+            raise LimitReached("selected pairs")
+        return execute_for_declared(self.program, self.options.merge, self.options.limits)
+
+    def _coupled(self, eps: Fraction) -> Fraction | None:
+        """Return a budget of all real inputs at one ε; None if none is known."""
+        limits = self.options.limits
+        with EarlyEnd(), limited(limits):
+            couplings = Couplings(self._states(), eps, limits)
+            return couplings.budget_between(difference_pairs(self.program))
+        return None
+
+    def _by_samples(self, eps: Fraction, question: Question) -> Fraction | None:
+        """Return the upper end of what a program tells that publishes all samples."""
+        with EarlyEnd(), limited(self.options.limits):
+            more = all_samples(self._states())
+            if more is not None:
+                told = AllPairs(), self.options, self.progress
+                found = profile(more.program, eps, question, *told, executed=more)
+                if isinstance(found, LeastDelta | LeastEpsPrv):
+                    return _known(found).upper
+        return None
+
+
+def _known(found: LeastDelta | LeastEpsPrv) -> Enclosure | Extended:
+    return found.delta_enclosure if isinstance(found, LeastDelta) else found.eps_prv_enclosure
+
+
+def _is_wide(known: Enclosure | Extended | None) -> bool:
+    """Whether an upper end is more than twice the lower one."""
+    if known is None or known.lower is None:
+        return known is None
+    return known.upper is None or known.upper > 2 * known.lower
