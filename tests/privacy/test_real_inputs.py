@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.signal import fftconvolve
+from scipy.special import ndtr
 
 from dipapprox import Answer, SourceError, UserError, calibrate, parse, profile, prove, verify
 from tests.moved_noise import gaussian, laplace
@@ -426,7 +427,7 @@ def test_a_budget_bounds_what_no_method_bounds(rule: str, beside: int) -> None:
         ("0..1", "1e400", "beyond 2"),
     ],
 )
-def test_what_doubles_do_not_hold_is_told_by_all_samples(ends: str, scale: str, reason: str) -> None:
+def test_what_doubles_do_not_hold_all_samples_tell(ends: str, scale: str, reason: str) -> None:
     text = f"""input q in real {ends}
 output y in 0..1
 adjacent linf 1
