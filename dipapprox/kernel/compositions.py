@@ -24,6 +24,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from dipapprox.kernel.adaptive import Adaptive
 from dipapprox.kernel.adjacency import Input, Inputs
 from dipapprox.kernel.balls import between, precision, to_ball
 from dipapprox.kernel.budget import spend
@@ -37,7 +38,7 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.losses import Adaptive, Grid, Losses
+from dipapprox.kernel.losses import Grid, Losses
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
 from dipapprox.kernel.mechanisms import Cells, Mechanism, Pair, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
