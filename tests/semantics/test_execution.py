@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import ProgramPart, independent_parts
@@ -132,3 +134,15 @@ def joined(
         for place, value in zip(part.outputs, values, strict=True)
     }
     return tuple(places[k] for k in range(len(places)))
+
+
+@pytest.mark.parametrize(
+    ("domain", "body"),
+    [
+        ("0, 2", "z <- DLap(q/2, 1/eps)\nif z > 0 then out <- 1 else out <- 0 end"),
+        ("0, 1/2", "z <- DLap(0, 1/eps)\nif z <= q then out <- 1 else out <- 0 end"),
+    ],
+)
+def test_inputs_that_are_no_integers_are_told_apart(domain: str, body: str) -> None:
+    text = f"input q in {{{domain}}}\noutput out in {{0, 1}}\nadjacent all\n{body}\n"
+    check_partition(elaborate(parse(text), {}, "program"), True, 1, 20)
