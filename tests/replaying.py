@@ -48,11 +48,7 @@ _decided = decider.decide
 
 
 def replayed(
-    program: Program,
-    claim: Claim,
-    selection: PairSelection,
-    options: Options,
-    *more: Any,
+    program: Program, claim: Claim, selection: PairSelection, options: Options, *more: Any
 ) -> Verdict:
     """Verify, and let the kernel confirm what is found, or refuse."""
     verdict = _found(program, claim, selection, options, *more)

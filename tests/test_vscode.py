@@ -197,11 +197,7 @@ def test_words_are_told_apart() -> None:
 
 
 def test_every_keyword_is_highlighted() -> None:
-    special = {
-        *highlighting.DECLARATIONS,
-        *highlighting.WORD_OPERATORS,
-        *highlighting.CONSTANTS,
-    }
+    special = {*highlighting.DECLARATIONS, *highlighting.WORD_OPERATORS, *highlighting.CONSTANTS}
     assert special < KEYWORDS
     for word in KEYWORDS:
         (kind, _), *_ = DpgLexer().get_tokens(word)

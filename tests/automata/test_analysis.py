@@ -16,12 +16,7 @@ from dipapprox.automata.determined import (
     outputs_determine_runs,
     outputs_distinguish,
 )
-from dipapprox.automata.families import (
-    cost_of_rounds,
-    gain_of_round,
-    repeated,
-    rounds_beyond,
-)
+from dipapprox.automata.families import cost_of_rounds, gain_of_round, repeated, rounds_beyond
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.runs import Run, orders

@@ -178,9 +178,7 @@ def test_budgets_scale_with_the_rates(factor: Fraction) -> None:
         found = random_automaton(seed, variables=2, states=4)
         scaled = tuple(
             replace(
-                state,
-                compared=_scaled(state.compared, factor),
-                fresh=_scaled(state.fresh, factor),
+                state, compared=_scaled(state.compared, factor), fresh=_scaled(state.fresh, factor)
             )
             for state in found.states
         )

@@ -163,11 +163,7 @@ class Bar:
 
 @pytest.mark.parametrize(
     ("terminal", "patience", "shown"),
-    [
-        (True, 0.0, [(1, None), (2, 3), "closed"]),
-        (True, 1e9, []),
-        (False, 0.0, []),
-    ],
+    [(True, 0.0, [(1, None), (2, 3), "closed"]), (True, 1e9, []), (False, 0.0, [])],
 )
 def test_a_bar_for_long_runs_on_terminals(
     terminal: bool, patience: float, shown: list[object], monkeypatch: pytest.MonkeyPatch

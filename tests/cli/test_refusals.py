@@ -40,10 +40,7 @@ _SECONDS = re.compile(r"< 1 ms|\d[\d.]*(?:e-\d+)? s\b *")
     "kind", ["shown", "refused_commands", "refused_questions", "refused_proofs", "refused_sweeps"]
 )
 def test_what_is_said_is_what_was_said(
-    kind: str,
-    files: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for copied in COPIED:

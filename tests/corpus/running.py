@@ -61,11 +61,7 @@ def _calibration() -> float:
     return process_time() - start
 
 
-_NEVER_RUN = (
-    "dipapprox.templates",
-    "dipapprox.__main__",
-    "dipapprox.language.functions.prelude",
-)
+_NEVER_RUN = ("dipapprox.templates", "dipapprox.__main__", "dipapprox.language.functions.prelude")
 
 
 def load_modules() -> None:

@@ -77,11 +77,7 @@ print([kind.value for kind in BROKEN if kind in kinds])
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
-        (
-            "dipapprox.arithmetic.double_functions",
-            "_exponential",
-            "before(*words) * (1 + 1e-7)",
-        ),
+        ("dipapprox.arithmetic.double_functions", "_exponential", "before(*words) * (1 + 1e-7)"),
         (
             "dipapprox.pairs.divergence",
             "exponential",

@@ -145,8 +145,7 @@ def test_claims_about_intervals(text: str, eps: str, eps_prv: str, answer: Answe
 
 
 @pytest.mark.parametrize(
-    ("budget", "answer"),
-    [("1", Answer.DP), ("1.001", Answer.DP), ("1/20", Answer.NOT_DP)],
+    ("budget", "answer"), [("1", Answer.DP), ("1.001", Answer.DP), ("1/20", Answer.NOT_DP)]
 )
 def test_decisions_where_nothing_has_a_closed_form(budget: str, answer: Answer) -> None:
     found = dipapprox.decide(dipapprox.parse(CONSTANT), budget=budget)

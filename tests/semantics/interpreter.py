@@ -292,9 +292,7 @@ def states_that_hold(states: FinalStates, input: core.Input, noise: Noise) -> li
 
 
 def _condition_holds(
-    condition: InputCondition,
-    inputs: Mapping[str, Value],
-    values: Mapping[int | str, Fraction],
+    condition: InputCondition, inputs: Mapping[str, Value], values: Mapping[int | str, Fraction]
 ) -> bool:
     if condition.values is not None:
         assert condition.cell is not None
