@@ -9,6 +9,7 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Limits, Options, SourceError, StreamProof
+from tests.golden_text import check_answers, complaint
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -154,51 +155,23 @@ def test_integer_inputs_need_an_integer_between_their_bounds() -> None:
         of_text(text)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("q, 4 * c / eps", "q, 4", "the scale is no multiple of 1/eps"),
-        ("Lap(q", "Gauss(q", "Gaussian noise has no finite pure budget"),
-        ("Lap(q", "LapPlus(q", "one-sided noise"),
-        ("r >= rT", "r + rT >= 0", "a sum of samples is compared"),
-        ("r >= rT", "q >= rT", "an input is compared without noise of its own"),
-        ("r >= rT", "q >= 0", "inputs are compared without noise"),
-        ("linf 1", "all", "may differ by any amount"),
-        ("publish bot", "publish rT", "a sample is published after another one is drawn"),
-        ("publish bot", "publish r + rT", "a sample is published after another one is drawn"),
-        ("publish bot", "publish none", "none"),
-        ("r >= rT", "r + q >= rT and r >= rT", "an input is added to a sample"),
-        ("r >= rT", "r >= rT or r >= rT + 1", "different offsets"),
-        ("count <- count + 1", "count <- choose { 1: 1/2, 2: 1/2 }", "random choice"),
-    ],
-)
-def test_what_no_theorem_speaks_of_is_refused_with_its_place(
-    old: str, new: str, message: str
-) -> None:
-    with pytest.raises(SourceError) as caught:
-        of_text(SPARSE.replace(old, new))
-    assert message in str(caught.value)
+def changed(text: str, change: str) -> str:
+    """Put the lines below `=>` in the place of those above it."""
+    old, new = change.split("\n=>\n")
+    assert old in text
+    return text.replace(old, new)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("q[i]", "q[i + 1]", None),
-        ("r <- Lap(q[i]", "s <- Lap(q[i + 1], 1 / eps)\n    r <- Lap(q[i]", "a round may use"),
-        ("if r >=", "if i = 2 then skip end\n    if r >=", "a round knows its number 'i'"),
-        ("4 * Delta / eps", "4 * N / eps", "depends on 'N', which is any number"),
-        ("    end\nend\n", "    end\nend\nout[1] <- 0\n", "something follows the loop"),
-    ],
-)
-def test_loops_that_are_no_rounds(old: str, new: str, message: str | None) -> None:
-    text = (PROGRAMS / "svt_laplace.dpg").read_text(encoding="utf-8").replace(old, new)
-    if message is None:
-        proof = dipapprox.prove(dipapprox.parse(text, for_all="N"))
-        assert proof.upper == 1
-        return
-    with pytest.raises(SourceError) as caught:
-        dipapprox.parse(text, for_all="N")
-    assert message in str(caught.value)
+def test_what_no_theorem_speaks_of_is_refused_with_its_place() -> None:
+    """Changes of the sparse vector above, and of the shipped one for all N."""
+    shipped = (PROGRAMS / "svt_laplace.dpg").read_text(encoding="utf-8")
+    check_answers("refused_streams", complaint(lambda change: of_text(changed(SPARSE, change))))
+    check_answers(
+        "refused_rounds",
+        complaint(lambda change: dipapprox.parse(changed(shipped, change), for_all="N")),
+    )
+    ahead = dipapprox.parse(changed(shipped, "q[i]\n=>\nq[i + 1]"), for_all="N")
+    assert dipapprox.prove(ahead).upper == 1
 
 
 INITIAL = """
