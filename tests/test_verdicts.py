@@ -23,20 +23,6 @@ def program(body: str, domain: str = "0, 1") -> dipapprox.Program:
     return dipapprox.parse(HEADER.replace("DOMAIN", domain) + body)
 
 
-def chance(body: str, eps: Fraction, input: tuple[int, ...] = (0,)) -> dipapprox.Enclosure:
-    """Enclose Pr[out = 1]."""
-    found = dipapprox.probability(program(body), eps=eps, input=input)
-    assert isinstance(found, dipapprox.OutputDistribution)
-    one = [each.probability for each in found.outputs if each.output == (1,)]
-    assert one[0].width <= Fraction(1, 2**40)
-    return one[0]
-
-
-def assert_near(enclosure: dipapprox.Enclosure, value: float) -> None:
-    exact = Fraction(value)
-    assert enclosure.lower - LIBRARY_ERROR <= exact <= enclosure.upper + LIBRARY_ERROR
-
-
 BELOW_ZERO = "y <- Gauss(0, 1/eps)\nx <- Gauss(q, 1/eps)\nif y < x and x < 0 then out <- 1 end"
 THREE_BELOW = """
 xa <- Gauss(q, 1/eps); xb <- Gauss(0, 1/eps); xc <- Gauss(0, 1/eps); y <- Gauss(5, 1/eps)
@@ -58,45 +44,46 @@ def test_programs_that_mislead_the_published_tool(body: str, domain: str, budget
     assert verdict.witness.delta_enclosure.lower > claim.delta
 
 
-@pytest.mark.parametrize("eps", [Fraction(1, 10**6), Fraction(1, 2), Fraction(50)])
-def test_a_linear_guard_is_one_normal_variable(eps: Fraction) -> None:
-    body = """
-    a <- Gauss(0, 1/eps); b <- Gauss(1, 2/eps); c <- Gauss(q, 3/eps)
-    if 2*a - b/2 + 1 <= c + q then out <- 1 end
-    """
-    for q in (0, 1):
-        # 2a - b/2 - c has mean -1/2 - q and variance (4 + 1 + 9) / eps².
-        value = PHI((q - 1 + 0.5 + q) / (14**0.5 / float(eps)))
-        assert_near(chance(body, eps, (q,)), value)
+LINEAR = "a <- Gauss(0, 1/eps); b <- Gauss(1, 2/eps); c <- Gauss(q, 3/eps)\n" + (
+    "if 2*a - b/2 + 1 <= c + q then out <- 1 end"
+)
+"""2a - b/2 - c has mean -1/2 - q and variance (4 + 1 + 9) / eps²."""
+TWO_BELOW_TWO = """
+for i in 1..4 do v[i] <- Gauss(0, 1/eps) end
+if v[1] < v[3] and v[1] < v[4] and v[2] < v[3] and v[2] < v[4] then out <- 1 end
+"""
+CHAIN = """
+for i in 1..6 do v[i] <- Gauss(0, 1/eps) end
+if v[1] < v[2] < v[3] < v[4] < v[5] < v[6] then out <- 1 end
+"""
+COUNT = """
+count <- 0
+for i in 1..6 do
+    x <- Lap(0, 1/eps)
+    if x > 0 then count <- count + 1 end
+end
+if count >= 4 then out <- 1 end
+"""
 
 
-def test_two_lowers_below_two_uppers() -> None:
-    body = """
-    for i in 1..4 do v[i] <- Gauss(0, 1/eps) end
-    if v[1] < v[3] and v[1] < v[4] and v[2] < v[3] and v[2] < v[4] then out <- 1 end
-    """
-    assert Fraction(1, 6) in chance(body, Fraction(1, 2))
-
-
-@pytest.mark.parametrize("noise", ["Gauss", "Lap"])
-def test_a_chain_of_six_like_samples(noise: str) -> None:
-    body = f"""
-    for i in 1..6 do v[i] <- {noise}(0, 1/eps) end
-    if v[1] < v[2] < v[3] < v[4] < v[5] < v[6] then out <- 1 end
-    """
-    assert Fraction(1, factorial(6)) in chance(body, Fraction(1, 2))
-
-
-def test_counting_positives_is_binomial() -> None:
-    body = """
-    count <- 0
-    for i in 1..6 do
-        x <- Lap(0, 1/eps)
-        if x > 0 then count <- count + 1 end
-    end
-    if count >= 4 then out <- 1 end
-    """
-    assert Fraction(sum(comb(6, k) for k in (4, 5, 6)), 2**6) in chance(body, Fraction(3))
+@pytest.mark.parametrize(
+    ("body", "eps", "q", "value"),
+    [
+        *((LINEAR, eps, 0, PHI(-0.5 * float(eps) / 14**0.5)) for eps in ("1e-6", "0.5", "50")),
+        *((LINEAR, eps, 1, PHI(1.5 * float(eps) / 14**0.5)) for eps in ("1e-6", "0.5", "50")),
+        (TWO_BELOW_TWO, "1/2", 0, Fraction(1, 6)),
+        (CHAIN, "1/2", 0, Fraction(1, factorial(6))),
+        (CHAIN.replace("Gauss", "Lap"), "1/2", 0, Fraction(1, factorial(6))),
+        (COUNT, "3", 0, Fraction(sum(comb(6, k) for k in (4, 5, 6)), 2**6)),
+    ],
+)
+def test_the_chance_of_one(body: str, eps: str, q: int, value: float | Fraction) -> None:
+    found = dipapprox.probability(program(body), eps=eps, input=(q,))
+    assert isinstance(found, dipapprox.OutputDistribution)
+    (one,) = (each.probability for each in found.outputs if each.output == (1,))
+    assert one.width <= Fraction(1, 2**40)
+    error = LIBRARY_ERROR if isinstance(value, float) else 0
+    assert one.lower - error <= Fraction(value) <= one.upper + error
 
 
 def test_the_boundary_of_a_gaussian_threshold() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,14 +95,6 @@ def test_numbers_may_have_names() -> None:
     # A variable may have such a name.
     (location,) = parse_dipa("(q1, 1, 0): mu := insample; output oa; goto q2").locations
     assert location.steps[0].assigned == ("mu",)
-
-
-GOOD = "(q1, 1, 0): x := insample; output oa; goto q2"
-
-
-def test_very_long_texts_are_refused() -> None:
-    with pytest.raises(SourceError, match="more than 100000 symbols"):
-        parse_dipa(f"{GOOD}\n" * 7000)
 
 
 _PIECES = (
