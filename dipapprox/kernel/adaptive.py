@@ -55,9 +55,6 @@ class Adaptive:
         """Whether it is above H_t; else below."""
         return self.others is None
 
-    def __str__(self) -> str:
-        return f"{('below', 'above')[self.above]} at {len(self.values)} places, {self.step} apart"
-
     def before(self, chosen: Sequence[Losses]) -> Adaptive:
         """Return H_(t+1): the largest of what some losses make of H_t, or what looks best.
 

@@ -14,7 +14,7 @@ from dipapprox.kernel.exponentials import Ratio, Sum, total
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.forward import Cuts, outcomes
 from dipapprox.kernel.judgements import ExactDistributions, Violated
-from dipapprox.kernel.machine import Tree
+from dipapprox.kernel.machine import Tree, mentions
 from dipapprox.kernel.proofs import Proof, Step, growth_bound, stated
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
 
@@ -23,6 +23,9 @@ MOST_FREE = 5
 
 MOST_PARTS = 400
 """Of an interval."""
+
+CHANCES = "choose", "while"
+"""Statements that mean nothing at some eps, perhaps."""
 
 PLACES = 256
 """Of the lower bound of e ** eps_prv where that is no function of the kind."""
@@ -152,7 +155,7 @@ def violated_somewhere(
     on, eps = read_epsilons(step["eps"]), found.eps
     if not isinstance(eps, Fraction) or not on.holds(eps, eps):
         raise Refuted("the violation is at another eps")
-    if needs_meaning(proof.machine.body):
+    if mentions(proof.machine.body, *CHANCES):
         inputs = {input for each in closed if each.epsilons == on for input in each.values}
         pairs = proof.pairs
         listed_inputs = (u for pair in pairs or () for u in pair)
@@ -168,9 +171,3 @@ def violated_somewhere(
         if not everywhere.tell(formula_of(formula, everywhere).numerator, positive=False):
             raise Refuted("what is claimed is not known to be >= 0")
     return Violated(on.value, *formulas, found.pair, found.outputs)
-
-
-def needs_meaning(tree: Tree) -> bool:
-    """Whether there are choices or loops, which may be none for some eps."""
-    parts = tree if isinstance(tree, tuple) else ()
-    return any(part in ("choose", "while") or needs_meaning(part) for part in parts)

@@ -114,7 +114,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
     with precision(grid.bits):
         match about, known:
             case Mechanism() as what, []:
-                eps, pairs, pair = None, None, _sampled(about.pair(orders), sample)
+                eps, pairs, pair = None, None, sampled(about.pair(orders), sample)
             case Proof(what), [Distributions(eps) as found]:
                 inputs = [*pairs_of(about, 40)] if above else [pair_of(about, step)]
                 pairs = None if about.pairs is None else frozenset(inputs)
@@ -124,7 +124,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
             case Proof(what), [Private(Fraction() as eps) as first, *_] if above:
                 pairs = None if first.pairs is None else frozenset(first.pairs)
                 _reversible(what, pairs)
-                pair = _sampled(_known(first, known), sample)
+                pair = sampled(_known(first, known), sample)
             case _:
                 raise BadProof("privacy or distributions of a machine are wanted, or a mechanism")
         losses = grid.above(pair.most) if above else grid.below(pair.outcomes)
@@ -221,7 +221,7 @@ class Rows:
             ((one, other),) = pairs
             return list(zip(self._row(one), self._row(other), strict=True))
 
-        return _sampled(Pair(most, outcomes), self._sample)
+        return sampled(Pair(most, outcomes), self._sample)
 
     def _row(self, input: Input) -> list[arb]:
         if input not in self._found.bounds:
@@ -238,10 +238,6 @@ def _read_sample(json: object) -> tuple[Fraction, bool] | None:
         return None
     rate, added = as_list(json, "a sample", 2)
     return read_rate(rate), as_flag(added, "whether a record is added")
-
-
-def _sampled(pair: Pair, sample: tuple[Fraction, bool] | None) -> Pair:
-    return pair if sample is None else sampled(pair, *sample)
 
 
 def composed(about: Proof | Pipeline, step: Step, one: LossesOf, other: LossesOf) -> LossesOf:

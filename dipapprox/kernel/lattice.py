@@ -12,7 +12,7 @@ from dipapprox.kernel.balls import to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.grid import Accuracy, Leaves
-from dipapprox.kernel.laws import Law
+from dipapprox.kernel.laws import IntegerFamily, Law
 from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail, Way
 
 
@@ -31,7 +31,7 @@ class Lattice(Space):
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
         # Masses rise up to the mean and fall from there.
-        family, size = law.on_integers, to_ball(factor)
+        family, size = law.on(IntegerFamily), to_ball(factor)
         rate = family.rate(law.scale(self._eps))
         first, last = self._first - int(law.mean), self._last - int(law.mean)
         before, *masses, after = family.masses(first - 1, last + 1, rate)
@@ -48,7 +48,7 @@ class Lattice(Space):
 
     def summed(self, f: Sampled, law: Law) -> tuple[list[arb], arb, list[Way]]:
         # Sums of products are coefficients of products of polynomials.
-        count, family = self.size, law.on_integers
+        count, family = self.size, law.on(IntegerFamily)
         spend(20 * count)
         rate = family.rate(law.scale(self._eps))
         masses = family.masses(1 - count, count, rate)

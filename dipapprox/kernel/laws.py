@@ -20,13 +20,13 @@ They rise up to 0 and fall from there.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import isqrt
+from typing import TypeVar
 
 from flint import arb, ctx
 
@@ -74,18 +74,20 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class RealFamily(Family, ABC):
+class RealFamily(Family):
     """Laws with a density (`panels`), entire or, if `is_exponential`, in two branches.
 
     Attributes:
         norms: What the integral of |f'| and the variation of f' are at most; None if f jumps.
+        information: What E (1 + Z f'(Z) / f(Z))^2 is at most: that of a scale.
     """
 
     norms: tuple[Fraction, Fraction] | None
+    information: Fraction
 
-    @abstractmethod
     def above(self, z: arb) -> arb:
         """Enclose Pr[Z >= z], with a small relative error where it is small."""
+        raise NotImplementedError
 
     def below(self, z: arb) -> arb:
         """Enclose Pr[Z <= z] = Pr[-Z >= -z] likewise."""
@@ -207,21 +209,25 @@ def _sums_from(p: int, first: int, rate: Fraction, bits: int) -> list[arb]:
     raise Refused("a sum over integers has too many terms")
 
 
+_GAUSS = Fraction(399, 500), Fraction(121, 125)
+_LOGISTIC = Fraction(1, 2), Fraction(77, 200)
 _GUMBEL = Fraction(3679, 5000), Fraction(9403, 10_000)
 
 _REAL: Mapping[str, RealFamily] = {
-    # 2 phi(0) < 0.798; as phi' turns at -1 and 1, 4 phi(1) < 0.968.
-    "Gauss": Normal("Gauss", BOTH, (), True, False, (Fraction(399, 500), Fraction(121, 125))),
-    # 2 f(0) = 1, and 1/2 + 1 + 1/2 = 2: f' rises to 1/2, jumps to -1/2, rises.
-    "Lap": Laplace("Lap", BOTH, BOTH, False, True, (Fraction(1), Fraction(2))),
-    "LapPlus": Laplace("LapMinus", (1,), (1,), False, True, None),
-    "LapMinus": Laplace("LapPlus", (-1,), (-1,), False, True, None),
+    # 2 phi(0) < 0.798; as phi' turns at -1 and 1, 4 phi(1) < 0.968. E (1 - Z^2)^2 = 2.
+    "Gauss": Normal("Gauss", BOTH, (), True, False, _GAUSS, Fraction(2)),
+    # 2 f(0) = 1, and 1/2 + 1 + 1/2 = 2: f' rises to 1/2, jumps to -1/2, rises. E (1 - |Z|)^2 = 1.
+    "Lap": Laplace("Lap", BOTH, BOTH, False, True, (Fraction(1), Fraction(2)), Fraction(1)),
+    "LapPlus": Laplace("LapMinus", (1,), (1,), False, True, None, Fraction(1)),
+    "LapMinus": Laplace("LapPlus", (-1,), (-1,), False, True, None, Fraction(1)),
     # 2 f(0) = 1/2; f' = s (1 - s) (1 - 2 s) turns at +-sqrt 3 / 18, and 2 sqrt 3 / 9 < 0.3850.
-    "Logistic": Logistic("Logistic", BOTH, BOTH, False, False, (Fraction(1, 2), Fraction(77, 200))),
+    # E (1 + Z (1 - 2 s))^2 = (3 + pi^2) / 9 < 1.43.
+    "Logistic": Logistic("Logistic", BOTH, BOTH, False, False, _LOGISTIC, Fraction(143, 100)),
     # 2 f(0) = 2 / e < 0.7358; f' = (v^2 - v) e^-v turns at v = (3 +- sqrt 5) / 2: between -0.161121
-    # and 0.309005, whose distance is 0.470126.
-    "Gumbel": Gumbel("GumbelMinus", BOTH, (1,), False, False, _GUMBEL),
-    "GumbelMinus": Gumbel("Gumbel", BOTH, (-1,), False, False, _GUMBEL),
+    # and 0.309005, whose distance is 0.470126. As v has the law of an exponential sample, E (1 - Z
+    # (1 - v))^2 = pi^2 / 6 + (1 - c)^2 < 1.824, c Euler's constant.
+    "Gumbel": Gumbel("GumbelMinus", BOTH, (1,), False, False, _GUMBEL, Fraction(228, 125)),
+    "GumbelMinus": Gumbel("Gumbel", BOTH, (-1,), False, False, _GUMBEL, Fraction(228, 125)),
 }
 
 FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
@@ -230,6 +236,9 @@ FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
     "DGauss": IntegerFamily("DGauss", BOTH, (), True, False, 2),
 }
 """By their names in programs."""
+
+
+F = TypeVar("F", bound=Family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,20 +287,11 @@ class Law:
         """Whether samples are integers."""
         return isinstance(FAMILIES[self.family], IntegerFamily)
 
-    @property
-    def on_reals(self) -> RealFamily:
-        """The family, which has densities."""
+    def on(self, kind: type[F]) -> F:
+        """Return the family, which is one of real numbers, or of integers."""
         family = FAMILIES[self.family]
-        if not isinstance(family, RealFamily):
-            raise Refuted(f"{self.family} has no density")
-        return family
-
-    @property
-    def on_integers(self) -> IntegerFamily:
-        """The family, which has masses of integers."""
-        family = FAMILIES[self.family]
-        if not isinstance(family, IntegerFamily):
-            raise Refuted(f"{self.family} is no law of integers")
+        if not isinstance(family, kind):
+            raise Refuted(f"{self.family} has densities or masses of another kind")
         return family
 
     def is_like(self, other: Law) -> bool:

@@ -65,9 +65,6 @@ class Losses:
         """Whether they are above what they are said to bound; else below."""
         return self.others is None
 
-    def __str__(self) -> str:
-        return f"{('below', 'above')[self.above]} by {len(self.masses)} losses, {self.step} apart"
-
     def composed(self, other: Losses, cut: tuple[int, int]) -> Losses:
         """Convolve; at the ends, masses may be cut off that add up to so many units.
 

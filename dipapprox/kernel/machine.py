@@ -117,10 +117,6 @@ class Machine:
         """Of the inputs."""
         return tuple([domain for _, domain in self.inputs])
 
-    def __str__(self) -> str:
-        names = [name for name, _ in (*self.inputs, *self.outputs)] + list(self.reals)
-        return f"the machine of {', '.join(names)}"
-
 
 def read_machine(json: object) -> Machine:
     """Read a machine that is not too large."""
@@ -167,6 +163,12 @@ def read_value(json: object) -> Value:
     if isinstance(json, dict):
         return as_name(as_record(json, "a value", ("name",))["name"], "a value")
     return _plain(as_number(json, "a value"))
+
+
+def mentions(tree: object, *words: str) -> bool:
+    """Whether one of some words stands somewhere in a tree, or in several."""
+    parts = tree if isinstance(tree, tuple | list) else ()
+    return any(part in words or mentions(part, *words) for part in parts)
 
 
 def _plain(number: Fraction) -> Number:

@@ -184,9 +184,11 @@ def of_deltas(points: Mapping[Fraction, Fraction]) -> Pair:
     return Pair(most, _unknown)
 
 
-def sampled(pair: Pair, rate: Fraction, added: bool) -> Pair:
-    """A record's removal, or its adding, on a Poisson sample; 1 is the rate of all."""
-    share = to_ball(rate)
+def sampled(pair: Pair, sample: tuple[Fraction, bool] | None) -> Pair:
+    """A record's removal, or its adding, on a Poisson sample, if there is one; 1 is that of all."""
+    if sample is None:
+        return pair
+    share, added = to_ball(sample[0]), sample[1]
 
     def inner(loss: Fraction) -> Fraction | None:
         """About ln((e^loss - 1 + r) / r), at most that; None where it may be -infinity."""
@@ -232,9 +234,6 @@ class Mechanism:
 
     name: str
     values: tuple[Any, ...]
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.values}"
 
     def pair(self, orders: Sequence[Fraction]) -> Pair:
         """Return what is known of it, at this precision.

@@ -23,16 +23,12 @@ with the same noise, through all decisions that are not seen to be impossible to
    a norm of v (infinite where w has no share), and grows with it. If v is one number and w a sum of
    samples with log-concave densities, w has one, and the best S is a half-line (likelihood ratios
    are monotone), so delta grows with |v|. In either case sublevel sets are convex, in u' - u.
-4. Shrinking. Let all noise have a density and a scale s_j / eps, let no weight read eps, and let
-   every form that is compared be 0 at u = v, but for its noise: so it is k·(u - v) plus a sum of
-   c_j s_j Z_j / eps with standard Z_j. Times eps / eps', that is the form at eps' and the input
-   v + (u - v) eps / eps'. So the same Z lead to the same output in both.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -41,7 +37,7 @@ from math import prod
 from dipapprox.kernel.adjacency import Number, Output, Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.expressions import form_of, number_of
+from dipapprox.kernel.expressions import filled, form_of
 from dipapprox.kernel.forms import Form, Stored, copied, only
 from dipapprox.kernel.laws import FAMILIES, RealFamily
 from dipapprox.kernel.machine import Machine, Tree
@@ -68,11 +64,6 @@ class Moved:
         """Of the run whose turn it is."""
         return self.stores[self.side]
 
-    @property
-    def is_over(self) -> bool:
-        """Whether this run has ended."""
-        return self.outputs[self.side] is not None
-
     def copy(self) -> Moved:
         """Return the same with stores of its own."""
         return replace(self, stores=tuple([copied(store) for store in self.stores]))
@@ -96,7 +87,7 @@ class Motion(Walk[Moved]):
         # All that is compared with 0, once.
         self._forms: dict[Form, None] = {}
         self._published: set[tuple[tuple[tuple[int, Fraction], ...], ...]] = set()
-        self._chooses = self._reads_eps = False
+        self._chooses = False
         self._ordered: dict[int, bool] = {}
         self._d = len(machine.inputs)
         self._real: set[int] = set()
@@ -144,18 +135,6 @@ class Motion(Walk[Moved]):
                 second += steep * steep * (family.norms[1] - family.norms[0] ** 2)
         return (first * first + second) / 2
 
-    def shrinks(self, point: Mapping[int, Fraction]) -> bool:
-        """Whether less noise at inputs nearer to a point makes no difference: 4."""
-        noise = all(
-            power == -1 and isinstance(FAMILIES[name], RealFamily)
-            for _, (name, _, power), _ in self._noise
-        )
-        ties = all(
-            form.constant + sum(c * point[a] for a, c in form.terms if a < self._d) == 0
-            for form in self._forms
-        )
-        return noise and ties and not self._reads_eps and not self.machine.reals
-
     def _followed(self, larger: int | None) -> set[tuple[Output, ...]]:
         names = [name for name, _ in self.machine.inputs]
         values: list[Sequence[Stored]] = [
@@ -184,8 +163,8 @@ class Motion(Walk[Moved]):
             self._waits = side + 1 < self._sides
             for state in states:
                 state.side = side
-            self._ended = [state for state in states if state.is_over]
-            going = [state for state in states if not state.is_over]
+            self._ended = [state for state in states if state.outputs[side] is not None]
+            going = [state for state in states if state.outputs[side] is None]
             states = super()._statement(statement, going, where) + self._ended
         self._inside = False
         for state in states:
@@ -221,7 +200,7 @@ class Motion(Walk[Moved]):
         self, state: Moved, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
     ) -> list[Moved]:
         self._chooses = True
-        own = where, *[self._weight(weight, state.store) for _, _, weight in options]
+        own = where, *[filled(weight, state.store, self._turn) for _, _, weight in options]
         known = [number for other, number in state.chosen if other == own]
         found = []
         for number in known or range(len(options)):
@@ -232,16 +211,6 @@ class Motion(Walk[Moved]):
             self._assign(after, self._name(target, after), value)
             found.append(after)
         return found
-
-    def _weight(self, weight: Tree, store: dict[str, Stored]) -> object:
-        """Return a weight with the numbers that it reads."""
-        match weight:
-            case ("eps",):
-                self._reads_eps = True
-                return weight
-            case ("inverse" | "exp" | "+" | "*") as word, *parts:
-                return word, *[self._weight(part, store) for part in parts]
-        return number_of(weight, store, self._turn)
 
     def _split(self, state: Moved, form: Form, relation: str) -> tuple[list[Moved], list[Moved]]:
         if all(atom <= self._d for atom, _ in form.terms):

@@ -37,7 +37,7 @@ from dipapprox.kernel.balls import between, error, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.grid import Accuracy, Leaves, ends_of_panels
-from dipapprox.kernel.laws import FAMILIES, Law
+from dipapprox.kernel.laws import FAMILIES, Law, RealFamily
 from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail, Way
 
 PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
@@ -154,7 +154,7 @@ class Panels(Space):
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
         # The grid spans the means of all laws: the largest value in a tail is the one at its end.
-        family, scale, size = law.on_reals, law.scale(self._eps), to_ball(factor)
+        family, scale, size = law.on(RealFamily), law.scale(self._eps), to_ball(factor)
         height, cells = size / to_ball(scale), []
         for centre, half in self._panels:
             side = (centre > law.mean) - (centre < law.mean)
@@ -249,7 +249,7 @@ class Panels(Space):
         return cells, self._height(law, ZERO), self._ways(law)
 
     def _ways(self, law: Law) -> list[Way]:
-        ends, scale, family = self.ends, law.scale(self._eps), law.on_reals
+        ends, scale, family = self.ends, law.scale(self._eps), law.on(RealFamily)
         found = self._far.setdefault(law, [])
         for left, right in () if found else pairwise(ends):
             one, other = (to_ball(way / scale) for way in (left - ends[0], ends[-1] - right))

@@ -33,7 +33,7 @@ from dipapprox.kernel.adjacency import (
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Change
-from dipapprox.kernel.machine import Block, Machine, Tree
+from dipapprox.kernel.machine import Block, Machine, Tree, mentions
 from dipapprox.kernel.proofs import Proof, Step, pair_of, pairs_of
 from dipapprox.kernel.reading import as_integer, as_list
 
@@ -83,7 +83,7 @@ def _stripped(body: Block) -> Block:
 def _named(machine: Machine, body: Block, turn: int) -> Part:
     """Name the cells of a block by when they are mentioned, if no index of them is computed."""
     spend(100)
-    plain, used = _is_plain(body), _uses(body, turn)
+    plain, used = not mentions(body, "element", "repeat"), _uses(body, turn)
     mentioned = dict.fromkeys(name for use, name in used if use in ("read", "set"))
     names = {name: f"#{k}" if plain else name for k, name in enumerate(mentioned)}
     inputs = {name: (k, domain) for k, (name, domain) in enumerate(machine.inputs)}
@@ -99,12 +99,6 @@ def _named(machine: Machine, body: Block, turn: int) -> Part:
         _renamed(body, turn, names) if plain else body,
     )
     return Part(found, tuple(inputs[name][0] for name in own), (*finite, *reals))
-
-
-def _is_plain(tree: Tree) -> bool:
-    if not isinstance(tree, tuple):
-        return True
-    return tree[:1] not in (("element",), ("repeat",)) and all(map(_is_plain, tree))
 
 
 def _renamed(tree: Tree, turn: int, names: Mapping[str, str]) -> Tree:

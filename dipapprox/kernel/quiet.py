@@ -40,7 +40,6 @@ from dipapprox.kernel.rounds import Follower, Rounds
 Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
 """Values of cells, and others that are held."""
 
-
 Last = tuple[Stored, ...] | None
 """What a run publishes as it ends; None if it goes on."""
 

@@ -49,7 +49,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits")),
     "every pair": ("rules.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
-    "smaller eps": ("sets.smaller_eps", ("eps", *_CLAIM, "point")),
+    "between eps": ("rules.between_eps", ("eps", *_CLAIM)),
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
     "violation": ("rules.violation", (*_CLAIM, *_PAIR, "outputs")),

@@ -18,11 +18,6 @@ f_S(u, u') = P_S(u) - a P_S(u'); delta_{u,u'} is the largest f_S.
 
    For S = {} f_S is 0, and for all outputs 1 - a. For the others the largest f_S(v, v') is the sum
    of P_o(v) - a P_o(v') over the o where it is positive; if none is, it is the largest of these.
-
-3. Let a machine shrink (`motion`, 4) around v, in the ranges of its inputs, and let eps <= eps'.
-   What happens at eps and the inputs v + w, v + w' happens at eps' and v + r w, v + r w', r = eps /
-   eps'. As r <= 1, and ranges are convex and hold v, these are inputs; and adjacent if the others
-   are, by every norm. So what no pair exceeds at eps', no pair does at eps, for the same eps_prv.
 """
 
 from __future__ import annotations
@@ -38,15 +33,12 @@ from dipapprox.kernel.adjacency import Input, Inputs, Number, Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.evaluate import enclosed
-from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of, positive, stated
-from dipapprox.kernel.reading import as_integer, as_list, as_number
-from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
+from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of, positive
+from dipapprox.kernel.reading import as_integer
 
 MOST_PARTS = 50_000
 
@@ -263,41 +255,3 @@ def every_real_pair(proof: Proof, step: Step) -> Private:
             middle = sum(extent(pairs.zones[place], side), Fraction(0)) / 2
             waiting += [half for half in pairs.cut(place, side, middle) if half is not None]
     return Private(eps, eps_prv, delta, None, count, in_sets=True)
-
-
-def smaller_eps(proof: Proof, step: Step, *premises: Private) -> Private:
-    """A claim on an interval, as of every part of it the greatest eps keeps one that is as strong.
-
-    Theorem: where all comparisons are ties at some inputs but for noise of scales c / eps, an eps
-    that is smaller is as good as inputs and changes that are. So the largest delta for a fixed
-    eps_prv does not fall as eps grows, and what holds at the greatest eps of a part holds in all of
-    it, if eps_prv and delta are no larger than what is claimed there.
-
-    Step: "eps", "eps_prv", "delta": the claim; "point": those inputs, the real ones; premises:
-    privacy at ascending eps.
-    """
-    machine, epsilons = proof.machine, read_epsilons(step["eps"])
-    real = {k: domain for k, (_, domain) in enumerate(machine.inputs) if isinstance(domain, Range)}
-    values = [as_number(each, "an input") for each in as_list(step["point"], "a point", len(real))]
-    point = dict(zip(real, values, strict=True))
-    if not all(point[k] in domain for k, domain in real.items()):
-        raise BadProof("a point that is no input")
-    if machine.adjacency.norm == "pairs" or not Motion(machine).shrinks(point):
-        raise Refuted("a smaller eps is not known to be as good as smaller inputs")
-    signs = Signs(epsilons)
-    eps_prv, delta = stated(step)
-    formulas = [formula_of(each, signs) for each in (eps_prv, delta)]
-    lower, count = epsilons.lower, 0
-    for each in premises:
-        if each.pairs is not None or not isinstance(each.eps, Fraction) or each.eps <= lower:
-            raise BadProof("privacy of all pairs is wanted, at ascending eps of the interval")
-        if not isinstance(each.eps_prv, Fraction) or not isinstance(each.delta, Fraction):
-            raise BadProof("numbers are wanted")
-        part, lower, count = Epsilons(lower, each.eps), each.eps, count + each.count
-        for formula, value in zip(formulas, (each.eps_prv, each.delta), strict=True):
-            slack = formula + Ratio.constant(-value)
-            if not signs.tell(slack.numerator, positive=False, on=part):
-                raise Refuted("what is claimed is not known to be weaker")
-    if not premises or lower != epsilons.upper:
-        raise Refuted("the interval is longer")
-    return Private(epsilons.value, eps_prv, delta, None, count, in_sets=True)

@@ -364,7 +364,7 @@ class PipelineProofs:
             what = self._read.runs[number][0].what
             assert isinstance(what, Mechanism)
             pair = what.pair(orders)
-        return pair if run.rate is None else sampled(pair, run.rate, added)
+        return sampled(pair, None if run.rate is None else (run.rate, added))
 
     def _parts(self, number: int) -> ComposedParts | None:
         """A program whose parts are multiplied; None: it is looked at as a whole, or it is none."""

@@ -2,35 +2,38 @@
 
 A run of the machine needs no hints, and signs need none.
 
-Shrinking. Claims about real inputs on an interval of eps, as proofs at the greatest eps of its
-parts.
-
-Parts for which that fails are halved. The kernel decides whether a smaller eps is as good as
-smaller inputs, and whether the claim of a part is as strong; here they are only looked for.
+Without closed forms a claim is proved at both ends of parts, which are halved as long as the kernel
+does not know probabilities to bend little enough between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import lower_at, precision, upper_at
-from dipapprox.kernel.closed import needs_meaning
-from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.closed import CHANCES
+from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import formula_of
-from dipapprox.kernel.machine import Tree, read_machine, read_weight
+from dipapprox.kernel.judgements import Private
+from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
+from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.rules import between_eps
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.language.core import Input, Program, Value
-from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.selections import AllPairs, PairSelection
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.profile import profile
+from dipapprox.privacy.profiles.profile_result import LeastDelta
+from dipapprox.privacy.profiles.question import AtEpsPrv
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.proved import replayed
@@ -44,81 +47,87 @@ from dipapprox.proof_steps.verdicts import (
     listed,
     run_step,
     violation,
-    written,
 )
-from dipapprox.semantics.real_inputs import execute_for_declared
 
 _MOST_PARTS = 400
 
 _PART_BITS = 96
 
+_FINE = 1_000
+"""As a part of this of what is claimed the least delta is looked for."""
 
-def steps_by_shrinking(
-    program: Program, claim: dict[str, Json], epsilons: Epsilons, limits: Limits
+_SHARE = 8
+"""Of the gap that the least delta leaves, one part is for enclosures."""
+
+
+def steps_between(
+    program: Program,
+    claim: dict[str, Json],
+    epsilons: Epsilons,
+    selection: PairSelection,
+    limits: Limits,
 ) -> list[Json]:
-    """Return the steps to a claim about all pairs on an interval.
+    """Return the steps to a claim on an interval, from its ends and some eps between.
 
     Raises:
         NoCertificate: If none are found.
         LimitReached: If a limit is reached.
     """
-    upper = epsilons.upper
-    if upper is None or not epsilons.lower:
-        raise NoCertificate("the interval has no two ends above 0")
-    states = execute_for_declared(program, True, limits)
-    point = inputs_at_ties(states, limits)
-    if point is None:
-        raise NoCertificate("without noise no inputs make all comparisons ties")
-    signs = Signs(epsilons)
-    formulas = [formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta")]
+    signs, machine = Signs(epsilons), read_machine(machine_json(program))
+    eps_prv, delta = (formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta"))
+
+    @cache
+    def goal(eps: Fraction) -> Goal:
+        rate, most = max(_below(eps_prv, eps), Fraction(0)), _below(delta, eps)
+        question = AtEpsPrv(rate, max(most / _FINE, Fraction(1, 1 << _PART_BITS)))
+        found = profile(program, eps, question, selection, Options(limits=limits))
+        assert isinstance(found, LeastDelta)
+        # Most of what is left is for what happens between.
+        gap = (most - found.delta_enclosure.upper) / _SHARE
+        if gap <= 0:
+            raise NoCertificate(f"delta is nearly attained at {eps}")
+        return Goal(Claim(eps, most - (_SHARE - 1) * gap, rate), None, gap, found.run.outputs)
+
+    def kept(low: Fraction, high: Fraction) -> bool:
+        claims = [goal(eps).claim for eps in (low, high)]
+        known = [Private(each.eps, each.eps_prv, each.delta, None) for each in claims]
+        part = {**claim, "eps": _epsilons_json(Epsilons(low, high))}
+        try:
+            between_eps(Proof(machine, None), part, *known)
+        except Refuted:
+            return False
+        return True
+
+    points = [epsilons.lower, *_halved(epsilons, kept)]
     steps: list[Json] = []
     single: list[Json] = []
-    for part, rest in _parts(program, formulas, signs, (epsilons.lower, upper), limits):
-        steps += [_moved(step, len(steps)) for step in rest]
+    for eps in points:
+        found = replayed(program, goal(eps), selection, limits).proof
+        assert isinstance(found, WrittenProof)
+        steps += [_moved(step, len(steps)) for step in found.steps]
         single.append(-len(steps))
-        assert part.upper is not None
-    last: dict[str, Json] = {
-        "rule": "smaller eps",
-        "from": list(single),
-        "eps": claim["eps"],
-        "eps_prv": claim["eps_prv"],
-        "delta": claim["delta"],
-        "point": [number_json(point[cell.name]) for cell in program.inputs],
-    }
-    return [*steps, last]
+    return [*steps, {"rule": "between eps", "from": single, **_stated(claim)}]
 
 
-def _parts(
-    program: Program,
-    formulas: list[Ratio],
-    signs: Signs,
-    ends: tuple[Fraction, Fraction],
-    limits: Limits,
-) -> Iterator[tuple[Epsilons, tuple[Json, ...]]]:
-    """Yield the parts of an interval, ascending, each with the proof at its greatest eps."""
-    waiting, count = [ends], 0
-    while waiting:
+def _halved(epsilons: Epsilons, kept: Callable[[Fraction, Fraction], bool]) -> Iterator[Fraction]:
+    """Yield the right ends of parts of an interval, ascending, that are kept; others are halved."""
+    if epsilons.upper is None or not epsilons.lower:
+        raise NoCertificate("the interval has no two ends above 0")
+    waiting = [(epsilons.lower, epsilons.upper)]
+    for _ in range(_MOST_PARTS):
         low, high = waiting.pop()
-        count += 1
-        if count > _MOST_PARTS:
-            raise NoCertificate(f"more than {_MOST_PARTS} parts of the interval are needed")
-        part = Epsilons(low, high)
-        values = [min(_below(formula, low), _below(formula, high)) for formula in formulas]
-        slacks = [
-            formula + Ratio.constant(-value)
-            for formula, value in zip(formulas, values, strict=True)
-        ]
-        eps_prv, delta = max(values[0], Fraction(0)), values[1]
-        try:
-            if not all(signs.tell(each.numerator, positive=False, on=part) for each in slacks):
-                raise NoCertificate("a part is too long")
-            goal = Goal(Claim(high, delta, eps_prv), None, None, 1)
-            found = replayed(program, goal, AllPairs(), limits)
-        except (NotProved, NoCertificate):
+        if kept(low, high):
+            yield high
+            if not waiting:
+                return
+        else:
             middle = between(low, high)
             waiting += [(middle, high), (low, middle)]
-        else:
-            yield part, written(program, goal, AllPairs(), found.bits).steps
+    raise NoCertificate(f"more than {_MOST_PARTS} parts of the interval are needed")
+
+
+def _stated(claim: dict[str, Json]) -> dict[str, Json]:
+    return {name: claim[name] for name in ("eps", "eps_prv", "delta")}
 
 
 def _below(formula: Ratio, eps: Fraction) -> Fraction:
@@ -200,12 +209,11 @@ def written_throughout(
         ]
         served = 0 if many or program.real_outputs else 1
         ways.insert(served, lambda: _served(machine, claim, goal.epsilons))
-        if pairs is None and has_real_inputs(program):
-            ways.append(lambda: steps_by_shrinking(program, claim, goal.epsilons, limits))
+        ways.append(lambda: steps_between(program, claim, goal.epsilons, selection, limits))
         yield from _first_written(machine, claim, ways)
         return
     before: list[Json] = []
-    if needs_meaning(read_machine(machine).body):
+    if mentions(read_machine(machine).body, *CHANCES):
         before = [run_step(claim, inputs, IN_CLOSED_FORM)]
     premises: list[Json] = [-2, -3] if before else [-2]
     last: Json = {"rule": "violated somewhere", "from": premises, "eps": claim["eps"], **stated}
@@ -255,7 +263,7 @@ def _served(
         step = served_step(machine, budget)
     except (NoCertificate, NotProved):
         return None
-    return [{**step, **{name: claim[name] for name in ("eps", "eps_prv", "delta")}}]
+    return [step | _stated(claim)]
 
 
 def _epsilons_json(on: Epsilons) -> Json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.judgements import (
@@ -18,8 +18,11 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.machine import Tree
+from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.signs import Epsilons
+
+if TYPE_CHECKING:
+    from dipapprox.kernel.mechanisms import Mechanism
 
 
 def words_of(said: Judgement) -> str:
@@ -53,11 +56,12 @@ def words_of(said: Judgement) -> str:
         case Budgets():
             return "; and ".join(_budgets(said))
         case Of(machine, judgement):
-            return f"of {machine}: {words_of(judgement)}"
+            return f"of {_name(machine)}: {words_of(judgement)}"
         case LossesOf(times, losses):
             runs = " and ".join(f"{n} times {_change(what)}" for what, n in times.items())
             side = "all that they reveal is" if losses.above else "what they may reveal is"
-            return f"{runs}: {side} bounded from {losses}"
+            end = "above" if losses.above else "below"
+            return f"{runs}: {side} bounded from {end} at losses {losses.step} apart"
         case _:
             assert_never(said)
 
@@ -101,7 +105,7 @@ def _budgets(said: Budgets) -> list[str]:
 
 
 def _change(said: Change) -> str:
-    found = [str(said.what)] + ([] if said.eps is None else [f"at eps = {said.eps}"])
+    found = [_name(said.what)] + ([] if said.eps is None else [f"at eps = {said.eps}"])
     if said.pairs is not None:
         some = sorted(said.pairs, key=repr)[:2]
         told = ", ".join(f"{_values(u)} to {_values(v)}" for u, v in some)
@@ -111,6 +115,13 @@ def _change(said: Change) -> str:
         found.append(f"on a sample of rate {said.sample[0]}")
         found.append("to which a record is added" if said.sample[1] else "without a record")
     return " ".join(found)
+
+
+def _name(what: Machine | Mechanism) -> str:
+    if not isinstance(what, Machine):
+        return f"{what.name} {what.values}"
+    names = [name for name, _ in (*what.inputs, *what.outputs)] + list(what.reals)
+    return f"the machine of {', '.join(names)}"
 
 
 def _compared(said: Private | Violated, first: str, then: str) -> str:

@@ -313,7 +313,7 @@ def losses_at(
     with precision(asked.bits):
         cells = [(to_ball(p), to_ball(q)) for p, q in OUTCOMES]
         pair = of_deltas(BOUNDS) if above else finite(cells)
-        pair = pair if sample is None else sampled(pair, *sample)
+        pair = sampled(pair, sample)
         if above:
             return asked.above(pair.most)
         return asked.below(pair.outcomes)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.laws import Law
+from dipapprox.kernel.laws import IntegerFamily, Law
 from dipapprox.kernel.nodes import Graph, Node
 from kernel.graphs import FINE, ONE, cuts, enclosed, holds, law, totals
 from kernel.simpson import interpreted
@@ -31,8 +31,8 @@ def test_restrictions(family: str) -> None:
     places = [-(10**9), Fraction(-7, 2), 0, Fraction(5, 2), 3, 4, 10**9]
     asked = cuts(graph, graph.density(own), places)
     with precision(200):
-        rate = own.on_integers.rate(Fraction(2))
-        mass = dict(enumerate(own.on_integers.masses(-503, 496, rate), -500))
+        rate = own.on(IntegerFamily).rate(Fraction(2))
+        mass = dict(enumerate(own.on(IntegerFamily).masses(-503, 496, rate), -500))
         for (low, high), ends in zip(asked, enclosed(graph, asked.values()), strict=True):
             inside = [k for k in mass if low is None or k >= low]
             inside = [k for k in inside if high is None or k <= high]

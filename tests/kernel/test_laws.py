@@ -157,14 +157,14 @@ def test_affine_images(name: str) -> None:
         assert law.affine(Fraction(1, 2), Fraction(0)).family == name
         half = law.affine(Fraction(-1, 2), Fraction(0))
         assert (half.mean, half.coefficient) == (Fraction(-3, 2), 1)
-        assert law.on_reals is FAMILIES[name]
+        assert law.on(RealFamily) is FAMILIES[name]
         with pytest.raises(Refuted):
-            _ = law.on_integers
+            _ = law.on(IntegerFamily)
     else:
         with pytest.raises(Refuted):
             law.affine(Fraction(2), Fraction(0))
         with pytest.raises(Refuted):
-            _ = law.on_reals
+            _ = law.on(RealFamily)
 
 
 @pytest.mark.parametrize(

@@ -161,10 +161,10 @@ def test_what_is_infinite_stays_so_on_samples_of_what_was_removed() -> None:
     assert infinite(pair) == 0.125
     assert pair.most(Fraction(1)) == ball(Fraction(1, 8))
     assert pair.most(Fraction(99, 100)) > ball(Fraction(1, 8))
-    assert infinite(sampled(pair, Fraction(1, 5), False)) == pytest.approx(0.025)
-    assert infinite(sampled(pair, Fraction(1, 5), True)) == 0
+    assert infinite(sampled(pair, (Fraction(1, 5), False))) == pytest.approx(0.025)
+    assert infinite(sampled(pair, (Fraction(1, 5), True))) == 0
     # A sample of all is no sample: what is added has it, as the pair is symmetric.
-    assert infinite(sampled(pair, Fraction(1), True)) == 0.125
+    assert infinite(sampled(pair, (Fraction(1), True))) == 0.125
 
 
 @pytest.mark.parametrize("family", ["Gauss", "Lap", "DGauss", "DLap"])
@@ -191,7 +191,7 @@ def test_sets_of_noise_have_all_of_it(family: str) -> None:
 )
 def test_samples_are_mixtures(json: object, added: bool) -> None:
     pair, rate = pair_of(json), Fraction(1, 5)
-    share, found = ball(rate), sampled(pair_of(json), rate, added)
+    share, found = ball(rate), sampled(pair_of(json), (rate, added))
     mixed = [(share * p + (1 - share) * q, q) for p, q in pair.outcomes([])]
     for loss in LOSSES:
         best = best_of([(q, p) for p, q in mixed] if added else mixed, loss)

@@ -15,6 +15,7 @@ from dipapprox.kernel.budget import budget
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.grid import Accuracy, Leaves, accuracy
+from dipapprox.kernel.laws import RealFamily
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import Panels
 from kernel.graphs import COARSE, FINE, ONE, cuts, enclosed, holds, law, meet, totals
@@ -38,7 +39,7 @@ def test_restrictions(family: str, eps: Fraction) -> None:
     graph, own = Graph(), law(family, 1, 2, -1)
     asked = cuts(graph, graph.density(own), [-(10**12), Fraction(-1, 3), 5])
     with precision(200):
-        known, scale = own.on_reals, own.scale(eps)
+        known, scale = own.on(RealFamily), own.scale(eps)
         for (low, high), ends in zip(asked, enclosed(graph, asked.values(), eps), strict=True):
             value = arb(1) if high is None else known.below(to_ball((high - 1) / scale))
             if low is not None:

@@ -1,0 +1,167 @@
+"""Claims about intervals of eps that are known at some eps, and probabilities that bend between."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import erf, exp, log, sqrt
+from typing import Any
+
+import pytest
+from scipy import integrate, stats
+
+from dipapprox import Limits
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.judgements import Private
+from dipapprox.kernel.laws import FAMILIES, RealFamily
+from dipapprox.kernel.machine import read_block, read_machine
+from dipapprox.kernel.proofs import Proof as Steps
+from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rules import between_eps, information
+from dipapprox.kernel.signs import Epsilons
+from dipapprox.pairs.selections import AllPairs
+from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
+from kernel.small import program_of
+
+LOW, HIGH = Fraction(1, 2), Fraction(1)
+
+THRESHOLD = """
+input q in {0, 1}
+output o in {0, 1}
+adjacent linf 1
+x <- Gauss(q, 2 / eps)
+o <- 0
+if x >= 1 / 2 then
+    o <- 1
+end
+"""
+
+Proof = tuple[Any, Any, list[Any]]
+
+
+def delta_of(eps: float, eps_prv: float) -> float:
+    """Pr[o | 1] - e^eps_prv Pr[o | 0], for o = 1: the largest of all."""
+    above = [(1 - erf((0.5 - q) * eps / 2 / sqrt(2))) / 2 for q in (1, 0)]
+    return above[0] - exp(eps_prv) * above[1]
+
+
+def proof_of(text: str, eps_prv: Any, delta: Any) -> Proof:
+    goal = GoalThroughout(Epsilons(LOW, HIGH), eps_prv, delta, None)
+    *_, proof = written_throughout(program_of(text), goal, AllPairs(), Limits())
+    return proof.machine, proof.claim, list(proof.steps)
+
+
+@pytest.fixture(scope="module")
+def proof() -> Proof:
+    return proof_of(THRESHOLD, ["*", "1/20", ["eps"]], "1/5")
+
+
+def test_what_holds_at_some_eps_holds_between(proof: Proof) -> None:
+    machine, claim, steps = proof
+    found = replay(machine, claim, steps)
+    assert isinstance(found, Private)
+    assert (found.eps, found.count) == (Epsilons(LOW, HIGH), 2)
+    assert steps[-1]["rule"] == "between eps"
+    assert len(steps) < 40
+    assert 0.17 < max(delta_of(k / 100, k / 2000) for k in range(50, 101)) < 0.18
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"eps_prv": 0},
+        {"eps_prv": ["*", "1/21", ["eps"]]},
+        {"eps_prv": ["*", ["eps"], ["eps"]]},
+        {"eps_prv": ["*", -1, ["eps"]]},
+        {"delta": "1/8"},
+        {"delta": ["*", "1/5", ["eps"]]},
+        {"eps": {"from": "1/2", "to": "101/100"}},
+        {"eps": {"from": "49/100", "to": 1}},
+        {"eps": {"from": "1/2", "to": None}},
+        {"eps": "1/2"},
+        {"eps": 1},
+        {"from": []},
+        {"point": []},
+    ],
+)
+def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
+    machine, claim, (*steps, last) = proof
+    stated = {name: change[name] for name in change if name in claim}
+    for said in (claim, {**claim, **stated}):
+        with pytest.raises(NotProved):
+            replay(machine, said, [*steps, {**last, **change}])
+
+
+def test_premises_are_privacy_at_ascending_eps(proof: Proof) -> None:
+    machine, claim, (*steps, last) = proof
+    first, *others = last["from"]
+    for premises in ([first], others, [first, *others[::-1]], [first, first], [*others, first]):
+        with pytest.raises(NotProved):
+            replay(machine, claim, [*steps, {**last, "from": premises}])
+    about = Steps(read_machine(machine), None)
+    for pairs, eps in ((((0,), (1,)),), LOW), (None, Epsilons(LOW, HIGH)):
+        one = Private(eps, Fraction(0), Fraction(1, 9), pairs and (pairs,))
+        other = Private(HIGH, Fraction(0), Fraction(1, 9), None)
+        with pytest.raises(NotProved):
+            between_eps(about, {**last, "delta": 1, "eps_prv": 0}, one, other)
+
+
+def claimed(delta: Fraction, eps_prv: Any, low: Fraction, high: Fraction, known: float) -> bool:
+    """Whether so much is confirmed between two eps where it is known, with one Gaussian sample."""
+    step = {"eps": {"from": str(low), "to": int(high)}, "eps_prv": eps_prv, "delta": str(delta)}
+    about = Steps(read_machine(machine_json(program_of(THRESHOLD))), None)
+    rate = (lambda eps: Fraction(eps_prv)) if isinstance(eps_prv, int) else lambda eps: eps
+    ends = [Private(eps, rate(eps), Fraction(known), None) for eps in (low, high)]
+    try:
+        between_eps(about, step, *ends)
+    except NotProved:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("eps_prv", [0, 1, ["eps"]])
+def test_the_error_is_what_the_theorem_says(eps_prv: Any) -> None:
+    low, high, bend = Fraction(9, 10), Fraction(1), 2
+    y, n = (0, 0) if eps_prv == 0 else (1, int(eps_prv == ["eps"]))
+    second = bend + exp(y) * (bend + n * (y + y * y + y * (1 + bend) / 2))
+    error = second * (1 / 10) ** 2 / (8 * 0.9)
+    assert second * log(10 / 9) ** 2 / 8 <= error
+    for factor, holds in ((1.0001, True), (0.9999, False)):
+        most = Fraction(round((0.1 + error * factor) * 10**9), 10**9)
+        assert claimed(most, eps_prv, low, high, 0.1) == holds
+
+
+STANDARD = {
+    "Gauss": (stats.norm, lambda z: -z),
+    "Lap": (stats.laplace, lambda z: -1 if z > 0 else 1),
+    "LapPlus": (stats.expon, lambda z: -1),
+    "Logistic": (stats.logistic, lambda z: 1 - 2 / (1 + exp(-z))),
+    "Gumbel": (stats.gumbel_r, lambda z: exp(-z) - 1),
+}
+MIRRORED = {"LapMinus": "LapPlus", "GumbelMinus": "Gumbel"}
+
+
+def test_the_information_of_a_scale_is_hardly_more_than_it_is() -> None:
+    for name, family in FAMILIES.items():
+        if isinstance(family, RealFamily):
+            law, slope = STANDARD[MIRRORED.get(name, name)]
+            parts = ((-40, 0), (0, 40)) if law is not stats.expon else ((0, 40),)
+            true = sum(
+                integrate.quad(lambda z: (1 + z * slope(z)) ** 2 * law.pdf(z), *part)[0]
+                for part in parts
+            )
+            assert true - 1e-9 <= float(family.information) < true + 1e-3, name
+
+
+def test_information_is_that_of_the_longest_run() -> None:
+    def draw(family: str, power: int) -> list[Any]:
+        return ["draw", ["cell", "x"], family, 0, [3, power]]
+
+    branch = ["if", ["<", ["cell", "q"], 0], [draw("Lap", -1)], [draw("Gauss", 2), ["exit"]]]
+    coin = ["choose", ["cell", "x"], [[0, "1/2"], [1, "1/2"]], False]
+    body = [branch, ["repeat", 5, [draw("Gauss", -1)]], coin, draw("Gauss", 0)]
+    assert information(read_block(body)) == 8 + 10
+    dear = ["choose", ["cell", "x"], [[0, ["exp", ["eps"]]], [1, 1]], True]
+    for other in (draw("DLap", -1), dear, ["while", ["<", ["cell", "x"], 0], [coin]]):
+        with pytest.raises(NotProved):
+            information(read_block([["repeat", 2, [other]]]))
