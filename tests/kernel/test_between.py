@@ -6,8 +6,9 @@ from fractions import Fraction
 from math import erf, exp, log, sqrt
 from typing import Any
 
+import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 
 from dipapprox import Limits
 from dipapprox.kernel.errors import NotProved
@@ -133,24 +134,23 @@ def test_the_error_is_what_the_theorem_says(eps_prv: Any) -> None:
 
 STANDARD = {
     "Gauss": (stats.norm, lambda z: -z),
-    "Lap": (stats.laplace, lambda z: -1 if z > 0 else 1),
+    "Lap": (stats.laplace, lambda z: -np.sign(z)),
     "LapPlus": (stats.expon, lambda z: -1),
-    "Logistic": (stats.logistic, lambda z: 1 - 2 / (1 + exp(-z))),
-    "Gumbel": (stats.gumbel_r, lambda z: exp(-z) - 1),
+    "Logistic": (stats.logistic, lambda z: 1 - 2 / (1 + np.exp(-z))),
+    "Gumbel": (stats.gumbel_r, lambda z: np.exp(-z) - 1),
 }
 MIRRORED = {"LapMinus": "LapPlus", "GumbelMinus": "Gumbel"}
 
 
 def test_the_information_of_a_scale_is_hardly_more_than_it_is() -> None:
+    z = np.concatenate([-np.geomspace(60, 1e-9, 40_000), np.geomspace(1e-9, 60, 40_000)])
     for name, family in FAMILIES.items():
         if isinstance(family, RealFamily):
             law, slope = STANDARD[MIRRORED.get(name, name)]
-            parts = ((-40, 0), (0, 40)) if law is not stats.expon else ((0, 40),)
-            true = sum(
-                integrate.quad(lambda z: (1 + z * slope(z)) ** 2 * law.pdf(z), *part)[0]
-                for part in parts
-            )
-            assert true - 1e-9 <= float(family.information) < true + 1e-3, name
+            with np.errstate(over="ignore", invalid="ignore"):
+                held = np.nan_to_num((1 + z * slope(z)) ** 2 * law.pdf(z))
+            assert float(family.information) == pytest.approx(np.trapezoid(held, z), abs=1e-3), name
+            assert float(family.information) > np.trapezoid(held, z) - 1e-6, name
 
 
 def test_information_is_that_of_the_longest_run() -> None:
