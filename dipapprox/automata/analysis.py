@@ -23,7 +23,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from dipapprox.automata.candidates import Candidate, dear_runs
+from dipapprox.automata.candidates import dear_runs
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.determined import (
     Looks,
@@ -44,7 +44,7 @@ from dipapprox.automata.optimum import (
 )
 from dipapprox.automata.paths import lifted_structure
 from dipapprox.automata.runs import run_of
-from dipapprox.automata.shifts import run_cost
+from dipapprox.automata.shifts import RunCost, run_cost
 from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycles
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
@@ -55,48 +55,6 @@ from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.limits import Limits, limited
-
-
-@dataclass(frozen=True, slots=True)
-class WeightBound:
-    """An upper bound under WF⁺: the published weight of the quotient."""
-
-    weight: PathWeight
-
-    @property
-    def value(self) -> Fraction:
-        """The budget."""
-        return self.weight.value
-
-
-@dataclass(frozen=True, slots=True)
-class CellBound:
-    """An upper bound: no walk of the automaton of coarser cells costs more.
-
-    Attributes:
-        cells: That automaton, merged.
-        family: The proof.
-    """
-
-    cells: Quotient = field(compare=False, repr=False)
-    family: ClosedFamily
-
-    @property
-    def value(self) -> Fraction:
-        """The budget."""
-        return self.family.value
-
-
-@dataclass(frozen=True, slots=True)
-class RunBound:
-    """A lower bound at every ε: a run that its word determines, with changes and flows."""
-
-    candidate: Candidate
-
-    @property
-    def value(self) -> Fraction:
-        """What no smaller budget can be."""
-        return self.candidate.cost.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +70,10 @@ class Analysis:
             a budget.
         unbounded: Whether the structure proves that there is no budget at any ε: its runs are
             determined by their words, however often it goes round its cycles.
-        lower: The best lower bound; None if nothing but 0 is known.
-        upper: The best upper bound; None if none is known, or there is none.
+        lower: The best lower bound: a run whose word is its own, or a word; None if nothing but 0
+            is known.
+        upper: The best upper bound: the published weight under WF⁺, or closed families of the
+            quotient, or of coarser cells; None if none is known, or there is none.
         dearest: The dearest run seen, determined or not: what the upper bound cannot go below
             by shifts of single runs alone.
         published: The paper's weight, of a well-formed automaton; a budget if it is not tainted.
@@ -127,9 +87,9 @@ class Analysis:
     determined: bool | None = None
     structure: Structure | None = None
     unbounded: bool = False
-    lower: RunBound | WordBound | None = None
-    upper: WeightBound | ClosedFamily | CellBound | None = None
-    dearest: Candidate | None = None
+    lower: RunCost | WordBound | None = None
+    upper: PathWeight | ClosedFamily | None = None
+    dearest: RunCost | None = None
     published: Fraction | None = None
     quotient: Quotient | None = field(default=None, compare=False, repr=False)
     reason: str | None = None
@@ -245,11 +205,11 @@ class _Progress:
             return
         result = search(merged.graph, fallback_weight(merged.graph).value, self.limits)
         if result.vectors:
-            self._improve(merged, self._candidate(merged, result))
+            self._improve(merged, self._cost(merged, result))
 
-    def _candidate(self, merged: Quotient, result: OptimumFound) -> Candidate:
+    def _cost(self, merged: Quotient, result: OptimumFound) -> RunCost:
         run = run_of(merged.whole, merged.lift(result.walk))
-        return Candidate(run, result.changes, run_cost(self.automaton, run, result.changes))
+        return run_cost(self.automaton, run, result.changes)
 
     def _classify(self, merged: Quotient) -> None:
         """Find a structure that costs, or that there is none at all."""
@@ -261,8 +221,7 @@ class _Progress:
         walk = tainted_walk(merged, self.limits)
         if walk is None:
             weight = published_weight(merged.graph)
-            upper = WeightBound(weight)
-            self._learn(well_formed=True, upper=upper, published=weight.value)
+            self._learn(well_formed=True, upper=weight, published=weight.value)
             return
         found = lifted_structure(merged, walk)
         if found is not None:
@@ -289,28 +248,27 @@ class _Progress:
                 cycles = cycles_of(structure)
                 determined = is_determined(merged.whole, self.looks, longer, cycles)
                 structure = replace(structure, run=longer) if determined else structure
-        run, changes = repeated(self.automaton, structure, 2)
-        candidate = Candidate(run, changes, run_cost(self.automaton, run, changes))
-        self._learn(unbounded=determined, structure=structure, dearest=candidate)
+        twice = run_cost(self.automaton, *repeated(self.automaton, structure, 2))
+        self._learn(unbounded=determined, structure=structure, dearest=twice)
         if determined:
-            self._learn(lower=RunBound(candidate))
+            self._learn(lower=twice)
         else:
             self.reason = self.alike
-            self._try_words(merged, candidate)
+            self._try_words(merged, twice)
 
     # --- a budget -------------------------------------------------------------------------------
 
     def _bound(self, merged: Quotient) -> None:
         """Bound the least budget from both sides, or find that there is none."""
         known = self.now.upper
-        weight = known.weight if isinstance(known, WeightBound) else fallback_weight(merged.graph)
+        weight = known if isinstance(known, PathWeight) else fallback_weight(merged.graph)
         if not self.now.determined:
             self._look_at_cells(merged)
             if self._is_settled():
                 return
         result = search(merged.graph, weight.value, self.limits)
         if result.vectors:
-            self._improve(merged, self._candidate(merged, result))
+            self._improve(merged, self._cost(merged, result))
         if result.passed_cap and not result.is_pinned:
             self._pass(merged, result, weight.value)
             return
@@ -320,7 +278,7 @@ class _Progress:
         if result.family is None or result.is_pinned:
             self.reason = self.reason or result.reason or _PINNED
             self._construct(merged, weight)
-        elif self.now.dearest is None or self.now.dearest.cost.value != result.family.value:
+        elif self.now.dearest is None or self.now.dearest.value != result.family.value:
             raise BrokenInvariant("the dearest run does not cost what the search says")
         if self.now.dearest is not None and not self._is_settled() and not self.now.determined:
             self.reason = self.reason or self.alike
@@ -340,41 +298,41 @@ class _Progress:
         cap = fallback_weight(coarse.graph).value if known is None else known
         joined = joined_family(coarse.graph, cap, self.limits)
         if joined is not None:
-            self._lower_upper(CellBound(coarse, joined))
+            self._lower_upper(replace(joined, cells=len(coarse.graph.states)))
         walk = dear_walk(merged.graph, cap, self.limits)
-        candidate = self._candidate(merged, walk)
-        self._improve(merged, candidate)
-        for longer in (candidate, *self._longer(merged, walk)):
+        dear = self._cost(merged, walk)
+        self._improve(merged, dear)
+        for longer in (dear, *self._longer(merged, walk)):
             if self._is_settled():
                 return
             self._try_words(merged, longer)
         if not self._is_settled():
             found = search(coarse.graph, self.now.upper_bound or cap, self.limits).family
             if found is not None:
-                self._lower_upper(CellBound(coarse, found))
+                self._lower_upper(replace(found, cells=len(coarse.graph.states)))
 
-    def _longer(self, merged: Quotient, found: OptimumFound) -> Iterator[Candidate]:
+    def _longer(self, merged: Quotient, found: OptimumFound) -> Iterator[RunCost]:
         """Yield runs of one step more: what follows may tell the walk from others."""
         end = merged.graph.edges[found.walk[-1]].target if found.walk else 0
         for edge in merged.graph.leaving[end]:
             change = self._some_change(merged.graph.transition(edge))
             more = replace(found, walk=(*found.walk, edge), changes=(*found.changes, change))
-            yield self._candidate(merged, more)
+            yield self._cost(merged, more)
 
-    def _lower_upper(self, found: ClosedFamily | CellBound) -> None:
+    def _lower_upper(self, found: ClosedFamily) -> None:
         if self.now.upper_bound is None or found.value <= self.now.upper_bound:
             self._learn(upper=found)
 
     def _construct(self, merged: Quotient, weight: PathWeight) -> None:
-        for candidate in () if self._is_settled() else dear_runs(merged, weight, self.limits):
-            self._improve(merged, candidate)
+        for found in () if self._is_settled() else dear_runs(merged, weight, self.limits):
+            self._improve(merged, found)
             if self._is_settled():
                 return
 
     def _pass(self, merged: Quotient, result: OptimumFound, cap: Fraction) -> None:
         """A run costs more than every well-formed automaton could."""
         dearest = self.now.dearest
-        if self.now.well_formed or dearest is None or dearest.cost.value <= cap:
+        if self.now.well_formed or dearest is None or dearest.value <= cap:
             raise BrokenInvariant("a run of a well-formed automaton passes its weight")
         found = lifted_structure(merged, merged.lift(result.walk))
         self._learn(well_formed=False, structure=found)
@@ -387,22 +345,21 @@ class _Progress:
         else:
             self.reason = self.alike
 
-    def _improve(self, merged: Quotient, candidate: Candidate) -> None:
+    def _improve(self, merged: Quotient, found: RunCost) -> None:
         """Note a run, and as a lower bound if its word, perhaps with more after it, is its own."""
         dearest = self.now.dearest
-        if dearest is None or candidate.cost.value > dearest.cost.value:
-            self._learn(dearest=candidate)
-        if candidate.cost.value <= self.now.lower_bound:
+        if dearest is None or found.value > dearest.value:
+            self._learn(dearest=found)
+        if found.value <= self.now.lower_bound:
             return
         if self.now.determined:
-            self._learn(lower=RunBound(candidate))
+            self._learn(lower=found)
             return
-        longer = determined_extension(merged.whole, self.looks, candidate.run)
+        longer = determined_extension(merged.whole, self.looks, found.run)
         if longer is not None:
-            more = [self.automaton.transitions[t] for t in longer[len(candidate.run) :]]
-            changes = (*candidate.changes, *map(self._some_change, more))
-            cost = run_cost(self.automaton, longer, changes)
-            self._learn(lower=RunBound(Candidate(longer, changes, cost)))
+            more = [self.automaton.transitions[t] for t in longer[len(found.run) :]]
+            changes = (*found.changes, *map(self._some_change, more))
+            self._learn(lower=run_cost(self.automaton, longer, changes))
 
     def _every_structure_costs(self, graph: Unfolding) -> bool:
         """Whether inputs change both ways, at every step of a cycle that compares."""
@@ -415,10 +372,9 @@ class _Progress:
         """Return a change of the input of a step."""
         return self.automaton.changes[0] if self.automaton.reads(transition) else 0
 
-    def _try_words(self, merged: Quotient, candidate: Candidate) -> None:
+    def _try_words(self, merged: Quotient, found: RunCost) -> None:
         if self.with_words:
-            run, changes = candidate.run, candidate.changes
-            self._note(bounds_of_run(merged.graph, run, changes, self.limits))
+            self._note(bounds_of_run(merged.graph, found.run, found.changes, self.limits))
 
     def _note(self, bounds: Iterable[WordBound]) -> None:
         for bound in bounds:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dipapprox.automata.runs import Run, run_of, shortest_walk
+from dipapprox.automata.runs import run_of, shortest_walk
 from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Quotient, Unfolding
 from dipapprox.automata.weights import PathWeight
-from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
 LONGEST = 3000
@@ -23,16 +22,7 @@ LONGEST = 3000
 _ROUNDS = (0, 2, 4, 8)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A run, the changes of its inputs, and what they cost."""
-
-    run: Run
-    changes: Changes
-    cost: RunCost
-
-
-def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterator[Candidate]:
+def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterator[RunCost]:
     """Yield dearer and dearer runs; none if the shortest that is constructed is too long.
 
     Args:
@@ -44,12 +34,11 @@ def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterato
         LimitReached: If time is up.
     """
     automaton = quotient.whole.automaton
-    best: Candidate | None = None
+    best: RunCost | None = None
     for walk in _walks(quotient.graph, weight, limits):
         run = run_of(quotient.whole, quotient.lift(walk))
-        changes = first_changes(quotient.graph, walk)
-        found = Candidate(run, changes, run_cost(automaton, run, changes))
-        if best is None or found.cost.value > best.cost.value:
+        found = run_cost(automaton, run, first_changes(quotient.graph, walk))
+        if best is None or found.value > best.value:
             best = found
             yield best
 

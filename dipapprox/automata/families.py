@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Run, Segment
-from dipapprox.automata.shifts import Changes, run_cost
+from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.structures import (
     DisclosingCycle,
     LeakingCycle,
@@ -120,10 +120,9 @@ def _use(automaton: Automaton, structure: LeakingCycle) -> tuple[int, Fraction]:
     return uses[0]
 
 
-def cost_of_rounds(automaton: Automaton, structure: Structure, rounds: int) -> Fraction:
-    """Return the least budget that `repeated` shows to be needed."""
-    run, changes = repeated(automaton, structure, rounds)
-    return run_cost(automaton, run, changes).value
+def cost_of_rounds(automaton: Automaton, structure: Structure, rounds: int) -> RunCost:
+    """Return the run that `repeated` gives, with what it costs."""
+    return run_cost(automaton, *repeated(automaton, structure, rounds))
 
 
 def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
@@ -165,7 +164,7 @@ def rounds_beyond(
 
     def cost(times: int) -> Fraction:
         limits.check()
-        return cost_of_rounds(automaton, structure, times)
+        return cost_of_rounds(automaton, structure, times).value
 
     most = 1
     while cost(most) <= budget:

@@ -55,11 +55,13 @@ class ClosedFamily:
         value: The budget.
         cases: How many families there are: each run is a walk of the graph without some edges, for
             one of several sets of these; for each set there is a family.
+        cells: How many nodes the graph has, if it is that of coarser cells; None for the automaton.
     """
 
     pairs: int
     value: Fraction
     cases: int = 1
+    cells: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,29 +17,11 @@ from math import lcm
 
 from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Run, dependencies
-from dipapprox.automata.shifts import Changes, least_cut
-from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol
-from dipapprox.data_classes import dataclass
+from dipapprox.automata.shifts import Changes, RunCost, least_cut
+from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol, WordBound
 from dipapprox.limits import Limits
 
 _TIMES = (1, 2, 4, 8, 16, 64, 256)
-
-
-@dataclass(frozen=True, slots=True)
-class RunRay:
-    """Two adjacent inputs of a run, and what is seen of it.
-
-    Attributes:
-        times: How far along the ray the first one is, t.
-        first: The inputs that make the word less likely.
-        second: Those that make it more likely.
-        word: What is seen.
-    """
-
-    times: int
-    first: Letters
-    second: Letters
-    word: tuple[Seen, ...]
 
 
 def inputs_at(
@@ -72,32 +54,28 @@ def inputs_at(
     return tuple(first), tuple(second), tuple(word)
 
 
-def ray_of(
-    automaton: Automaton, run: Run, changes: Changes, cost: Fraction, limits: Limits
-) -> RunRay | None:
-    """Return inputs for which a run loses `cost` as ε grows; None if none are near.
+def ray_of(automaton: Automaton, known: RunCost, limits: Limits) -> WordBound | None:
+    """Return inputs for which a run loses what it costs as ε grows; None if none are near.
 
     Args:
         automaton: The automaton.
-        run: A feasible run.
-        changes: Of its inputs.
-        cost: What its cheapest shift costs for them.
+        known: The run, feasible, with its cost.
         limits: Asked for the time.
 
     Raises:
         LimitReached: If time is up.
     """
-    transitions = [automaton.transitions[index] for index in run]
+    run, changes = known.run, known.changes
     fresh = [
-        automaton.fresh_cost(t) * abs(change)
-        for t, change in zip(transitions, changes, strict=True)
+        automaton.fresh_cost(automaton.transitions[index]) * abs(change)
+        for index, change in zip(run, changes, strict=True)
     ]
     for times in _TIMES:
         means = tuple(Fraction(-change * times) for change in changes)
         first, second, word = inputs_at(automaton, run, means, changes)
         loss = run_rate(automaton, run, first, limits) - run_rate(automaton, run, second, limits)
-        if loss + sum(fresh) == cost:
-            return RunRay(times, first, second, word)
+        if loss + sum(fresh) == known.value:
+            return WordBound(first, second, word, known.value)
     return None
 
 

@@ -71,13 +71,17 @@ Changes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """W(Δ) of a run, and a shift of that cost.
+    """W(Δ) of a run, and a shift of that cost; a lower bound at every ε if its word is its own.
 
     Attributes:
+        run: The run.
+        changes: Δ.
         value: The cost in units of ε.
         shift: An optimal s, in {-1, 0, 1} at every position.
     """
 
+    run: Run
+    changes: Changes
     value: Fraction
     shift: tuple[int, ...]
 
@@ -101,7 +105,7 @@ def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:
     shift = tuple(
         0 if seen else u + v - 1 for u, v, seen in zip(lower.side, upper.side, shown, strict=True)
     )
-    return RunCost(Fraction(lower.value + upper.value, scale) + fixed, shift)
+    return RunCost(run, changes, Fraction(lower.value + upper.value, scale) + fixed, shift)
 
 
 @dataclass(frozen=True, slots=True)

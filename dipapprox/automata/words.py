@@ -64,7 +64,7 @@ Letters = tuple[Fraction | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class WordBound:
-    """Two adjacent inputs and a word whose rates differ by `value`.
+    """Two adjacent inputs and a word whose rates, or those of one run, differ by `value`.
 
     Attributes:
         again: The steps of it that lose more each time that they come again; None if none are

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 
-from dipapprox.automata.analysis import Analysis, RunBound
+from dipapprox.automata.analysis import Analysis
 from dipapprox.automata.families import repeated
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.rays import RunRay
+from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
@@ -51,7 +51,7 @@ class AutomatonProof(EndlessProof):
     automaton: Automaton = field(repr=False)
     stops: Stops
     stopping: tuple[str, ...]
-    ray: RunRay | None = field(repr=False)
+    ray: WordBound | None = field(repr=False)
 
     @property
     def parameters(self) -> Mapping[str, Fraction]:
@@ -73,7 +73,7 @@ class AutomatonProof(EndlessProof):
 
     def _witness(self) -> dict[str, object] | None:
         fields = EndlessProof._witness(self)
-        if fields is None or not isinstance(self.evidence, RunBound):
+        if fields is None or not isinstance(self.evidence, RunCost):
             return fields
         return {**fields, "ray": ray_fields(self.ray)}
 
@@ -85,7 +85,7 @@ class AutomatonProof(EndlessProof):
             return "not (D ε, 0)-DP, whatever D and ε > 0 are"
         return BudgetAnswer._without_budget(self)
 
-    def _ray(self) -> RunRay | None:
+    def _ray(self) -> WordBound | None:
         return self.ray
 
     def _tight(self, compiled: Compiled, evidence: Evidence) -> Iterable[Table | str]:
@@ -164,8 +164,8 @@ class StreamProof(EndlessProof):
     def _tight(self, compiled: Compiled, evidence: Evidence) -> Iterable[Table | str]:
         if isinstance(evidence, WordBound) or not (self.analysed or self.has_none):
             return
-        if isinstance(evidence, RunBound):
-            run, changes = evidence.candidate.run, evidence.candidate.changes
+        if isinstance(evidence, RunCost):
+            run, changes = evidence.run, evidence.changes
         else:
             run, changes = repeated(compiled.automaton, evidence, 2)
         text = inputs_text(compiled, run, changes)

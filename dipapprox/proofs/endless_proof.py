@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound
+from dipapprox.automata.analysis import Analysis
 from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
-from dipapprox.automata.rays import RunRay
+from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.structures import Structure
+from dipapprox.automata.weights import PathWeight
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
@@ -47,7 +48,7 @@ class Round:
 
     times: int
     budget: Fraction
-    ray: RunRay | None = None
+    ray: WordBound | None = None
     log_ratio: Enclosure | None = None
 
     def fields(self) -> dict[str, object]:
@@ -178,7 +179,7 @@ class EndlessProof(BudgetAnswer):
         if evidence is None or self.compiled is None:
             return None
         fields = evidence_fields(self.compiled, evidence)
-        if isinstance(evidence, RunBound | WordBound):
+        if isinstance(evidence, RunCost | WordBound):
             return fields
         rounds = [each.fields() for each in self.rounds]
         return {**fields, "rounds": rounds, "rounds_beyond_budget": self.beyond}
@@ -215,7 +216,7 @@ class EndlessProof(BudgetAnswer):
         at_most = self._at_most(analysis)
         if at_most is not None:
             yield f"at most: {at_most}"
-        if isinstance(self.evidence, RunBound):
+        if isinstance(self.evidence, RunCost):
             yield "at least: a run that its outputs determine, at every ε"
         if analysis.loses_again:
             yield "no budget: a word with steps that lose more each time that they come, as ε grows"
@@ -234,16 +235,15 @@ class EndlessProof(BudgetAnswer):
         match analysis.upper:
             case None:
                 return None
-            case WeightBound():
+            case PathWeight():
                 return "published weight, under WF+"
+            case ClosedFamily(cells=int(cells)):
+                return f"cost vectors of coarser cells of samples, at {count(cells, 'node')}"
             case ClosedFamily(pairs=pairs, cases=1):
                 return f"a closed family of {count(pairs, 'pair')} of cost vectors"
             case ClosedFamily(pairs=pairs, cases=cases):
                 families = f"closed families of {count(pairs, 'pair')} of cost vectors"
                 return f"by {count(cases, 'case')}, {families}"
-            case CellBound(cells=cells):
-                nodes = count(len(cells.graph.states), "node")
-                return f"cost vectors of coarser cells of samples, at {nodes}"
             case _:
                 assert_never(analysis.upper)
 
@@ -273,7 +273,7 @@ class EndlessProof(BudgetAnswer):
             below.insert(1, _rounds_table(self.rounds))
         return below
 
-    def _ray(self) -> RunRay | None:
+    def _ray(self) -> WordBound | None:
         """Return inputs for which a tight run loses the lower bound; None if none are known."""
         return None
 
@@ -295,11 +295,8 @@ def _rounds_table(rounds: Sequence[Round]) -> Table:
 def _is_run_of(compiled: Compiled, analysis: Analysis) -> bool:
     """Whether the lower bound is a run whose inputs change as they may."""
     allowed = {0, *compiled.automaton.changes}
-    match analysis.lower:
-        case RunBound(candidate=candidate):
-            return allowed.issuperset(candidate.changes)
-        case _:
-            return False
+    lower = analysis.lower
+    return isinstance(lower, RunCost) and allowed.issuperset(lower.changes)
 
 
 def is_unbounded(compiled: Compiled | None, analysis: Analysis | None) -> bool:

@@ -10,12 +10,10 @@ from fractions import Fraction
 from itertools import groupby
 from typing import assert_never
 
-from dipapprox.automata.analysis import RunBound
-from dipapprox.automata.candidates import Candidate
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.model import Automaton, OutputSample
-from dipapprox.automata.rays import RunRay
 from dipapprox.automata.runs import Segment
+from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.structures import (
     DisclosingCycle,
     LeakingCycle,
@@ -28,7 +26,7 @@ from dipapprox.digits import exact_text
 from dipapprox.privacy.description import Table
 from dipapprox.rounds.compiled import SILENT, Compiled, Words
 
-Evidence = RunBound | WordBound | Structure
+Evidence = RunCost | WordBound | Structure
 
 _MOST_ROWS = 20
 _MOST_INPUTS = 12
@@ -52,8 +50,8 @@ def transitions_of(evidence: Evidence) -> frozenset[int]:
     Empty for two inputs and a word, which may fit several runs.
     """
     match evidence:
-        case RunBound(candidate=candidate):
-            return frozenset(candidate.run)
+        case RunCost():
+            return frozenset(evidence.run)
         case WordBound():
             return frozenset()
         case LeakingPair(path=path) | ViolatingPath(path=path):
@@ -75,9 +73,9 @@ def evidence_fields(compiled: Compiled, evidence: Evidence) -> dict[str, object]
     """Return the fields of evidence in JSON; changes and shifts are multiples of the radius."""
     skipped = compiled.numbers
     match evidence:
-        case RunBound(candidate=candidate):
-            costs = costs_of_steps(compiled.automaton, candidate)
-            steps = zip(candidate.run, candidate.changes, candidate.cost.shift, costs, strict=True)
+        case RunCost():
+            costs = costs_of_steps(compiled.automaton, evidence)
+            steps = zip(evidence.run, evidence.changes, evidence.shift, costs, strict=True)
             fields = [
                 {**_fields(compiled, index), "change": change, "shift": shift,
                  "cost": exact_text(cost * compiled.factor)}
@@ -122,12 +120,12 @@ def _fields(compiled: Compiled, index: int) -> dict[str, object]:
     }
 
 
-def ray_fields(ray: RunRay | None) -> dict[str, object] | None:
+def ray_fields(ray: WordBound | None) -> dict[str, object] | None:
     """Return the fields of two inputs, and of what is seen, in JSON."""
     return None if ray is None else _word_fields(ray)
 
 
-def _word_fields(known: WordBound | RunRay) -> dict[str, object]:
+def _word_fields(known: WordBound) -> dict[str, object]:
     seen = [seen_text(each) for each in known.word]
     return {"first": _letters(known.first), "second": _letters(known.second), "word": seen}
 
@@ -139,13 +137,13 @@ def _letters(letters: Letters) -> list[str | None]:
 # --- words and tables ---------------------------------------------------------------------------
 
 
-def costs_of_steps(automaton: Automaton, candidate: Candidate) -> tuple[Fraction, ...]:
+def costs_of_steps(automaton: Automaton, known: RunCost) -> tuple[Fraction, ...]:
     """Return what each step of a run costs: rate · |shift - change|, and what a fresh sample pays.
 
     They add up to the cost of the run.
     """
     costs = []
-    steps = zip(candidate.run, candidate.changes, candidate.cost.shift, strict=True)
+    steps = zip(known.run, known.changes, known.shift, strict=True)
     for index, change, shift in steps:
         transition = automaton.transitions[index]
         moved = automaton.rate(transition) * abs(shift - change)
@@ -199,11 +197,11 @@ def _shown_text(compiled: Compiled, structure: Structure, place: int) -> str:
     return f"the sample that {where} publishes"
 
 
-def evidence_table(compiled: Compiled, evidence: Evidence, ray: RunRay | None = None) -> Table:
+def evidence_table(compiled: Compiled, evidence: Evidence, ray: WordBound | None = None) -> Table:
     """Lay evidence out: steps, or letters; a run with inputs on its ray, if there is one."""
     match evidence:
-        case RunBound(candidate=candidate):
-            return _run_table(compiled, candidate, ray)
+        case RunCost():
+            return _run_table(compiled, evidence, ray)
         case WordBound():
             return _word_table(evidence)
         case LeakingCycle() | DisclosingCycle() | LeakingPair() | ViolatingPath():
@@ -215,19 +213,19 @@ def evidence_table(compiled: Compiled, evidence: Evidence, ray: RunRay | None = 
 _STEP = "line", "step, and how it compares", "publishes", "input"
 
 
-def _run_table(compiled: Compiled, candidate: Candidate, ray: RunRay | None) -> Table:
-    costs = costs_of_steps(compiled.automaton, candidate)
+def _run_table(compiled: Compiled, known: RunCost, ray: WordBound | None) -> Table:
+    costs = costs_of_steps(compiled.automaton, known)
     cells: list[tuple[str | Fraction, ...]] = []
-    for place, index in enumerate(candidate.run):
-        read = _signed(compiled, index, candidate.changes[place])
+    for place, index in enumerate(known.run):
+        read = _signed(compiled, index, known.changes[place])
         if ray is not None and ray.first[place] is not None:
             read = f"{ray.first[place]} → {ray.second[place]}"
-        shift = str(candidate.cost.shift[place]) if compiled.words[index].statement else ""
+        shift = str(known.shift[place]) if compiled.words[index].statement else ""
         cells.append((read, shift, costs[place] * compiled.factor))
     unit = "" if compiled.factor == 1 else f"; changes and shifts in units of {compiled.factor}"
     title = "Tight run, and its coupling: the sample of the second run is that of the first + shift"
     columns = *_STEP, "shift", "cost"
-    return Table(title + unit, columns, _rows(compiled, candidate.run, cells), (0, 3, 4, 5))
+    return Table(title + unit, columns, _rows(compiled, known.run, cells), (0, 3, 4, 5))
 
 
 def _structure_table(compiled: Compiled, structure: Structure) -> Table:
@@ -275,7 +273,7 @@ def _cell(each: str | Fraction, times: int) -> str:
     return f"{exact_text(times * each)} ε" if each else "free"
 
 
-def ray_table(ray: RunRay, rounds: int) -> Table:
+def ray_table(ray: WordBound, rounds: int) -> Table:
     """Lay the inputs of some rounds out."""
     title = f"Inputs of {rounds} rounds, for which as much is lost as ε grows"
     return Table(title, _SEEN, _shortened(_seen_rows(ray), len(_SEEN)), (0, 1))
@@ -295,7 +293,7 @@ def _word_table(bound: WordBound) -> Table:
     return Table(title, columns, _shortened(rows, len(columns)), (0, 1))
 
 
-def _seen_rows(known: WordBound | RunRay) -> list[tuple[str, ...]]:
+def _seen_rows(known: WordBound) -> list[tuple[str, ...]]:
     return [
         (*("" if letter is None else exact_text(letter) for letter in pair), seen_text(seen))
         for *pair, seen in zip(known.first, known.second, known.word, strict=True)

@@ -12,9 +12,8 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample
-from dipapprox.automata.rays import RunRay
 from dipapprox.automata.runs import Run, dependencies
-from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen
+from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
@@ -43,7 +42,7 @@ _RELATIVE = Fraction(1, 2**12)
 
 @sound_arithmetic()
 def log_ratio(
-    automaton: Automaton, run: Run, ray: RunRay, eps: Fraction, limits: Limits
+    automaton: Automaton, run: Run, ray: WordBound, eps: Fraction, limits: Limits
 ) -> Enclosure | None:
     """Enclose ln(Pr[word | second inputs] / Pr[word | first inputs]) / eps for one run.
 

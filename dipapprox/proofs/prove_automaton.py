@@ -6,18 +6,19 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.automata.analysis import Analysis, RunBound, analyse
+from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.description import load_automaton
 from dipapprox.automata.families import (
     cost_of_rounds,
     gain_of_round,
-    repeated,
     rounds_beyond,
 )
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.rays import RunRay, ray_of
+from dipapprox.automata.rays import ray_of
+from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.stops import stopping_states, with_visible_stops
 from dipapprox.automata.validity import gaps
+from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, check_visible
 from dipapprox.language.core import Program
@@ -127,16 +128,13 @@ def _stopping(automaton: Automaton, limits: Limits) -> tuple[str, ...]:
     return tuple(automaton.states[state].name for state in found)
 
 
-def _ray(found: Analysis, limits: Limits) -> RunRay | None:
+def _ray(found: Analysis, limits: Limits) -> WordBound | None:
     """Return inputs for which the tight run loses what it needs; None if there is none such."""
-    if found.unbounded or not isinstance(found.lower, RunBound):
+    if found.unbounded or not isinstance(found.lower, RunCost):
         return None
-    candidate = found.lower.candidate
     with EarlyEnd(), limited(limits):
-        if len(candidate.run) <= _MOST_ON_RAY:
-            return ray_of(
-                found.automaton, candidate.run, candidate.changes, candidate.cost.value, limits
-            )
+        if len(found.lower.run) <= _MOST_ON_RAY:
+            return ray_of(found.automaton, found.lower, limits)
     return None
 
 
@@ -153,7 +151,7 @@ def going_round(
     if structure is None or not is_unbounded(compiled, found):
         return (), None
     most = _LONGEST // len(structure.run)
-    needed: list[tuple[int, Fraction]] = []
+    needed: list[tuple[int, RunCost]] = []
     beyond = None
     with EarlyEnd(), limited(limits):
         for times in (each for each in _ROUNDS if each <= most):
@@ -166,11 +164,10 @@ def going_round(
     rounds = []
     for times, cost in needed:
         ray = ratio = None
-        run, changes = repeated(found.automaton, structure, times)
         with EarlyEnd(), limited(shown):
-            if compiled.is_plain and len(run) <= MOST_SAMPLES:
-                ray = ray_of(found.automaton, run, changes, cost, shown)
+            if compiled.is_plain and len(cost.run) <= MOST_SAMPLES:
+                ray = ray_of(found.automaton, cost, shown)
             if ray is not None:
-                ratio = log_ratio(found.automaton, run, ray, Fraction(1), shown)
-        rounds.append(Round(times, cost * factor, ray, ratio))
+                ratio = log_ratio(found.automaton, cost.run, ray, Fraction(1), shown)
+        rounds.append(Round(times, cost.value * factor, ray, ratio))
     return tuple(rounds), beyond

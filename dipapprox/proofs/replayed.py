@@ -7,11 +7,11 @@ from fractions import Fraction
 from itertools import islice
 from typing import TypeVar
 
-from dipapprox.automata.analysis import Analysis, RunBound
+from dipapprox.automata.analysis import Analysis
 from dipapprox.automata.families import repeated
 from dipapprox.automata.model import Automaton, is_real
 from dipapprox.automata.runs import Run
-from dipapprox.automata.shifts import Changes
+from dipapprox.automata.shifts import Changes, RunCost
 from dipapprox.automata.word_cycles import beyond, runs_again
 from dipapprox.automata.words import SeenSymbol, WordBound
 from dipapprox.data_classes import replace
@@ -189,9 +189,9 @@ MOST_RUNS = 4
 def _known_runs(answer: BudgetAnswer, limits: Limits) -> tuple[budgets.KnownRun, ...]:
     """Return runs of an automaton that lose the most, or go round what comes again."""
     match answer:
-        case AutomatonProof(
-            analysis=Analysis(automaton=automaton, lower=RunBound(candidate=dearest))
-        ) if not answer.has_none:
+        case AutomatonProof(analysis=Analysis(automaton=automaton, lower=RunCost() as dearest)) if (
+            not answer.has_none
+        ):
             return (_steps_of(automaton, dearest.run, dearest.changes),)
         case AutomatonProof(analysis=Analysis(automaton=automaton) as known) if answer.has_none:
             runs = list[tuple[Run, Changes]]()

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.automata.analysis import Analysis, RunBound, WeightBound, analyse
+from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.determined import (
     is_determined,
     looks_of,
@@ -20,10 +20,11 @@ from dipapprox.automata.families import cost_of_rounds, gain_of_round, repeated,
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.runs import Run, orders
-from dipapprox.automata.shifts import run_cost
+from dipapprox.automata.shifts import RunCost, run_cost
 from dipapprox.automata.stops import with_visible_stops
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Unfolding, augment
+from dipapprox.automata.weights import PathWeight
 from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, word_bound, word_rate
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -37,15 +38,10 @@ def check(found: Analysis) -> Analysis:
     """Look at everything that an analysis claims and that has a proof of its own."""
     if found.structure is not None:
         assert holds(found.automaton, found.structure)
-    for bound in (found.lower, RunBound(found.dearest) if found.dearest else None):
-        if isinstance(bound, RunBound):
-            run, changes, cost = (
-                bound.candidate.run,
-                bound.candidate.changes,
-                bound.candidate.cost,
-            )
-            assert orders(found.automaton, run) is not None
-            assert run_cost(found.automaton, run, changes) == cost
+    for bound in (found.lower, found.dearest):
+        if isinstance(bound, RunCost):
+            assert orders(found.automaton, bound.run) is not None
+            assert run_cost(found.automaton, bound.run, bound.changes) == bound
     if isinstance(found.lower, WordBound):
         bound_ = found.lower
         again = word_bound(
@@ -100,15 +96,15 @@ def test_costs_grow_with_the_rounds(text: str, costs: list[str], gain: str) -> N
     found = analyse(automaton(text), Limits())
     structure = found.structure
     assert structure is not None
-    seen = [cost_of_rounds(found.automaton, structure, rounds) for rounds in (1, 2, 3)]
+    seen = [cost_of_rounds(found.automaton, structure, rounds).value for rounds in (1, 2, 3)]
     assert seen == [Fraction(cost) for cost in costs]
     assert gain_of_round(found.automaton, structure) == Fraction(gain)
     budget = Fraction(10)
     rounds = rounds_beyond(found.automaton, structure, budget, Limits())
     assert rounds is not None
     assert rounds_beyond(found.automaton, structure, Fraction(10**6), Limits()) is None
-    assert cost_of_rounds(found.automaton, structure, rounds) > budget
-    assert cost_of_rounds(found.automaton, structure, rounds - 1) <= budget
+    assert cost_of_rounds(found.automaton, structure, rounds).value > budget
+    assert cost_of_rounds(found.automaton, structure, rounds - 1).value <= budget
 
 
 # --- runs that look alike -----------------------------------------------------------------------
@@ -242,7 +238,7 @@ def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.Monke
     monkeypatch.setattr("dipapprox.automata.optimum.MOST_ENTRIES", 10)
     monkeypatch.setattr("dipapprox.automata.analysis.cells_of", lambda whole: None)
     found = check(analyse(automaton(examples.k_min_max(6)), Limits()))
-    assert isinstance(found.upper, WeightBound)
+    assert isinstance(found.upper, PathWeight)
     assert found.upper.value == 1
     assert 0 < found.lower_bound < 1
     assert found.reason == "cost vectors of more than 10 entries"
@@ -251,13 +247,13 @@ def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.Monke
 def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
     found = check(analyse(automaton(examples.m_range(9)), Limits()))
     assert isinstance(found.upper, ClosedFamily)
-    assert isinstance(found.lower, RunBound)
+    assert isinstance(found.lower, RunCost)
     assert found.is_exact
     assert found.published == 1
     tiny = automaton(examples.m_range(9).replace("1/4, 0", f"{2**90}/{4 * 2**90 + 1}, 0"))
     found = check(analyse(tiny, Limits()))
-    assert isinstance(found.upper, WeightBound)
-    assert isinstance(found.lower, RunBound)
+    assert isinstance(found.upper, PathWeight)
+    assert isinstance(found.lower, RunCost)
     assert found.is_exact
 
 
@@ -346,7 +342,7 @@ def test_every_automaton_has_its_budget_or_a_structure_that_costs(
             least, most = automaton.ends(automaton.transitions[index])
             assert least <= change <= most
         gain = gain_of_round(automaton, structure)
-        some, more = (cost_of_rounds(automaton, structure, rounds) for rounds in (4, 12))
+        some, more = (cost_of_rounds(automaton, structure, rounds).value for rounds in (4, 12))
         assert more - some >= 8 * gain > 0
         seen[structure.code] += 1
     assert seen["budget"] >= 5 and seen["LC"] >= 5 and seen["DC"] >= 1

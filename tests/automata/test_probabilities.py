@@ -90,10 +90,10 @@ def test_the_bound_is_reached_at_every_eps(eps: float) -> None:
 def test_a_log_ratio_is_what_integration_finds() -> None:
     found = automaton(CHAIN)
     run, changes = (0, 1, 2), (1, -1, 1)
-    ray = ray_of(found, run, changes, run_cost(found, run, changes).value, Limits())
-    assert ray is not None
+    ray = ray_of(found, run_cost(found, run, changes), Limits())
+    assert ray is not None and ray.first[0] is not None
     for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
         ratio = log_ratios.log_ratio(found, run, ray, eps, Limits())
         assert ratio is not None
-        known = log_ratio(found, run, changes, ray.times, float(eps)) / float(eps)
+        known = log_ratio(found, run, changes, -float(ray.first[0]), float(eps)) / float(eps)
         assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6

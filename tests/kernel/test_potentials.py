@@ -14,7 +14,7 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Limits, Options
-from dipapprox.automata.analysis import RunBound
+from dipapprox.automata.shifts import RunCost
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Budgets
@@ -197,7 +197,7 @@ def test_rays_of_random_automata_prove_no_more_than_is_so(seed: int) -> None:
             assert judged.below is not None
             assert plain.upper * Fraction(2, 3) < judged.below <= plain.upper
         else:
-            assert not plain.is_exact or not isinstance(plain.analysis.lower, RunBound)
+            assert not plain.is_exact or not isinstance(plain.analysis.lower, RunCost)
 
 
 def test_inputs_beyond_their_bounds_have_no_rays() -> None:

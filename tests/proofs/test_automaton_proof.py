@@ -10,8 +10,8 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Limits, Options, UserError
-from dipapprox.automata.analysis import RunBound
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
+from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.structures import holds
 from dipapprox.automata.words import WordBound
 from dipapprox.proofs import prove_automaton
@@ -44,10 +44,10 @@ TINY = Fraction(1, 10**9)
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (examples.GAP_PV, RunBound),
-        (examples.NUM_SPARSE, RunBound),
-        (examples.NUM_RANGE_2, RunBound),
-        (examples.m_range(3), RunBound),
+        (examples.GAP_PV, RunCost),
+        (examples.NUM_SPARSE, RunCost),
+        (examples.NUM_RANGE_2, RunCost),
+        (examples.m_range(3), RunCost),
         (examples.k_min_max(3), WordBound),
     ],
     ids=["gap", "num-sparse", "num-range", "m-range", "k-min-max"],
@@ -56,8 +56,8 @@ def test_the_evidence_of_a_budget_adds_up(text: str, kind: type) -> None:
     proof = dipapprox.prove(automaton(text))
     evidence = proof.evidence
     assert isinstance(evidence, kind)
-    if isinstance(evidence, RunBound):
-        costs = costs_of_steps(proof.analysis.automaton, evidence.candidate)
+    if isinstance(evidence, RunCost):
+        costs = costs_of_steps(proof.analysis.automaton, evidence)
         assert sum(costs) == proof.lower == proof.upper
     else:
         refuted = dipapprox.prove(automaton(text), budget=proof.lower - TINY)

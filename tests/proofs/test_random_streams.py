@@ -14,8 +14,9 @@ import pytest
 
 import dipapprox
 from dipapprox import Limits, Options, RealProof, StreamProof, UserError
-from dipapprox.automata.analysis import RunBound, analyse
+from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
+from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.stops import with_visible_stops
 from dipapprox.privacy.verdict import Answer
 from dipapprox.replays.result import Outcome
@@ -116,8 +117,8 @@ def test_exact_budgets_are_needed_by_some_rounds(seed: int) -> None:
     """As many as the tight run takes: its word costs that much in the finite program, too."""
     text = Writer(seed).program()
     proof = dipapprox.prove(dipapprox.parse(text))
-    if proof.is_exact and isinstance(proof.evidence, RunBound):
-        rounds = min(6, len(proof.evidence.candidate.run))
+    if proof.is_exact and isinstance(proof.evidence, RunCost):
+        rounds = min(6, len(proof.evidence.run))
         some = of_rounds(text, rounds)
         assert some.upper is None or some.upper <= proof.upper
         assert rounds == 6 or some.lower == proof.lower
