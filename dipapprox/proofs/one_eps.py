@@ -20,9 +20,8 @@ from dipapprox.exact.signs.values import ball_at, enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.intervals import logarithm
-from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point
-from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, climbed, moved_pairs
+from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, climbed
 from dipapprox.proofs.vanishing import Closed, ClosedPart
 
 EPSILONS = tuple(Fraction(4) ** k for k in range(-2, 4))
@@ -50,18 +49,14 @@ class InputsAtEps:
     eps: Fraction
 
 
-def dearest_place(
-    known: Closed, pairs: Sequence[tuple[Point, Point]], radius: Fraction, integers: bool
-) -> InputsAtEps | None:
+def dearest_place(known: Closed, pairs: Sequence[tuple[Point, Point]]) -> InputsAtEps | None:
     """Return where much is lost, as far as doubles tell; None if nothing is.
 
     Args:
         known: The program.
         pairs: Of adjacent inputs, from which it is climbed.
-        radius: The largest change of an input.
-        integers: Whether inputs are integers.
     """
-    return _Search(known, radius, integers).best(pairs)
+    return _Search(known).best(pairs)
 
 
 def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> TwoInputs | None:
@@ -88,8 +83,8 @@ def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> TwoInputs | No
 
 
 class _Search:
-    def __init__(self, known: Closed, radius: Fraction, integers: bool) -> None:
-        self._known, self._radius, self._integers = known, radius, integers
+    def __init__(self, known: Closed) -> None:
+        self._known = known
         self._terms = dict[tuple[int, Point], int]()
         self._left = MOST_TERMS
         self._logs = dict[tuple[int, Point, Fraction], list[float | None]]()
@@ -112,14 +107,8 @@ class _Search:
     def _near(self, place: InputsAtEps) -> Iterator[InputsAtEps]:
         """Yield places with another eps, or with one input moved."""
         found = (InputsAtEps(place.first, place.second, place.eps * k) for k in _FACTORS)
-        has, adjacency = self._known.inputs.has, self._known.inputs.adjacency
-        moved = (
-            InputsAtEps(one, other, place.eps)
-            for one, other in moved_pairs(
-                place.first, place.second, self._radius, self._integers, has
-            )
-            if one != other and allows(adjacency, [b - a for a, b in zip(one, other, strict=True)])
-        )
+        near = self._known.inputs.near(place.first, place.second)
+        moved = (InputsAtEps(*pair, place.eps) for pair in near)
         return takewhile(lambda _: self._left > 0, chain(found, moved))
 
     def _height(self, place: InputsAtEps) -> int:

@@ -1,4 +1,4 @@
-"""Proofs for one independent part of a program: a cone for each state, bounds for each output.
+"""Proofs for independent parts of a program: a cone for each state, bounds for each output.
 
 The parts of a program share no randomness: for fixed inputs an outcome's probability is the product
 of those of its parts, so log-ratios add up. What a part can lose depends on its own inputs only.
@@ -20,17 +20,16 @@ of Δ does, and f itself none. So some q and Δ make an event impossible that wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Value
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.proofs.changes import Box, Change
+from dipapprox.proofs.changes import Box, Change, Changes
 from dipapprox.proofs.cones import Cone, ConeBuilder
-from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
-from dipapprox.proofs.rays import Ray, best_ray, dearness, ray_along
+from dipapprox.proofs.proof import OutputProof, PartLoss, PartProof, StateProof
+from dipapprox.proofs.rays import Ray, best_ray, dearness, ray_along, total_loss
 from dipapprox.proofs.worst_change import BoxShift, CostOfChanges
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.state import FinalStates
@@ -39,18 +38,11 @@ Atoms = tuple[Fraction | None, ...]
 """By real output: the number that it is for all inputs and samples; None if it has a density."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartRay:
-    """A ray of a part's inputs and the output that loses on it, both by their numbers."""
-
-    output: int
-    ray: Ray
-
-
 class PartRun:
     """Proves a part output after output; what is done stands when a limit ends it.
 
     Args:
+        number: Of the part.
         part: The part.
         states: Its final states for all inputs.
         boxes: The changes of all inputs of the program.
@@ -58,9 +50,14 @@ class PartRun:
     """
 
     def __init__(
-        self, part: ProgramPart, states: FinalStates, boxes: Sequence[Box], limits: Limits
+        self,
+        number: int,
+        part: ProgramPart,
+        states: FinalStates,
+        boxes: Sequence[Box],
+        limits: Limits,
     ) -> None:
-        self.part, self.inputs = part, part.inputs
+        self._number, self.part, self.inputs = number, part, part.inputs
         self._outputs = part.outputs[: len(part.program.outputs)]  # the finite ones come first
         self._limits = limits
         self._boxes = tuple(dict.fromkeys(self.own(box) for box in boxes))
@@ -120,21 +117,23 @@ class PartRun:
         return PartProof(self.inputs, self._outputs, tuple(self._proofs), names)
 
     @property
-    def best_ray(self) -> PartRay | None:
+    def best_ray(self) -> PartLoss | None:
         """The ray on which the part loses most; None if it loses nothing."""
-        found = [PartRay(k, each.ray) for k, each in enumerate(self._proofs) if each.ray]
+        return self._dearest([each.ray for each in self._proofs])
+
+    def ray_at(self, change: Change) -> PartLoss | None:
+        """The most that the part loses along the ray of a change of all inputs, from 0."""
+        own = tuple(change[k] for k in self.inputs)
+        return self._dearest([ray_along(costs, own) for costs in self._costs])
+
+    def _dearest(self, rays: Iterable[Ray | None]) -> PartLoss | None:
+        found = [PartLoss(self._number, k, each) for k, each in enumerate(rays) if each]
         return max(found, key=lambda each: dearness(each.ray.loss), default=None)
 
-    def start(self, each: PartRay) -> dict[int, Fraction]:
+    def start(self, each: PartLoss) -> dict[int, Fraction]:
         """Return the inputs that a ray starts from, by number among the program's."""
         states = self._proofs[each.output].states
         return dict(zip(self.inputs, states[0].cone.start, strict=True))
-
-    def ray_at(self, change: Change) -> PartRay | None:
-        """The most that the part loses along the ray of a change of all inputs, from 0."""
-        own = tuple(change[k] for k in self.inputs)
-        found = [PartRay(k, ray_along(costs, own)) for k, costs in enumerate(self._costs)]
-        return max(found, key=lambda each: dearness(each.ray.loss), default=None)
 
     def dearest_shift(self, box: Box) -> tuple[StateProof, BoxShift] | None:
         """The state and shift that cost most for changes in a box; None where a state has none."""
@@ -170,3 +169,75 @@ def tells_atoms(shown: Iterable[Sequence[LinearForm]]) -> bool:
 def atoms_of(shown: Iterable[LinearForm]) -> Atoms:
     """Return the real outputs of a state that are the same for all inputs and samples."""
     return tuple(None if form.samples() else form.constant for form in shown)
+
+
+# --- along rays of inputs, together ---------------------------------------------------------------
+
+Losses = tuple[PartLoss, ...]
+
+
+def joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
+    """Return where all parts together lose most, as far as this is found."""
+    alone = single_losses(runs)
+    if any(lost_in(each) is None for each in alone) or len(runs) == 1:
+        return dearest(alone)
+    together = list[Losses]()
+    if share_inputs([run.inputs for run in runs]):
+        for change in dict.fromkeys(_common_changes(runs, changes)):
+            rays = [run.ray_at(change) for run in runs]
+            if _start_together(runs, rays):
+                together.append(_losing(rays))
+    elif len(changes.boxes) == 1:
+        together.append(_losing(run.best_ray for run in runs))
+    return dearest([*alone, *together])
+
+
+def dearest(losses: Iterable[Losses]) -> Losses:
+    """Return where most is lost."""
+    return max(losses, key=lambda each: dearness(lost_in(each)), default=())
+
+
+def share_inputs(inputs: Iterable[Sequence[int]]) -> bool:
+    """Whether some parts read the same input: then they walk along one ray."""
+    found = [k for each in inputs for k in each]
+    return len(found) > len(set(found))
+
+
+def _start_together(runs: Sequence[PartRun], rays: Sequence[PartLoss | None]) -> bool:
+    """Whether all outputs are possible at the same inputs, those where the rays start."""
+    start = dict[int, Fraction]()
+    return all(
+        start.setdefault(k, value) == value
+        for run, each in zip(runs, rays, strict=True)
+        if each is not None
+        for k, value in run.start(each).items()
+    )
+
+
+def single_losses(runs: Sequence[PartRun]) -> list[Losses]:
+    """Return what each part loses where the outcomes of the others do not matter."""
+    return [(best,) for run in runs if (best := run.best_ray) is not None]
+
+
+def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Change]:
+    """Yield changes of all inputs that are dear for some part."""
+    for box in changes.boxes:
+        ends = tuple(hi or lo for lo, hi in box)
+        yield ends
+        if len(changes.boxes) == 1:
+            for run in runs:
+                best = run.best_ray
+                if best is not None:
+                    change = list(ends)
+                    for k, step in zip(run.inputs, best.ray.target, strict=True):
+                        change[k] = step
+                    yield tuple(change)
+
+
+def _losing(rays: Iterable[PartLoss | None]) -> Losses:
+    return tuple(each for each in rays if each is not None and each.ray.loss != 0)
+
+
+def lost_in(losses: Losses) -> Fraction | None:
+    """What is lost in multiples of radius · eps; None for ∞."""
+    return total_loss(each.ray.loss for each in losses)

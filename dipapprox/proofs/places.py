@@ -34,17 +34,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from math import ceil, floor, prod
+from math import floor, prod
 
-from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Adjacency, Value
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import CostOfPoints, Point, PointCost, Shown
 from dipapprox.proofs.proof import PartProof
-from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, climbed, most_lost, moved_pairs
+from dipapprox.proofs.two_inputs import LostOutput, RealInputs, TwoInputs, climbed, most_lost
 
-Bounds = Sequence[tuple[Fraction, Fraction]]
+FAR = 4
+"""Radii from 0, where inputs without bounds are looked at one by one."""
 
 MOST_POINTS = 64
 MOST_COSTS = 4_000
@@ -80,10 +80,7 @@ _Costs = tuple[PointCost | None, ...]
 
 def between_places(
     parts: Sequence[PartProof],
-    bounds: Bounds,
-    adjacency: Adjacency,
-    radius: Fraction,
-    integers: bool,
+    inputs: RealInputs,
     limits: Limits,
     tried: Sequence[Point] = (),
 ) -> TwoInputs | None:
@@ -91,21 +88,16 @@ def between_places(
 
     Args:
         parts: The independent parts, with the possible final states of their outputs.
-        bounds: Of all inputs.
-        adjacency: Of the program.
-        radius: How far from the ends of the intervals points are tried, too.
-        integers: Whether inputs and noise are integers.
+        inputs: Where none has bounds, not far from 0.
         limits: Asked again and again.
         tried: What points are tried; if none, ends of the intervals and others.
 
     Returns:
         The best pair found; None if nothing is lost between any.
     """
-    if integers:
-        bounds = [(Fraction(ceil(lo)), Fraction(floor(hi))) for lo, hi in bounds]
-        radius = Fraction(floor(radius))
-    turns = turns_of(parts, len(bounds), integers)
-    points = list(tried) or _points(bounds, radius, turns, integers)
+    far = FAR * inputs.radius
+    inputs = replace(inputs, bounds=tuple([each or (-far, far) for each in inputs.bounds]))
+    points = list(tried) or _points(inputs, turns_of(parts, inputs))
     states = sum(len(output.states) for part in parts for output in part.outputs)
     if len(points) > MOST_POINTS or len(points) * states > MOST_COSTS:
         return None
@@ -116,14 +108,13 @@ def between_places(
         for event in _events(
             number,
             output.output,
-            tuple([CostOfPoints(each.cone, integers, limits) for each in output.states]),
+            tuple([CostOfPoints(each.cone, inputs.integers, limits) for each in output.states]),
             list(dict.fromkeys(_own(point, part.inputs) for point in points)),
         )
     ]
     if len(points) * sum(len(event.states) for event in events) > MOST_COSTS:
         return None
-    inputs = [part.inputs for part in parts]
-    return _Search(events, points, inputs, adjacency, integers, bounds, radius).best()
+    return _Search(events, points, [part.inputs for part in parts], inputs).best()
 
 
 def _events(
@@ -145,15 +136,10 @@ class _Search:
         self,
         events: Sequence[_Event],
         points: Sequence[Point],
-        inputs: Sequence[Sequence[int]],
-        adjacency: Adjacency,
-        integers: bool,
-        bounds: Bounds,
-        radius: Fraction,
+        read: Sequence[Sequence[int]],
+        inputs: RealInputs,
     ) -> None:
-        self._events, self._points, self._inputs = events, points, inputs
-        self._adjacency, self._integers = adjacency, integers
-        self._bounds, self._radius = bounds, radius
+        self._events, self._points, self._read, self._inputs = events, points, read, inputs
         self._known = dict[tuple[int, Point], _Costs]()
         self._left = 2 * MOST_COSTS
 
@@ -179,25 +165,21 @@ class _Search:
 
     def _near(self, known: TwoInputs) -> Iterator[TwoInputs]:
         """Yield pairs of which one input is moved."""
-        for pair in moved_pairs(known.first, known.second, self._radius, self._integers, self._has):
+        for pair in self._inputs.near(known.first, known.second):
             if self._left < 0:
                 return
             found = self._between(*pair)
             if found is not None:
                 yield found
 
-    def _has(self, place: int, value: Fraction) -> bool:
-        low, high = self._bounds[place]
-        return low <= value <= high
-
     def _between(self, first: Point, second: Point) -> TwoInputs | None:
         """Return what is lost from one point to another; None if nothing is."""
-        if first == second or not self._allows(first, second):
+        if not self._inputs.allows(first, second):
             return None
         losses = dict[int, LostOutput]()
         for place, event in enumerate(self._events):
             costs = self._costs(place, first), self._costs(place, second)
-            loss = _loss(event, *costs, self._integers)
+            loss = _loss(event, *costs, self._inputs.integers)
             if loss is not None:
                 if loss.loss is None:
                     return TwoInputs(first, second, (loss,))
@@ -209,12 +191,9 @@ class _Search:
     def _pairs(self) -> Iterator[tuple[Point, Point]]:
         return ((a, b) for a in self._points for b in self._points if a != b)
 
-    def _allows(self, first: Point, second: Point) -> bool:
-        return allows(self._adjacency, [b - a for a, b in zip(first, second, strict=True)])
-
     def _costs(self, place: int, point: Point) -> _Costs:
         event = self._events[place]
-        own = _own(point, self._inputs[event.part])
+        own = _own(point, self._read[event.part])
         if (place, own) not in self._known:
             self._known[place, own] = event.costs(own)
             self._left -= len(event.states)
@@ -223,12 +202,12 @@ class _Search:
     def _crossing(self, event: _Event, place: int, first: Point, second: Point) -> TwoInputs | None:
         """Halve what lies between a point where an output costs something and one where it is ∞."""
         for _ in range(MOST_HALVINGS):
-            if self._allows(first, second):
+            if self._inputs.allows(first, second):
                 costs = self._costs(place, first), self._costs(place, second)
-                loss = _loss(event, *costs, self._integers)
+                loss = _loss(event, *costs, self._inputs.integers)
                 return None if loss is None else TwoInputs(first, second, (loss,))
             middle = tuple([(a + b) / 2 for a, b in zip(first, second, strict=True)])
-            if self._integers:
+            if self._inputs.integers:
                 middle = tuple([Fraction(floor(each)) for each in middle])
             if middle in (first, second):
                 break
@@ -261,9 +240,9 @@ def _own(point: Point, inputs: Sequence[int]) -> Point:
     return tuple([point[k] for k in inputs])
 
 
-def turns_of(parts: Sequence[PartProof], count: int, integers: bool) -> list[set[Fraction]]:
+def turns_of(parts: Sequence[PartProof], inputs: RealInputs) -> list[set[Fraction]]:
     """Return, for every input, where a guard about it alone is an equality without noise."""
-    found = [set[Fraction]() for _ in range(count)]
+    found = [set[Fraction]() for _ in inputs.bounds]
     for part in parts:
         for cone in (state.cone for output in part.outputs for state in output.states):
             for form in cone.guards:
@@ -271,30 +250,27 @@ def turns_of(parts: Sequence[PartProof], count: int, integers: bool) -> list[set
                 if len(names) == 1:
                     value = -form.constant / form.coefficient(names[0])
                     place = part.inputs[cone.inputs[names[0]]]
-                    found[place] |= {Fraction(floor(value))} if integers else {value}
+                    found[place] |= {Fraction(floor(value))} if inputs.integers else {value}
     return found
 
 
-def _points(
-    bounds: Bounds, radius: Fraction, turns: Sequence[set[Fraction]], integers: bool
-) -> list[Point]:
+def _points(inputs: RealInputs, turns: Sequence[set[Fraction]]) -> list[Point]:
     """Return points to try: ends of the intervals and turns, and what is a change, or half of one,
     away from them; fewer where these would be too many.
     """
+
+    radius = inputs.radius
 
     def near(
         values: Sequence[Sequence[Fraction]], steps: Sequence[Fraction]
     ) -> list[list[Fraction]]:
         moved = [{value + step for value in each for step in steps} for each in values]
-        return [
-            sorted(each for each in own if low <= each <= high)
-            for own, (low, high) in zip(moved, bounds, strict=True)
-        ]
+        return [sorted(v for v in own if inputs.has(k, v)) for k, own in enumerate(moved)]
 
-    ends = [sorted({lo, hi}) for lo, hi in bounds]
+    ends = [sorted({*(each or ())}) for each in inputs.bounds]
     both = [each + sorted(turn) for each, turn in zip(ends, turns, strict=True)]
     whole = (-radius, _ZERO, radius)
-    halves = () if integers else (-radius / 2, radius / 2)
+    halves = () if inputs.integers else (-radius / 2, radius / 2)
     several = near(ends, whole), near(both, whole), near(both, (*whole, *halves))
     few = [each for each in several if prod(map(len, each)) <= MOST_POINTS]
     return list(dict.fromkeys(point for each in (ends, *few) for point in product(*each)))

@@ -25,33 +25,33 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.core import Program
-from dipapprox.language.domains import AllReals
 from dipapprox.laws.choices import weights_of
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.changes import Box, changes_of
+from dipapprox.proofs.changes import Box, Changes, changes_of
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
-from dipapprox.proofs.joint_losses import (
+from dipapprox.proofs.one_eps import dearest_place, lost_at
+from dipapprox.proofs.part_proofs import (
     Losses,
+    PartRun,
     dearest,
     joint_losses,
     lost_in,
     share_inputs,
     single_losses,
 )
-from dipapprox.proofs.one_eps import dearest_place, lost_at
-from dipapprox.proofs.part_proofs import PartRun
 from dipapprox.proofs.places import between_places, turns_of
 from dipapprox.proofs.point_costs import Point
 from dipapprox.proofs.proof import CoupledSample, OutputProof, Proof
 from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.two_inputs import TwoInputs
+from dipapprox.proofs.two_inputs import RealInputs, TwoInputs
 from dipapprox.proofs.vanishing import as_eps_vanishes, closed
 from dipapprox.proofs.worst_change import BoxShift
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.real_inputs import (
     NotReal,
     are_bounded,
+    bounds_of,
     execute_for_all_inputs,
     has_integer_inputs,
     width_of,
@@ -77,9 +77,6 @@ def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> Re
 
 MOST_CORNERS = 64
 """Changes that are looked at one by one where several parts read the same inputs."""
-
-FAR = 4
-"""Radii from 0, where inputs without bounds are looked at one by one."""
 
 BOUNDED = "inputs lie between bounds, where less may be lost than on the way to infinity"
 
@@ -136,8 +133,8 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
                 any(each.choices for each in states),
             )
             runs = [
-                PartRun(part, each, changes.boxes, limits)
-                for part, each in zip(parts, states, strict=True)
+                PartRun(number, part, each, changes.boxes, limits)
+                for number, (part, each) in enumerate(zip(parts, states, strict=True))
             ]
     except NotReal as refused:
         return replace(known, reason=refused.reason)
@@ -173,26 +170,6 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
     return found
 
 
-def _with_places(
-    known: Proof,
-    states: Iterable[FinalStates],
-    limits: Limits,
-    tried: Sequence[Point] = (),
-) -> Proof:
-    """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
-    parts, changes = known.parts, known.changes
-    if changes is None or not all(_keeps_pace(each) for each in states):
-        return known
-    far = FAR * changes.radius
-    bounds = [
-        (isinstance(each.domain, AllReals) and each.domain.bounds) or (-far, far)
-        for each in known.program.inputs
-    ]
-    adjacency, radius = known.program.adjacency, changes.radius
-    found = between_places(parts, bounds, adjacency, radius, known.integers, limits, tried)
-    return replace(known, between=found)
-
-
 def _with_more_lost(
     found: Proof, runs: Sequence[PartRun], states: Sequence[FinalStates], limits: Limits
 ) -> Proof:
@@ -207,9 +184,11 @@ def _with_more_lost(
     if found.answer is Answer.NOT_DP or found.lower == found.upper or changes is None:
         return found
     with EarlyEnd(), limited(limits):
-        parts = [run.part for run in runs]
-        turns = turns_of(found.parts, len(found.program.inputs), found.integers)
-        known = closed(found.program, parts, states, turns, changes, found.integers, limits)
+        inputs = _inputs_of(found, changes)
+        turns = turns_of(found.parts, inputs)
+        known = None
+        if changes.is_bounded:
+            known = closed([run.part for run in runs], states, turns, inputs, limits)
         if known is None:
             return found
         found = _with_lost(found, as_eps_vanishes(known, known.starts))
@@ -218,13 +197,32 @@ def _with_more_lost(
         pairs = list(known.starts)
         if found.between is not None:
             pairs.append((found.between.first, found.between.second))
-        place = dearest_place(known, pairs, changes.radius, found.integers)
+        place = dearest_place(known, pairs)
         if place is not None:
             points = place.first, place.second
             found = _with_lost(found, as_eps_vanishes(known, [points]))
             found = _with_more_places(found, runs, states, limits, points)
             found = _with_lost(found, lost_at(known, place, limits))
     return found
+
+
+def _inputs_of(known: Proof, changes: Changes) -> RealInputs:
+    program, integers = known.program, known.integers
+    bounds = tuple([bounds_of(cell.domain, integers) for cell in program.inputs])
+    return RealInputs(program.adjacency, bounds, changes.radius, integers)
+
+
+def _with_places(
+    known: Proof,
+    states: Iterable[FinalStates],
+    limits: Limits,
+    tried: Sequence[Point] = (),
+) -> Proof:
+    """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
+    if known.changes is None or not all(map(_keeps_pace, states)):
+        return known
+    inputs = _inputs_of(known, known.changes)
+    return replace(known, between=between_places(known.parts, inputs, limits, tried))
 
 
 def _with_more_places(

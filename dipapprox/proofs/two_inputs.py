@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Value
+from dipapprox.language.core import Adjacency, Value
+from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point, PointCost, Shown
 from dipapprox.proofs.rays import dearness, total_loss
 
@@ -82,36 +83,52 @@ STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
 """By which inputs are moved, in multiples of the largest change; only the first for integers."""
 
 
-def moved_pairs(
-    first: Point,
-    second: Point,
-    radius: Fraction,
-    integers: bool,
-    has: Callable[[int, Fraction], bool],
-) -> Iterator[tuple[Point, Point]]:
-    """Yield pairs of which one input is moved: of both points, or of one.
+@dataclass(frozen=True, slots=True)
+class RealInputs:
+    """All inputs that there are, and which of them are adjacent.
 
-    Args:
-        first, second: The points.
+    Attributes:
+        adjacency: Of the program.
+        bounds: By input the least and the greatest value; None for no bounds.
         radius: The largest change of an input.
-        integers: Whether inputs are integers.
-        has: Whether the input of a number may have a value.
+        integers: Whether they are integers.
     """
 
-    def moved(point: Point, place: int, move: Fraction) -> Point | None:
-        value = point[place] + move
-        return (*point[:place], value, *point[place + 1 :]) if has(place, value) else None
+    adjacency: Adjacency
+    bounds: tuple[tuple[Fraction, Fraction] | None, ...]
+    radius: Fraction
+    integers: bool
 
-    for step in STEPS[: 1 if integers else None]:
-        for place in range(len(first)):
-            for move in (step * radius, -step * radius):
-                one, other = moved(first, place, move), moved(second, place, move)
-                if one is not None and other is not None:
-                    yield one, other
-                if other is not None:
-                    yield first, other
-                if one is not None:
-                    yield one, second
+    @property
+    def steps(self) -> tuple[Fraction, ...]:
+        """By which they are moved, in multiples of the radius."""
+        return STEPS[: 1 if self.integers else None]
+
+    def has(self, place: int, value: Fraction) -> bool:
+        """Whether an input may have a value."""
+        bounds = self.bounds[place]
+        return bounds is None or bounds[0] <= value <= bounds[1]
+
+    def allows(self, first: Point, second: Point) -> bool:
+        """Whether two points are different, and adjacent."""
+        change = [b - a for a, b in zip(first, second, strict=True)]
+        return any(change) and allows(self.adjacency, change)
+
+    def near(self, first: Point, second: Point) -> Iterator[tuple[Point, Point]]:
+        """Yield adjacent pairs of which one input is moved: of both points, or of one."""
+
+        def moved(point: Point, place: int, move: Fraction) -> Point | None:
+            value = point[place] + move
+            kept = self.has(place, value)
+            return (*point[:place], value, *point[place + 1 :]) if kept else None
+
+        for step in self.steps:
+            for place in range(len(first)):
+                for move in (step * self.radius, -step * self.radius):
+                    one, other = moved(first, place, move), moved(second, place, move)
+                    for a, b in ((one, other), (first, other), (one, second)):
+                        if a is not None and b is not None and self.allows(a, b):
+                            yield a, b
 
 
 def most_lost(places: Sequence[TwoInputs]) -> TwoInputs | None:

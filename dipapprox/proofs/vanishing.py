@@ -23,13 +23,12 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.log_ratios import LimitAtZero, near_zero, without_common
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import Adjacency, Program
 from dipapprox.limits import Limits
-from dipapprox.proofs.changes import Changes, allows
+from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point
-from dipapprox.proofs.two_inputs import STEPS, LostOutput, TwoInputs, most_lost
+from dipapprox.proofs.two_inputs import LostOutput, RealInputs, TwoInputs, most_lost
 from dipapprox.semantics.parts import ProgramPart
-from dipapprox.semantics.real_inputs import bounds_of, with_values
+from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 
 MOST_FORMS = 600
@@ -57,18 +56,16 @@ class Closed:
         starts: Changes that promise much, the dearest first, each with inputs to try.
     """
 
-    inputs: BoundedInputs
+    inputs: RealInputs
     parts: tuple[ClosedPart, ...]
     starts: tuple[tuple[Point, Point], ...]
 
 
 def closed(
-    program: Program,
     parts: Sequence[ProgramPart],
     states: Sequence[FinalStates],
     turns: Sequence[Collection[Fraction]],
-    changes: Changes,
-    integers: bool,
+    inputs: RealInputs,
     limits: Limits,
 ) -> Closed | None:
     """Return a program in closed form, with pairs of adjacent inputs that promise much.
@@ -76,23 +73,18 @@ def closed(
     Parts that publish real numbers, or have no closed forms, count for nothing.
 
     Args:
-        program: With all inputs.
         parts: Its independent parts.
         states: For each part its final states, for all inputs.
         turns: For each input where the logarithms of probabilities may bend.
-        changes: Of adjacent inputs.
-        integers: Whether inputs and noise are integers.
+        inputs: Which change by numbers that have a bound.
         limits: Asked again and again.
 
     Returns:
-        None if inputs may change by any number, or states are too many.
+        None if states are too many.
     """
-    if not changes.is_bounded:
-        return None
-    bounds = [bounds_of(cell.domain, integers) for cell in program.inputs]
-    inputs = BoundedInputs(program.adjacency, bounds, changes, integers)
     limits = replace(limits, pieces=min(limits.pieces, _PIECES))
-    corners = [(*corner, inputs.steps(corner)) for corner in inputs.corners()]
+    search = _Changes(inputs)
+    corners = search.corners()
     points = sum(len(part.inputs) + 1 for part in parts for _ in corners) + 2 * MOST_CHANGES
     room = MOST_FORMS // max(1, sum(len(each.states) for each in states)) - points
     if room < 0:
@@ -106,8 +98,8 @@ def closed(
     most = 2 + room // (2 * MOST_CHANGES)
     starts = [
         (first, tuple([a + d for a, d in zip(first, change, strict=True)]))
-        for change in _dear_changes(inputs, known, slopes)
-        for first in islice(inputs.starts(change, turns), most)
+        for change in search.dear(known, slopes)
+        for first in islice(search.starts(change, turns), most)
     ]
     return Closed(inputs, tuple(known), tuple(starts))
 
@@ -128,108 +120,78 @@ def as_eps_vanishes(known: Closed, pairs: Iterable[tuple[Point, Point]]) -> TwoI
     return most_lost(places)
 
 
-Bounds = tuple[Fraction, Fraction]
-
-_Corner = tuple[Point, int, list[Fraction]]
-"""Inputs, on which side of theirs the others lie, and how far each may be changed to it."""
+_Corner = tuple[Point, list[Fraction]]
+"""Inputs, and how far each may be changed to the side on which the others lie."""
 
 
-class BoundedInputs:
-    """Inputs between bounds and their changes.
+class _Changes:
+    """Looks for changes of adjacent inputs, and for inputs that may be changed so."""
 
-    Args:
-        adjacency: Of the program.
-        bounds: By input; None for no bounds.
-        changes: Of adjacent inputs, by numbers that have a bound.
-        integers: Whether they are integers.
-    """
+    def __init__(self, inputs: RealInputs) -> None:
+        self._inputs, self._count = inputs, len(inputs.bounds)
+        most = inputs.radius
+        self._reach = [most if b is None else min(most, b[1] - b[0]) for b in inputs.bounds]
 
-    def __init__(
-        self,
-        adjacency: Adjacency,
-        bounds: Sequence[Bounds | None],
-        changes: Changes,
-        integers: bool,
-    ) -> None:
-        self.adjacency, self._bounds = adjacency, bounds
-        self._steps = STEPS[: 1 if integers else None]
-        most = changes.radius
-        self._reach = [most if each is None else min(most, each[1] - each[0]) for each in bounds]
-        self.count = len(bounds)
+    def corners(self) -> list[_Corner]:
+        """Return the least and the greatest inputs."""
+        return [(self._ends([side] * self._count), [side * r for r in self._reach])
+                for side in (1, -1)]  # fmt: skip
 
-    def corners(self) -> Iterator[tuple[Point, int]]:
-        """Yield the least and the greatest inputs, and on which side of them the others lie."""
-        for side in (1, -1):
-            yield tuple([self._end(k, side) for k in range(len(self._bounds))]), side
-
-    def steps(self, corner: tuple[Point, int]) -> list[Fraction]:
-        """Return the changes of single inputs of a corner."""
-        return [corner[1] * each for each in self._reach]
+    def _ends(self, sides: Sequence[int]) -> Point:
+        """Return inputs with others on given sides: ends of the bounds; 0 where there are none."""
+        pairs = zip(self._inputs.bounds, sides, strict=True)
+        return tuple([_ZERO if b is None else b[0 if side > 0 else 1] for b, side in pairs])
 
     def starts(self, change: Point, turns: Sequence[Collection[Fraction]]) -> Iterator[Point]:
         """Yield inputs that may be changed so: at ends, then to or from where something turns."""
-        found = dict[Point, None]()
-        for side in (1, -1):
-            sides = [(d > 0) - (d < 0) or side for d in change]
-            found[tuple([self._end(k, each) for k, each in enumerate(sides)])] = None
+        sides = ([(d > 0) - (d < 0) or side for d in change] for side in (1, -1))
+        found = dict.fromkeys(map(self._ends, sides))
         yield from found
+        has = self._inputs.has
         for corner in found:
             for k, moved in enumerate(change):
                 for value in sorted({each - d for each in turns[k] for d in (_ZERO, moved)}):
                     start = (*corner[:k], value, *corner[k + 1 :])
-                    if self.has(k, value) and self.has(k, value + moved) and start not in found:
+                    if has(k, value) and has(k, value + moved) and start not in found:
                         yield start
 
-    def has(self, place: int, value: Fraction) -> bool:
-        """Whether an input may have a value."""
-        bounds = self._bounds[place]
-        return bounds is None or bounds[0] <= value <= bounds[1]
-
-    def dearest(self, slopes: Sequence[Fraction]) -> Point:
+    def _dearest(self, slopes: Sequence[Fraction]) -> Point:
         """Return a change of adjacent inputs for which Σ slope · change is large: greedily."""
-        found = [_ZERO] * self.count
-        for k in sorted(range(self.count), key=lambda k: -abs(slopes[k]) * self._reach[k]):
+        found = [_ZERO] * self._count
+        for k in sorted(range(self._count), key=lambda k: -abs(slopes[k]) * self._reach[k]):
             most = self._reach[k] * ((slopes[k] > 0) - (slopes[k] < 0))
-            for step in (*self._steps, _ZERO):
+            for step in (*self._inputs.steps, _ZERO):
                 found[k] = step * most
-                if allows(self.adjacency, found):
+                if allows(self._inputs.adjacency, found):
                     break
         return tuple(found)
 
-    def _end(self, place: int, side: int) -> Fraction:
-        """Return inputs with others on one side: the end of the bounds; 0 where there are none."""
-        bounds = self._bounds[place]
-        return _ZERO if bounds is None else bounds[0 if side > 0 else 1]
+    def dear(
+        self, parts: Sequence[ClosedPart], slopes: Sequence[Sequence[Sequence[Fraction]]]
+    ) -> list[Point]:
+        """Return changes that promise much, the dearest first.
 
+        Args:
+            parts: The parts.
+            slopes: For each by output how its logarithm changes with each input of the program.
+        """
 
-def _dear_changes(
-    inputs: BoundedInputs,
-    parts: Sequence[ClosedPart],
-    slopes: Sequence[Sequence[Sequence[Fraction]]],
-) -> list[Point]:
-    """Return changes that promise much, the dearest first.
+        def promise(change: Point) -> Fraction:
+            return sum((max((_dot(s, change) for s in e), default=_ZERO) for e in slopes), _ZERO)
 
-    Args:
-        inputs: Their changes.
-        parts: The parts.
-        slopes: For each of them by output how its logarithm changes with each input of the program.
-    """
-
-    def promise(change: Point) -> Fraction:
-        return sum((max((_dot(s, change) for s in each), default=_ZERO) for each in slopes), _ZERO)
-
-    # All parts at once, each as it likes most; inputs that several read follow the last of them.
-    together = dict[int, Fraction]()
-    found = dict[Point, None]()
-    for part, each in zip(parts, slopes, strict=True):
-        liked = [(inputs.dearest(slope), slope) for slope in each]
-        found |= {change: None for change, _ in liked}
-        if liked:
-            change, _ = max(liked, key=lambda pair: _dot(*pair))
-            together |= {k: change[k] for k in part.inputs}
-    found[tuple([together.get(k, _ZERO) for k in range(inputs.count)])] = None
-    changes = [each for each in found if any(each) and allows(inputs.adjacency, each)]
-    return sorted(changes, key=promise, reverse=True)[:MOST_CHANGES]
+        # All parts at once, each as it likes most; inputs that several read follow the last.
+        together = dict[int, Fraction]()
+        found = dict[Point, None]()
+        for part, each in zip(parts, slopes, strict=True):
+            liked = [(self._dearest(slope), slope) for slope in each]
+            found |= {change: None for change, _ in liked}
+            if liked:
+                change, _ = max(liked, key=lambda pair: _dot(*pair))
+                together |= {k: change[k] for k in part.inputs}
+        found[tuple([together.get(k, _ZERO) for k in range(self._count)])] = None
+        adjacency = self._inputs.adjacency
+        changes = [each for each in found if any(each) and allows(adjacency, each)]
+        return sorted(changes, key=promise, reverse=True)[:MOST_CHANGES]
 
 
 def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
@@ -255,7 +217,7 @@ class ClosedPart:
     def slopes(self, corners: Sequence[_Corner]) -> list[list[Fraction]]:
         """Return the derivatives of -ln Pr[output] by every input, as eps vanishes, over eps."""
         found = list[list[Fraction]]()
-        for corner, _, steps in corners:
+        for corner, steps in corners:
             columns = list[list[Fraction]]()
             for k in range(len(corner)):
                 moved = (*corner[:k], corner[k] + steps[k], *corner[k + 1 :])
