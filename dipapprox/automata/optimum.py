@@ -165,10 +165,18 @@ def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     Returns:
         A search that did not end; a walk of no steps if vectors are too wide.
     """
+    prices = _prices(graph, cap)
+    if prices is None:
+        return OptimumFound((), (), False, False, None, "the vectors are too wide", 0)
+    return _Search(prices, limits, most=1).run()
+
+
+def _prices(graph: Unfolding, cap: Fraction) -> Prices | None:
+    """Return the steps of a graph with nothing pinned; None if vectors are too wide."""
     live = live_variables(graph)
     if not fits(graph, cap) or max(mask.bit_count() for mask in live) > MOST_LIVE:
-        return OptimumFound((), (), False, False, None, "the vectors are too wide", 0)
-    return _Search(Prices(graph, live, ({},) * len(live), cap), limits, most=1).run()
+        return None
+    return Prices(graph, live, ({},) * len(live), cap)
 
 
 def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFamily | None:
@@ -189,10 +197,9 @@ def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFami
     Raises:
         LimitReached: If time is up.
     """
-    live = live_variables(graph)
-    if not fits(graph, cap) or max(mask.bit_count() for mask in live) > MOST_LIVE:
+    prices = _prices(graph, cap)
+    if prices is None:
         return None
-    prices = Prices(graph, live, ({},) * len(live), cap)
     joined: dict[int, Vectors] = {0: prices.start()}
     waiting = [(-graph.components[0], 0)]  # no edge leads to a larger number
     while waiting:

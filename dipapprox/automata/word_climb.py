@@ -24,7 +24,7 @@ from dipapprox.automata.rays import inputs_at
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import Changes
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.automata.words import Meter, NearZero, Seen, SeenSymbol, WordBound, word_bound
+from dipapprox.automata.words import NearZero, Seen, SeenSymbol, WordBound, WordSearch
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -39,21 +39,17 @@ def bounds_of_run(
     """Yield better and better bounds for the word of a run.
 
     Args:
-        graph: The augmented automaton, or its quotient.
+        graph: As for `WordSearch`.
         run: A feasible run.
         changes: Those of its inputs.
-        limits: As for `word_rate`.
-
-    Raises:
-        LimitReached: As `word_rate`.
+        limits: As for `WordSearch`.
     """
-    automaton, meter = graph.automaton, Meter(_MOST_WORK)
+    automaton, search = graph.automaton, WordSearch(graph, limits, _MOST_WORK)
     best: Fraction | None = None
     rays = (tuple([Fraction(-change * times) for change in changes]) for times in _TIMES)
     for means in (_apart(automaton, run, changes), *rays):
-        if meter.left > 0:
-            inputs = inputs_at(automaton, run, means, changes)
-            bound = word_bound(graph, *inputs, limits, meter)
+        if search.left > 0:
+            bound = search.bound(*inputs_at(automaton, run, means, changes))
             if bound is not None and (best is None or bound.value > best):
                 best = bound.value
                 yield bound
@@ -114,12 +110,8 @@ def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> 
     """Yield better and better bounds.
 
     Args:
-        graph: The augmented automaton, or its quotient.
+        graph, limits: As for `WordSearch`.
         known: The best bound so far; it is climbed from first.
-        limits: As for `word_rate`.
-
-    Raises:
-        LimitReached: As `word_rate`.
     """
     climb = Climb(graph, limits)
     best = known
@@ -142,14 +134,12 @@ class Climb:
     """Words and changes of words, drawn in the same way every time.
 
     Args:
-        graph: The augmented automaton, or its quotient.
-        limits: As for `word_rate`.
+        graph, limits: As for `WordSearch`.
     """
 
     def __init__(self, graph: Unfolding, limits: Limits) -> None:
-        self._graph, self._limits = graph, limits
+        self._graph, self._search = graph, WordSearch(graph, limits, MOST_WORK)
         self._chance = Random(0)
-        self._meter = Meter(MOST_WORK)
         self._left = MOST_STEPS
         automaton = graph.automaton
         outputs = dict.fromkeys(each.output for each in automaton.transitions)
@@ -159,7 +149,7 @@ class Climb:
     @property
     def is_going(self) -> bool:
         """Whether there is work left."""
-        return self._left > 0 and self._meter.left > 0
+        return self._left > 0 and self._search.left > 0
 
     def walk(self, most: int) -> tuple[Word, list[int]]:
         """Return the word of some run of so many steps at most, with some inputs, and its nodes."""
@@ -201,7 +191,7 @@ class Climb:
         self._left -= len(word) + 1
         first, second = tuple([s.first for s in word]), tuple([s.second for s in word])
         seen = tuple([s.seen for s in word])
-        return word_bound(self._graph, first, second, seen, self._limits, self._meter)
+        return self._search.bound(first, second, seen)
 
     def _changed(self, word: Word) -> Word:
         """Return a word that differs a little."""

@@ -18,7 +18,7 @@ from dipapprox.automata.model import is_real
 from dipapprox.automata.runs import Run, run_of
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.word_climb import Climb, Word, climbed_words, word_of
-from dipapprox.automata.words import Letters, Meter, Passes, Seen, SeenSymbol, WordBound, word_bound
+from dipapprox.automata.words import Letters, Passes, Seen, SeenSymbol, WordBound, WordSearch
 from dipapprox.data_classes import replace
 from dipapprox.limits import Limits
 
@@ -45,13 +45,9 @@ def better_words(
     """Yield better bounds.
 
     Args:
-        graph: The augmented automaton, or its quotient.
+        graph, limits: As for `WordSearch`.
         known: The best bound so far.
         endless: Whether to look for steps that lose again and again: one word is enough then.
-        limits: As for `word_rate`.
-
-    Raises:
-        LimitReached: As `word_rate`.
     """
     found = endless_word(graph, known, limits) if endless else None
     if found is not None:
@@ -64,80 +60,63 @@ def endless_word(graph: Unfolding, known: WordBound | None, limits: Limits) -> W
     """Return a word with a part that loses again and again; None if none is found.
 
     Args:
-        graph: The augmented automaton, or its quotient.
+        graph, limits: As for `WordSearch`.
         known: The best bound so far; it is looked at first.
-        limits: As for `word_rate`.
-
-    Raises:
-        LimitReached: As `word_rate`.
     """
-    meter = Meter(MOST_WORK)
+    search = WordSearch(graph, limits, MOST_WORK)
     climb = Climb(graph, limits)
     if known is not None:
         word = word_of(known)
         pairs = [(i, j) for j in range(1, len(word) + 1) for i in range(j)]
-        found = _some_part(graph, word, pairs, limits, meter)
+        found = _some_part(search, word, pairs)
         if found is not None:
             return found
     for _ in range(MOST_WORDS):
-        if meter.left <= 0:
+        if search.left <= 0:
             break
         word, nodes = climb.walk(_WALK)
         pairs = [(i, j) for j in range(1, len(nodes)) for i in range(j) if nodes[i] == nodes[j]]
-        found = _some_part(graph, word, climb.some(pairs, _MOST_PARTS), limits, meter)
+        found = _some_part(search, word, climb.some(pairs, _MOST_PARTS))
         if found is not None:
             return found
     return None
 
 
-def _some_part(
-    graph: Unfolding, word: Word, pairs: list[tuple[int, int]], limits: Limits, meter: Meter
-) -> WordBound | None:
+def _some_part(search: WordSearch, word: Word, pairs: list[tuple[int, int]]) -> WordBound | None:
     letters = [each.first for each in word], [each.second for each in word]
     for start, end in pairs:
-        if meter.left <= 0:
+        if search.left <= 0:
             return None
         seen = tuple([each.seen for each in word[:end]])
         first, second = (tuple(each[:end]) for each in letters)
         for one, other in ((first, second), (second, first)):
-            if loses_again(graph, one, other, seen, start, limits, meter):
-                bound = word_bound(graph, one, other, seen, limits)
+            if loses_again(search, one, other, seen, start):
+                bound = search.bound(one, other, seen)
                 if bound is not None:
                     return replace(bound, again=(start, end))
     return None
 
 
 def loses_again(
-    graph: Unfolding,
-    first: Letters,
-    second: Letters,
-    word: tuple[Seen, ...],
-    start: int,
-    limits: Limits,
-    meter: Meter | None = None,
+    search: WordSearch, first: Letters, second: Letters, word: tuple[Seen, ...], start: int
 ) -> bool:
     """Whether all of a word from a step on loses more each time that it comes again.
 
     Args:
-        graph: As for `word_rate`.
+        search: Of the graph.
         first, second: Adjacent inputs.
         word: What is seen.
         start: Where the part begins.
-        limits: As for `word_rate`.
-        meter: Where the work is counted.
 
     Returns:
         True if it is proved; False says nothing.
-
-    Raises:
-        LimitReached: As `word_rate`.
     """
     gained = dict[int, Fraction]()
-    for times, gain in _gains(graph, first, word, start, limits, meter):
+    for times, gain in _gains(search, first, word, start):
         gained[times] = gain
     if not gained or max(gained.values()) <= 0:
         return False
-    passes = Passes(graph, second, word, limits, meter)
+    passes = Passes(search, second, word)
     costs = passes.over(second[:start], word[:start], passes.start)
     part = second[start:], word[start:]
     for _ in range(_BEFORE):
@@ -154,15 +133,10 @@ def loses_again(
 
 
 def _gains(
-    graph: Unfolding,
-    letters: Letters,
-    word: tuple[Seen, ...],
-    start: int,
-    limits: Limits,
-    meter: Meter | None,
+    search: WordSearch, letters: Letters, word: tuple[Seen, ...], start: int
 ) -> Iterator[tuple[int, Fraction]]:
     """Yield by how much all costs grow at least when a part comes again so often."""
-    passes = Passes(graph, letters, word, limits, meter)
+    passes = Passes(search, letters, word)
     known = [passes.over(letters[:start], word[:start], passes.start)]
     for _ in range(_BEFORE + max(_TIMES)):
         known.append(passes.over(letters[start:], word[start:], known[-1]))
@@ -216,20 +190,16 @@ def _fitting(
 
 
 def beyond(graph: Unfolding, known: WordBound, budget: Fraction, limits: Limits) -> WordBound:
-    """Return a word that loses more than a budget: one with a part that comes often enough.
-
-    Raises:
-        LimitReached: As `word_rate`; or if it had to come very often.
-    """
+    """Return a word that loses more than a budget: one with a part that comes often enough."""
     if known.again is None:
         return known
     start, end = known.again
-    times, found = 1, known
+    times, found, search = 1, known, WordSearch(graph, limits)
     while found.value <= budget and times < MOST_COPIES:
         times *= 2
         first, second = (
             (*each[:start], *(each[start:end] * times)) for each in (known.first, known.second)
         )
         word = (*known.word[:start], *(known.word[start:end] * times))
-        found = word_bound(graph, first, second, word, limits) or found
+        found = search.bound(first, second, word) or found
     return found

@@ -26,7 +26,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
+from math import inf, lcm
 
 from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real, members
 from dipapprox.automata.unfolding import Unfolding
@@ -78,35 +78,38 @@ class WordBound:
     again: tuple[int, int] | None = None
 
 
-class Meter:
-    """Counts values of samples that were looked at: a measure of work that is no clock."""
-
-    def __init__(self, most: int) -> None:
-        self.left = most
-
-
-def word_rate(
-    graph: Unfolding,
-    letters: Letters,
-    word: Sequence[Seen],
-    limits: Limits,
-    meter: Meter | None = None,
-) -> Fraction | None:
-    """Return the rate of a word, or of words near it; None if no feasible run fits its closure.
+class WordSearch:
+    """Looks at words of a graph; all its methods end at a limit: `LimitReached`.
 
     Args:
         graph: The augmented automaton, or its quotient.
-        letters: The inputs; a run fits only if it reads at the same places.
-        word: What is seen.
-        limits: Bounds the tuples of stored values, as states.
-        meter: Where the work is counted.
+        limits: Of time; of tuples of stored values, as states.
+        most: Values of samples that may be looked at; whoever searches asks what is left.
 
-    Raises:
-        LimitReached: If there are too many tuples, or time is up.
+    Attributes:
+        left: How many are left: a measure of work that is no clock.
     """
-    passes = Passes(graph, letters, word, limits, meter)
-    costs = passes.over(letters, word, passes.start)
-    return passes.cost(min(costs.values())) if costs else None
+
+    def __init__(self, graph: Unfolding, limits: Limits, most: float = inf) -> None:
+        self.graph, self.limits, self.left = graph, limits, most
+
+    def rate(self, letters: Letters, word: Sequence[Seen]) -> Fraction | None:
+        """Return the rate of a word, or of words near it; None if no feasible run fits its closure.
+
+        Args:
+            letters: The inputs; a run fits only if it reads at the same places.
+            word: What is seen.
+        """
+        passes = Passes(self, letters, word)
+        costs = passes.over(letters, word, passes.start)
+        return passes.cost(min(costs.values())) if costs else None
+
+    def bound(self, first: Letters, second: Letters, word: tuple[Seen, ...]) -> WordBound | None:
+        """Return the bound of two inputs and a word; None if the word cannot be seen."""
+        before, after = self.rate(first, word), self.rate(second, word)
+        if before is None or after is None:
+            return None
+        return WordBound(first, second, word, before - after)
 
 
 Costs = dict[tuple[int, tuple[int, ...]], int]
@@ -117,41 +120,34 @@ class Passes:
     """Passes over words; what is left out of costs is impossible.
 
     Args:
-        graph: As for `word_rate`.
+        search: Whose limits they have, and whose work they are.
         letters: All inputs that there are, in any number.
         word: Likewise what is seen.
-        limits: As for `word_rate`.
-        meter: Where the work is counted.
     """
 
-    def __init__(
-        self,
-        graph: Unfolding,
-        letters: Letters,
-        word: Sequence[Seen],
-        limits: Limits,
-        meter: Meter | None,
-    ) -> None:
-        self._graph, self._limits, self._meter = graph, limits, meter
-        self._units = _Units(graph.automaton, letters, word)
+    def __init__(self, search: WordSearch, letters: Letters, word: Sequence[Seen]) -> None:
+        self._search, self._graph, automaton = search, search.graph, search.graph.automaton
+        self._units = _Units(automaton, letters, word)
         self._ways = dict[int, list[_Way]]()
-        self.start: Costs = {(0, (0,) * len(graph.automaton.variables)): 0}
+        self.start: Costs = {(0, (0,) * len(automaton.variables)): 0}
 
     def cost(self, units: int) -> Fraction:
         """Return a cost that is a whole number of units."""
         return self._units.cost(units)
 
     def over(self, letters: Letters, word: Sequence[Seen], costs: Costs) -> Costs:
-        """Return the costs behind a word, from those before it.
-
-        Raises:
-            LimitReached: As `word_rate`.
-        """
-        graph, automaton, units, ways = self._graph, self._graph.automaton, self._units, self._ways
+        """Return the costs behind a word, from those before it."""
+        graph, limits, units, ways = (
+            self._search.graph,
+            self._search.limits,
+            self._units,
+            self._ways,
+        )
+        automaton = graph.automaton
         work = 0
         for letter, seen in zip(letters, word, strict=True):
-            self._limits.check_states(len(costs))
-            self._limits.check()
+            limits.check_states(len(costs))
+            limits.check()
             after: Costs = {}
             prices: dict[int, list[tuple[int, int]]] = {}
             for (node, stored), cost in costs.items():
@@ -186,8 +182,7 @@ class Passes:
                         if total < after.get(key, total + 1):
                             after[key] = total
             costs = after
-        if self._meter is not None:
-            self._meter.left -= work
+        self._search.left -= work
         return costs
 
 
@@ -268,23 +263,3 @@ class _Units:
             end = self._whole(seen.end)
             return value >= end if seen.upwards else value <= end
         return value == 0
-
-
-def word_bound(
-    graph: Unfolding,
-    first: Letters,
-    second: Letters,
-    word: tuple[Seen, ...],
-    limits: Limits,
-    meter: Meter | None = None,
-) -> WordBound | None:
-    """Return the bound of two inputs and a word; None if the word cannot be seen.
-
-    Raises:
-        LimitReached: As `word_rate`.
-    """
-    before = word_rate(graph, first, word, limits, meter)
-    after = word_rate(graph, second, word, limits, meter)
-    if before is None or after is None:
-        return None
-    return WordBound(first, second, word, before - after)

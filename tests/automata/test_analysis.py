@@ -25,7 +25,7 @@ from dipapprox.automata.stops import with_visible_stops
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Unfolding, augment
 from dipapprox.automata.weights import PathWeight
-from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, word_bound, word_rate
+from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, WordSearch
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from tests.automata import examples
@@ -44,9 +44,8 @@ def check(found: Analysis) -> Analysis:
             assert run_cost(found.automaton, bound.run, bound.changes) == bound
     if isinstance(found.lower, WordBound):
         bound_ = found.lower
-        again = word_bound(
-            augment(found.automaton, Limits()), bound_.first, bound_.second, bound_.word, Limits()
-        )
+        search = WordSearch(augment(found.automaton, Limits()), Limits())
+        again = search.bound(bound_.first, bound_.second, bound_.word)
         assert again == bound_
         for one, other in zip(bound_.first, bound_.second, strict=True):
             assert (one is None) == (other is None)
@@ -168,9 +167,9 @@ def test_a_word_of_one_run_has_its_cost_along_the_ray() -> None:
     word = (SeenSymbol("oin"), SeenSymbol("obot"), SeenSymbol("obot"), SeenSymbol("otop"))
     far = tuple(Fraction(value) for value in (-8, -8, 8))
     near = tuple(value + change for value, change in zip(far, (1, 1, -1), strict=True))
-    bound = word_bound(svt, (None, *far), (None, *near), word, Limits())
+    bound = WordSearch(svt, Limits()).bound((None, *far), (None, *near), word)
     assert bound is not None
-    swapped = word_bound(svt, (None, *near), (None, *far), word, Limits())
+    swapped = WordSearch(svt, Limits()).bound((None, *near), (None, *far), word)
     assert swapped is not None
     assert max(bound.value, swapped.value) <= Fraction(5, 4)
     assert bound.value == -swapped.value
@@ -184,7 +183,7 @@ def test_min_max_needs_what_is_proved_by_hand(k: int) -> None:
     word = (*[SeenSymbol("oread")] * k, *[SeenSymbol("ocont")] * 4, SeenSymbol("otop"))
     second = tuple(Fraction(a + b) for a, b in zip(first, changes, strict=True))
     found = augment(automaton(examples.k_min_max(k)), Limits())
-    bound = word_bound(found, tuple(map(Fraction, first)), second, word, Limits())
+    bound = WordSearch(found, Limits()).bound(tuple(map(Fraction, first)), second, word)
     assert bound is not None
     assert bound.value == Fraction(1, 2) + Fraction(1, k)
 
@@ -196,13 +195,13 @@ def unfolded(text: str) -> Unfolding:
 def test_rates_of_real_outputs() -> None:
     found = unfolded("(q1, 1/3, 5, 2, 1): output insampleprime; goto q2")
     seen = (HalfLine(Fraction(4), True),)
-    assert word_rate(found, (Fraction(1),), seen, Limits()) == 2 * (4 - 2)
-    assert word_rate(found, (Fraction(7),), seen, Limits()) == 0
-    assert word_rate(found, (None,), seen, Limits()) is None
-    assert word_rate(found, (Fraction(1),), (SeenSymbol("oa"),), Limits()) is None
+    assert WordSearch(found, Limits()).rate((Fraction(1),), seen) == 2 * (4 - 2)
+    assert WordSearch(found, Limits()).rate((Fraction(7),), seen) == 0
+    assert WordSearch(found, Limits()).rate((None,), seen) is None
+    assert WordSearch(found, Limits()).rate((Fraction(1),), (SeenSymbol("oa"),)) is None
     compared = unfolded("(q1, 1/3, 5): output insample; goto q2")
-    assert word_rate(compared, (Fraction(1),), seen, Limits()) == 0
-    assert word_rate(compared, (Fraction(-4),), seen, Limits()) == 1
+    assert WordSearch(compared, Limits()).rate((Fraction(1),), seen) == 0
+    assert WordSearch(compared, Limits()).rate((Fraction(-4),), seen) == 1
 
 
 # --- limits -------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from dipapprox.automata.optimum import ClosedFamily, joined_family, search
 from dipapprox.automata.runs import Run, dependencies, orders
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.unfolding import augment, quotient
-from dipapprox.automata.words import SeenSymbol, word_bound
+from dipapprox.automata.words import SeenSymbol, WordSearch
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from tests.thorough import part
@@ -46,7 +46,7 @@ def test_no_word_loses_more_than_its_cells_cost() -> None:
                 first.append(value if reads else None)
                 node = whole.edges[edge].target
             second = [None if v is None else v + chance.choice((-1, 0, 1)) for v in first]
-            bound = word_bound(whole, tuple(first), tuple(second), tuple(word), Limits())
+            bound = WordSearch(whole, Limits()).bound(tuple(first), tuple(second), tuple(word))
             assert bound is not None and abs(bound.value) <= found.upper.value, seed
     assert tried > 2
 

@@ -15,7 +15,7 @@ from dipapprox.automata.model import Automaton
 from dipapprox.automata.unfolding import augment
 from dipapprox.automata.word_climb import Climb
 from dipapprox.automata.word_cycles import beyond, loses_again
-from dipapprox.automata.words import WordBound, word_bound
+from dipapprox.automata.words import WordBound, WordSearch
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
@@ -48,7 +48,7 @@ def test_words_that_lose_again_and_again_leave_no_budget(seed: int) -> None:
             (*each[:start], *(each[part] * times)) for each in (word.first, word.second)
         )
         seen = (*word.word[:start], *(word.word[part] * times))
-        bound = word_bound(graph, first, second, seen, Limits())
+        bound = WordSearch(graph, Limits()).bound(first, second, seen)
         assert bound is not None
         values.append(bound.value)
     assert values[0] < values[1] < values[2]
@@ -74,7 +74,7 @@ def test_no_part_loses_again_where_there_is_a_budget() -> None:
             first = tuple([each.first for each in word])
             second = tuple([each.second for each in word])
             seen = tuple([each.seen for each in word])
-            assert not loses_again(graph, first, second, seen, start, Limits())
+            assert not loses_again(WordSearch(graph, Limits()), first, second, seen, start)
             tried += 1
     assert tried > 60
 
