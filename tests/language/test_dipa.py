@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError
 from dipapprox.language.automata import (
+    INSAMPLE,
     AutomatonNoise,
     AutomatonText,
     Location,
@@ -17,7 +18,6 @@ from dipapprox.language.automata import (
     ThresholdTest,
 )
 from dipapprox.language.dipa import parse_dipa
-from tests.language.dipa_printer import print_dipa
 
 _NAMES = st.text("abcxyz_019", max_size=4)
 _RATIONALS = st.fractions(-3, 3, max_denominator=9)
@@ -127,3 +127,29 @@ def test_a_damaged_file_is_read_or_refused_with_a_place(data: st.DataObject) -> 
     with suppress(SourceError):
         automaton = parse_dipa(text[:start] + text[end:], "f.dipa")
         assert parse_dipa(print_dipa(automaton)) == automaton
+
+
+def print_dipa(automaton: AutomatonText) -> str:
+    """Return the text of an automaton, one line a state; reading it gives the same automaton."""
+    return "".join(f"{_print_location(location)}\n" for location in automaton.locations)
+
+
+def _print_location(location: Location) -> str:
+    kind = "" if location.reads else ":non-input"
+    noises = [location.insample]
+    if location.insample_prime is not None:
+        noises.append(location.insample_prime)
+    numbers = ", ".join(f"{noise.rate}, {noise.mean}" for noise in noises)
+    steps = [_print_step(step) for step in location.steps]
+    return f"({location.name}{kind}, {numbers}): {' else'.join(steps)}"
+
+
+def _print_step(step: StatedTransition) -> str:
+    guard = " && ".join(
+        f"{INSAMPLE} {'>=' if atom.at_least else '<'} {atom.variable}" for atom in step.guard
+    )
+    assigned = ", ".join(f"{variable} := {INSAMPLE}" for variable in step.assigned)
+    action = f"output {step.output}; goto {step.target}"
+    if assigned:
+        action = f"{assigned}; {action}"
+    return f"if ({guard}) then {action}" if guard else action
