@@ -24,27 +24,14 @@ from dipapprox.arithmetic import double_functions as elementary
 from dipapprox.arithmetic import legendre
 from dipapprox.arithmetic import precision as precisions
 from dipapprox.arithmetic.precision import precision, to_ball
+from dipapprox.bundled import BUNDLED
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.dip import parse_dip
 from dipapprox.limits import rare_collections
 
 THREADS = 4
 
-CHAIN = """input q[4] in {0, 1}
-output out[4] in {0, 1}
-adjacent linf 1
-t <- Gauss(0, 2/eps)
-for i in 1..4 do
-    out[i] <- 0
-end
-for i in 1..4 do
-    r <- Gauss(q[i], 4/eps)
-    if r >= t then
-        out[i] <- 1
-        exit
-    end
-end
-"""
+CHAIN = (BUNDLED / "svt_gauss.dpg").read_text("utf-8").replace("N = 2", "N = 4")
 
 LAPLACE = """input q in {0, 1}
 output out in {0, 1}

@@ -3,44 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 
-SVT = """\
-# SVT-Gauss: index of the first query above a noisy threshold (Zhu and Wang 2020).
-# expected: DP at eps = 1/2, eps_prv = 1.24, delta = 0.01
-
-param N = 2                 # number of queries
-param T = 0                 # threshold
-param Delta = 1             # sensitivity of a query
-
-input  q[N] in {0, 1}
-output out[N] in {0, 1}
-adjacent linf 1             # |q[i] - q'[i]| <= 1 for every i
-
-for i in 1..N do
-    out[i] <- 0
-end
-rT <- Gauss(T, 2 * Delta / eps)
-for i in 1..N do
-    r <- Gauss(q[i], 4 * Delta / eps)
-    if r >= rT then
-        out[i] <- 1
-        exit
-    end
-end
-"""
-
-NOISY_MAX = """\
-param N = 3
-input q[N] in -1..1
-output out in {1, 2, 3}
-adjacent l1 1
-for i in 1..N do v[i] <- Lap(q[i], 4/(3*eps)) end
-out <- argmax(v)
-"""
+PROGRAMS = Path(__file__).parents[2] / "programs"
 
 MIN_MAX = """\
 param N = 3
@@ -94,7 +63,8 @@ else
 end
 """
 
-SAMPLES = [SVT, NOISY_MAX, MIN_MAX, CHOICES]
+SHIPPED = ("svt_gauss", "noisy_max_laplace")
+SAMPLES = [*((PROGRAMS / f"{name}.dpg").read_text("utf-8") for name in SHIPPED), MIN_MAX, CHOICES]
 
 HEADER = "input q[2] in {0, 1}\noutput out in {0, 1}\n"
 

@@ -21,20 +21,7 @@ from dipapprox.experiments.sweep.ledger import Ledger, read_lines
 from dipapprox.experiments.sweep.pool import run_locally
 from tests.cli.running import run
 
-PROGRAM = """param N = 1
-input q[N] in {0, 1}
-output out[N] in {0, 1}
-adjacent all
-for i in 1..N do out[i] <- 0 end
-t <- Gauss(0, 2 / eps)
-for i in 1..N do
-    r <- Gauss(q[i], 4 / eps)
-    if r >= t then
-        out[i] <- 1
-        exit
-    end
-end
-"""
+PROGRAM = (BUNDLED / "svt_gauss.dpg").read_text(encoding="utf-8")
 
 SPEC = """[limits]
 timeout = 30
@@ -61,7 +48,7 @@ programs = ["lap.dpg"]
 budget = [1, "99/100"]
 """
 CASES = 13
-LAPLACE = "\n".join(line.replace("Gauss", "Lap") for line in PROGRAM.splitlines())
+LAPLACE = PROGRAM.replace("Gauss", "Lap")
 
 
 @pytest.fixture
@@ -193,7 +180,6 @@ def test_changes_are_noticed(
 
 
 def test_limits_and_errors_are_outcomes(spec: Path, tmp_path: Path) -> None:
-    (tmp_path / "between.dpg").write_text(PROGRAM.replace("2 / eps", "(N - 2)^2 / eps"))
     (tmp_path / "wide.dpg").write_text(
         "param N = 11\ninput q in {0, 1}\noutput out in 0..99\nadjacent all\n"
         "out <- 0\nc <- Gauss(0, 1 / eps)\nfor i in 1..N do\n    r <- Gauss(q, 1 / eps)\n"
