@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.exact_profiles import ProfileLine, exact_profile
+from dipapprox.composition.exact_profiles import exact_profile
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -47,31 +47,6 @@ def runs(*entries: tuple[Mechanism, int]) -> Composition:
 
 def noise(width: int, scale: Fraction | int, times: int) -> tuple[Mechanism, int]:
     return DiscreteLaplace(width, F(scale)), times
-
-
-def value(line: ProfileLine, alpha: Fraction) -> Fraction:
-    constant, factor = line.rational
-    return constant - alpha * factor
-
-
-@pytest.mark.parametrize("times", [1, 6, 31])
-def test_binomial_sums_for_every_budget(times: int) -> None:
-    """Between two losses the profile of randomised response is one line."""
-    profile = exact_profile(runs((RandomisedResponse(F(3, 4)), times)), Limits())
-    pieces = profile.pieces()
-    assert pieces[-1].below is None and pieces[-1].line == ProfileLine(F(0), F(0))
-    start = F(1)
-    for piece, after in zip(pieces, [*pieces[1:], None], strict=True):
-        counted = [k for k in range(times + 1) if F(3) ** (times - 2 * k) > start]
-        constant = sum((comb(times, k) * F(3) ** (times - k) for k in counted), F(0)) / 4**times
-        factor = sum((comb(times, k) * F(3) ** k for k in counted), F(0)) / 4**times
-        assert piece.line == ProfileLine(constant, factor)
-        if piece.below is not None:
-            end = piece.below.factor
-            inside = F(log((start + end) / 2)).limit_denominator(10**6)
-            assert profile.line(inside) == piece.line
-            assert value(piece.line, end) == value(after.line, end)
-            start = end
 
 
 @given(st.integers(1, 4), st.fractions(0, 3, max_denominator=9))
@@ -233,25 +208,6 @@ def test_all_outcomes_of_noise_of_one_scale_and_of_two(
     text = str(line).replace("^", "**")
     read = eval(text, {"exp": lambda x: exp(x), "eps_prv": float(budget)})
     assert abs(read - float(found.lower)) < 1e-9
-
-
-@pytest.mark.parametrize("times", [1, 7, 128])
-def test_sensitivity_one_is_randomised_response(times: int) -> None:
-    """True with probability e^(1/scale) / (1 + e^(1/scale)); a binomial sum."""
-    scale = F(5, 2)
-    profile = exact_profile(runs(noise(1, scale, times)), Limits())
-    true = 1 / (1 + exp(-1 / scale))
-    for budget in (F(0), F(1, 3), F(times) / scale - F(1, 9)):
-        expected = sum(
-            comb(times, k)
-            * true ** (times - k)
-            * (1 - true) ** k
-            * max(1 - exp(budget - (times - 2 * k) / scale), 0.0)
-            for k in range(times + 1)
-        )
-        found = profile.line(budget).enclosed(budget, 400)
-        assert found.width < F(1, 2**200)
-        assert abs(float(found.lower) - expected) <= 1e-9 * expected
 
 
 @pytest.mark.parametrize(("width", "times"), [(1, 9), (3, 5), (2, 12)])

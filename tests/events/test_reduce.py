@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 
-import numpy as np
 from event_strategies import (
     CONTINUOUS,
     SMALL,
@@ -24,7 +23,6 @@ from hypothesis import strategies as st
 
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Independent, Star, spelled_out
-from dipapprox.events.measures import are_uncorrelated, orthogonalised
 from dipapprox.events.reduce import (
     as_comparisons,
     connected_parts,
@@ -39,7 +37,6 @@ from dipapprox.laws.families import (
     DISCRETE_LAPLACE,
     EXPONENTIAL,
     FAMILIES,
-    GAUSSIAN,
     LAPLACE,
     REFLECTED_EXPONENTIAL,
 )
@@ -252,30 +249,3 @@ def test_stars_are_possible_when_their_events_are(leaves: list[tuple[Family, int
 
 
 SMALL = st.integers(-3, 3)
-
-
-@given(
-    st.lists(st.lists(SMALL, min_size=4, max_size=4), min_size=2, max_size=3),
-    st.lists(st.integers(1, 5), min_size=4, max_size=4),
-)
-def test_combinations_are_uncorrelated_and_keep_everything(
-    matrix: list[list[int]], deviations: list[int]
-) -> None:
-    if np.linalg.matrix_rank(np.array(matrix)) < len(matrix):
-        return
-    laws = [Distribution(GAUSSIAN, Fraction(0), Fraction(d, 2)) for d in deviations]
-    forms = [LinearForm.of({k: Fraction(c) for k, c in enumerate(row)}) for row in matrix]
-    rows = orthogonalised(forms, {k: law.scale**2 for k, law in enumerate(laws)})
-    combined = [
-        sum((f.scaled(c) for c, f in zip(row, forms, strict=True)), LinearForm.constant_form(0))
-        for row in rows
-    ]
-    assert are_uncorrelated(combined, laws)
-    # Lower triangular with ones: what is published can be read off the combinations.
-    assert all(row[k] == 1 and not any(row[k + 1 :]) for k, row in enumerate(rows))
-    floats = np.array([[float(f.coefficient(s)) for s in range(4)] for f in combined])
-    covariance = floats @ np.diag([float(law.scale) ** 2 for law in laws]) @ floats.T
-    assert np.allclose(covariance, np.diag(np.diag(covariance)))
-    assert are_uncorrelated(forms, laws) == (
-        not np.any(np.triu(np.array(matrix) @ np.diag(deviations) ** 2 @ np.array(matrix).T, 1))
-    )

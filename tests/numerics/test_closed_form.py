@@ -13,19 +13,15 @@ from scipy import stats
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, LAPLACE
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import (
-    CLOSED_FORM,
     GUARD_BY_GUARD,
     enclose_closed_form,
     has_half_spaces,
-    is_half_space,
 )
-from dipapprox.numerics.methods import InOrder, TriedMethod
-from tests.numerics.recording import Recording
 
 SMALL = st.fractions(min_value=-4, max_value=4, max_denominator=5)
 POSITIVE = st.fractions(min_value=Fraction(1, 4), max_value=4, max_denominator=4)
@@ -56,27 +52,6 @@ def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     expected = math.erfc(mean / deviation / math.sqrt(2)) / 2
     slack = Fraction(1e-13)
     assert found.lower - slack <= Fraction(expected) <= found.upper + slack
-
-
-def test_everything_else_goes_to_the_other_method_in_order() -> None:
-    gauss = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
-    laplace = Distribution(LAPLACE, Fraction(0), Fraction(1))
-    below = LinearForm.of({0: Fraction(1), 1: Fraction(-1)})
-    mixed = Event((gauss, laplace), (below,))
-    two = Event((laplace,) * 3, (below, LinearForm.of({1: Fraction(1), 2: Fraction(-1)})))
-    box = Event(
-        (gauss,), (LinearForm.of({0: Fraction(1)}), LinearForm.of({0: Fraction(-1)}, -Fraction(1)))
-    )
-    simple = Event((gauss, gauss), (below,))
-    method = Recording(Enclosure(Fraction(0), Fraction(1, 2)))
-    rest = TriedMethod(lambda: method, lambda event: True)
-    closed = InOrder([TriedMethod(lambda: CLOSED_FORM, is_half_space, trivial=True), rest], "both")
-    found = closed.enclose((mixed, simple, two, box), 50, Limits())
-    assert method.asked == [mixed, two, box]
-    assert Fraction(1, 2) in found[1]
-    assert found[1].width <= Fraction(1, 2**50)
-    assert [found[k] for k in (0, 2, 3)] == [Enclosure(Fraction(0), Fraction(1, 2))] * 3
-    assert closed.name == "recording"
 
 
 ROWS = st.lists(

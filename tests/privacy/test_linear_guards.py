@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import exp, factorial, sqrt
 
-import numpy as np
 import pytest
 from scipy import stats
 
 import dipapprox
 from dipapprox import Answer, Options, parse, probability, profile, verify
-from tests.thorough import part
 
 Q = Fraction
 SUMS = """
@@ -101,55 +98,6 @@ def test_polyhedra_far_from_the_mean_end_in_an_answer() -> None:
         + "end\n" * 4
     )
     assert verify(program, eps=1, delta="0.01").answer is Answer.DP
-
-
-LAWS = {"Gauss": stats.norm, "Lap": stats.laplace, "LapPlus": stats.expon}
-
-
-@pytest.mark.parametrize("seed", part(range(3), 2))
-def test_random_programs_are_near_plain_integration(seed: int) -> None:
-    """NOT RIGOROUS: nested branches on sums, executed at the quantiles of a fine grid."""
-    chance = random.Random(seed)
-    integers = seed % 3 == 2
-    families = [chance.choice(["DLap"] if integers else ["Gauss", "Lap", "LapPlus"]) for _ in "xyz"]
-    means = [chance.randint(-1, 1) for _ in "xyz"]
-    scales = [chance.choice((1, 2)) for _ in "xyz"]
-    tests = []
-    for _ in range(3):
-        factors = [chance.choice((0, 1, 1, -1, 2, -2)) for _ in "xyz"]
-        tests.append(([*factors[:2], factors[2] or 1], chance.choice((-2, -1, 0, 1, 3))))
-    guards = [
-        " + ".join(f"({a}) * {name}" for a, name in zip(factors, "xyz", strict=True)) + f" >= {b}"
-        for factors, b in tests
-    ]
-    lines = ["input q in {0, 1}", "output out in 0..3", "adjacent all", "out <- 0"]
-    for name, family, mean, scale in zip("xyz", families, means, scales, strict=True):
-        lines.append(f"{name} <- {family}({mean}, {scale})")
-    first, second, third = guards
-    lines += [f"if {first} and {second} then", "out <- 1", "else", f"if {third} then", "out <- 2"]
-    lines += ["else", f"if {first} or {second} then", "out <- 3", "end", "end", "end"]
-    found = probability(parse("\n".join(lines)), eps=1, input=(0,))
-
-    size = 70 if integers else 50
-    places = (np.arange(size) + 0.5) / size
-    weights = np.full(size, 1 / size)
-    axes = []
-    for family, mean, scale in zip(families, means, scales, strict=True):
-        if integers:  # all values that matter
-            values = np.arange(size) - size // 2
-            axes.append((values + mean, stats.dlaplace.pmf(values, 1 / scale)))
-        else:
-            axes.append((LAWS[family].ppf(places, loc=mean, scale=scale), weights))
-    x, y, z = np.meshgrid(*[values for values, _ in axes], indexing="ij")
-    mass = np.einsum("i,j,k->ijk", *[weights for _, weights in axes])
-    a, b, c = ((f[0] * x + f[1] * y + f[2] * z >= bound) for f, bound in tests)
-    out = np.where(a & b, 1, np.where(c, 2, np.where(a | b, 3, 0)))
-    for value in range(4):
-        expected = mass[out == value].sum()
-        near = sum(
-            float(each.probability.lower) for each in found.outputs if each.output == (value,)
-        )
-        assert abs(near - expected) < (1e-6 if integers else 1e-2), (value, near, expected)
 
 
 CHAIN = """
