@@ -22,6 +22,7 @@ from dipapprox.composition.products import from_above, from_below, outcomes_abov
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
+from tests.thorough import examples
 
 F = Fraction
 THREE = GridStep(F(1), F(3))
@@ -264,6 +265,7 @@ def test_limits_are_kept() -> None:
     st.integers(1, 60),
     sides,
 )
+@examples(3)
 def test_wider_steps_bound_the_same(
     values: list[int], start: int, times: int, budget: Fraction | None, parts: int, side: BoundSide
 ) -> None:

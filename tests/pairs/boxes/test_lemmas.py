@@ -74,14 +74,10 @@ def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[BoxSea
     ("text", "eps_prv", "lemmas"),
     part(
         [
-            (_MIXED, Fraction(1, 2), {OUTPUTS}),
-            (_SVT.replace("Gauss", "Lap"), _TENTH, {OUTPUTS}),
             (_MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"), _TENTH, {OUTPUTS, SYMMETRY}),
-            (
-                _MAX.format(n=2, width=4, noise="Gauss", rule="linf 1"),
-                Fraction(1, 10),
-                {TRANSLATIONS},
-            ),
+            (_MIXED, Fraction(1, 2), {OUTPUTS}),
+            (_MAX.format(n=2, width=4, noise="Gauss", rule="linf 1"), _TENTH, {TRANSLATIONS}),
+            (_SVT.replace("Gauss", "Lap"), _TENTH, {OUTPUTS}),
         ],
         2,
     ),
