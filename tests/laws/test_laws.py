@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from flint import acb, arb
+from flint import arb
 
 import dipapprox
-from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.laws.families import GUMBEL, LOGISTIC, REFLECTED_GUMBEL
-from dipapprox.laws.family import RealFamily
-from dipapprox.numerics.algebras.sampled_laws import sample_law
+from dipapprox.laws.families import GUMBEL, LOGISTIC
 
 BITS = 100
-BOTH = pytest.mark.parametrize("family", [GUMBEL, REFLECTED_GUMBEL])
 
 
 def above(number: Fraction, truth: arb, ratio: float = 1.001) -> bool:
     """A bound holds, and is not much more than that."""
     return bool(truth <= to_ball(number)) and bool(to_ball(number) <= truth * ratio)
-
-
-def mean_over_v(function: Callable[[acb], acb], low: float, high: float) -> arb:
-    """∫ function e^-v dv, v = e^-z has the standard exponential law."""
-    found = acb.integral(lambda v, _: function(v) * (-v).exp(), low, high)
-    assert found.imag.contains(0)
-    return found.real
 
 
 def test_the_numbers_of_the_density() -> None:
@@ -52,57 +38,6 @@ def test_the_numbers_of_the_density() -> None:
         assert above(GUMBEL.drift, extremes[0] - extremes[1])
         information = arb.pi() ** 2 / 6 + (1 - arb.const_euler()) ** 2
         assert above(GUMBEL.bend, information)
-
-
-def test_the_information_is_that_of_the_scale() -> None:
-    """E s² and E|ds| over most of the law."""
-    with precision(64):
-
-        def score(v: acb) -> acb:
-            z = -v.log()
-            return z * (1 - v) - 1
-
-        def bent(v: acb) -> acb:
-            z = -v.log()
-            return z * (1 - v) + z * z * v
-
-        information = arb.pi() ** 2 / 6 + (1 - arb.const_euler()) ** 2
-        for function in (lambda v: score(v) ** 2, bent):
-            # What is left out at 0 is at most ∫ (ln² v + 2) dv, beyond 60 nothing to speak of.
-            found = mean_over_v(function, 1e-7, 60)
-            assert abs(found - information) < 1e-4
-
-
-def functions(family: RealFamily, z: acb) -> list[acb]:
-    """Density, distribution function and survival function by flint's complex functions."""
-    outer = -z if family is GUMBEL else z
-    w = outer.exp()
-    ends = [(-w).exp(), 1 - (-w).exp()]
-    return [(outer - w).exp(), *(ends if family is GUMBEL else ends[::-1])]
-
-
-@BOTH
-def test_values_and_majorants_on_panels(family: RealFamily) -> None:
-    chance = np.random.default_rng(5)
-    turn = 1.0 if family is GUMBEL else -1.0
-    center = turn * np.concatenate([chance.uniform(-8, 40, 40), chance.uniform(-3, 3, 40), [0.0]])
-    half = chance.choice([1e-9, 0.1, 0.3, 0.7, 1.5], len(center))
-    rule = legendre_rule(24, (1.5, 2.0, 3.0, 5.0, 9.0))
-    found = sample_law(family, center, half, rule)
-    points = [-1.0, *rule.nodes.tolist(), 1.0]
-    with precision(400):
-        for k, (c, h) in enumerate(zip(center.tolist(), half.tolist(), strict=True)):
-            for place in range(0, len(points), 5):
-                truth = functions(family, acb(arb(c) + arb(h) * points[place]))
-                for which, value in enumerate(truth):
-                    error = abs(value.real - found.values[which, place, k])
-                    assert not error > found.error[which, k]
-            for r, (wide, high) in enumerate(zip(rule.wide, rule.high, strict=True)):
-                for angle in np.linspace(0, 2 * math.pi, 13):
-                    x, y = c + h * wide * math.cos(angle), h * high * math.sin(angle)
-                    for which, value in enumerate(functions(family, acb(x, y))):
-                        # The place is rounded, too.
-                        assert not value.abs_lower() > found.majorants[which, r + 1, k] * (1 + 1e-9)
 
 
 # --- what it is drawn for -------------------------------------------------------------------------

@@ -7,18 +7,15 @@ from fractions import Fraction
 from itertools import combinations
 from math import asin, pi, sqrt
 
-import numpy as np
 import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import erfc
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.gaussian_rank.cones import Cones, Polyhedron, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from tests.event_strategies import gauss, laplace, less
@@ -37,14 +34,6 @@ def enclosed(event: Event, bits: int = 60) -> Enclosure:
     found = alone(GaussianRank(), event, bits, Limits())
     assert found.width <= Q(1, 2**bits) and found.lower >= 0 and found.upper <= 1
     return found
-
-
-def whole(event: Event, bits: int = 60) -> Enclosure:
-    """The enclosure of any Gaussian event of rank at most 3: reduced, but not taken apart."""
-    guards = irredundant(event.guards)
-    if guards is None:
-        return Enclosure.exact(0)
-    return enclosed(Event(event.samples, guards), bits) if guards else Enclosure.exact(1)
 
 
 # --- closed forms -----------------------------------------------------------------------------
@@ -105,49 +94,6 @@ def test_signed_cones_cover_every_point_as_often_as_the_polyhedron(seed: int) ->
             signed = zip(cone.guards, cone.turned, strict=True)
             count += cone.sign * all(slacks[g] * (-1 if t else 1) > 0 for g, t in signed)
         assert count == all(slack > 0 for slack in slacks)
-
-
-@given(
-    st.floats(-0.99, 0.99),
-    st.floats(-0.99, 0.99),
-    st.floats(-0.9, 0.9),
-    st.tuples(*[st.floats(-4, 4)] * 3),
-    st.floats(0, 4),
-    st.floats(-1, 1),
-    st.floats(0, 1),
-)
-def test_plackett_integrands_are_bounded_on_the_strip(
-    first: float,
-    second: float,
-    mixed: float,
-    bounds: tuple[float, float, float],
-    place: float,
-    height: float,
-    more: float,
-) -> None:
-    """Three variables, plain complex arithmetic: the derivative has a closed form."""
-    inverse = np.linalg.inv([[1, mixed], [mixed, 1]])
-    c = np.array([first, second])
-    q = c @ inverse @ c
-    if not 1e-6 < q < 0.999:
-        return
-    b = bounds
-    root = sqrt(q) + more * (0.9999 - sqrt(q)) * (q < 0.99)
-    tanh = np.tanh(complex(place, 0.7 * height))
-    t, speed = tanh / root, (1 - tanh * tanh) / root
-    total = 0j
-    for j in range(2):
-        own, other = t * c[j], t * c[1 - j]
-        left = 1 - own * own
-        exponent = (b[0] ** 2 - 2 * own * b[0] * b[j + 1] + b[j + 1] ** 2) / (2 * left)
-        density = np.exp(-exponent) / (2 * pi * np.sqrt(left))
-        to_first = (other - mixed * own) / left
-        to_partner = (mixed - other * own) / left
-        mean = to_first * b[0] + to_partner * b[j + 1]
-        variance = 1 - to_first * other - to_partner * mixed
-        total += c[j] * density * erfc(-(b[2 - j] - mean) / np.sqrt(2 * variance)) / 2
-    bound = (2 * abs(b[0]) + sqrt(2)) / (sqrt(2 * pi) * np.cos(1.4))
-    assert abs(total * speed) <= bound * (1 + 1e-9)
 
 
 def test_what_would_take_too_long_is_refused_or_wider() -> None:

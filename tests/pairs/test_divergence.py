@@ -214,10 +214,6 @@ WEIGHTS = st.lists(st.integers(0, 6), min_size=1, max_size=6).filter(any)
 DELTAS = st.fractions(0, 1, max_denominator=40)
 
 
-def distribution(weights: list[int]) -> list[Fraction]:
-    return [Fraction(w, sum(weights)) for w in weights]
-
-
 def brute_force(first: list[Fraction], second: list[Fraction], delta: Fraction) -> Fraction | None:
     """The least E >= 1 by all sets; None for infinity."""
     best = Fraction(1)
@@ -233,33 +229,16 @@ def brute_force(first: list[Fraction], second: list[Fraction], delta: Fraction) 
 
 
 @given(WEIGHTS, st.data(), DELTAS)
-def test_exact_distributions(first: list[int], data: st.DataObject, delta: Fraction) -> None:
-    size = len(first)
-    second = data.draw(st.lists(st.integers(0, 6), min_size=size, max_size=size).filter(any))
-    p, q = distribution(first), distribution(second)
-    exact_p, exact_q = [Enclosure.exact(x) for x in p], [Enclosure.exact(x) for x in q]
-    found = least_factor(exact_p, exact_q, delta)
-    assert found.lower == found.upper == brute_force(p, q, delta)
-    if found.lower is not None and found.lower > 1:
-        # It is the boundary: delta is reached there and exceeded just before.
-        at = divergence(exact_p, exact_q, Factor(found.lower, found.lower))
-        assert at == Enclosure.exact(delta)
-        chosen = found.outputs
-        assert sum(p[k] for k in chosen) - found.lower * sum(q[k] for k in chosen) == delta
-        before = (1 + found.lower) / 2
-        assert divergence(exact_p, exact_q, Factor(before, before)).lower > delta
-
-
-@given(WEIGHTS, st.data(), DELTAS)
-def test_enclosures_contain_the_exact_solution(
+def test_the_least_factor_is_that_of_all_sets(
     first: list[int], data: st.DataObject, delta: Fraction
 ) -> None:
     size = len(first)
     second = data.draw(st.lists(st.integers(0, 6), min_size=size, max_size=size).filter(any))
-    slack = data.draw(st.fractions(0, Fraction(1, 50), max_denominator=1000))
-    p, q = distribution(first), distribution(second)
-    wide_p = [Enclosure(max(x - slack, Fraction(0)), x + slack) for x in p]
-    wide_q = [Enclosure(max(x - slack, Fraction(0)), x + slack) for x in q]
+    slack = data.draw(st.just(Fraction(0)) | st.fractions(0, Fraction(1, 50), max_denominator=1000))
+    p, q = probabilities(first), probabilities(second)
+    wide_p, wide_q = (
+        [Enclosure(max(x - slack, Fraction(0)), x + slack) for x in side] for side in (p, q)
+    )
     exact = brute_force(p, q, delta)
     found = least_factor(wide_p, wide_q, delta)
     if found.lower is None:
@@ -269,3 +248,12 @@ def test_enclosures_contain_the_exact_solution(
         assert found.upper is None or exact <= found.upper
     else:
         assert found.upper is None
+    if not slack:
+        assert found.lower == found.upper == exact
+    if not slack and exact is not None and exact > 1:
+        # It is the boundary: delta is reached there and exceeded just before.
+        assert divergence(wide_p, wide_q, Factor(exact, exact)) == Enclosure.exact(delta)
+        chosen = found.outputs
+        assert sum(p[k] for k in chosen) - exact * sum(q[k] for k in chosen) == delta
+        before = (1 + exact) / 2
+        assert divergence(wide_p, wide_q, Factor(before, before)).lower > delta

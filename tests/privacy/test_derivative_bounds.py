@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 
 import dipapprox
 from dipapprox.limits import Limits
@@ -104,15 +104,3 @@ def _one_gaussian() -> Rates:
     derivatives = DerivativeBounds(states)
     assert derivatives.shifted is not None
     return derivatives.shifted
-
-
-def test_l1_norms_of_the_scaling_rates() -> None:
-    # The constants of the module's text: E |s²+s'| bounded by E s² + E |s'|, s = z²-1 and |z|-1.
-    gauss = integrate.quad(
-        lambda z: abs((z * z - 1) ** 2 - 2 * z * z) * stats.norm.pdf(z), -12, 12, limit=200
-    )[0]
-    laplace = (
-        2 * integrate.quad(lambda z: abs((z - 1) ** 2 - z) * np.exp(-z) / 2, 0, 60, limit=200)[0]
-    )
-    assert gauss / 2 <= 2
-    assert laplace / 2 <= 1
