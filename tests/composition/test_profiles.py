@@ -196,24 +196,28 @@ def test_the_pair_the_other_way_round() -> None:
         assert turned.ends.lost.overlaps(to_ball(F(1, 4)))
 
 
-def test_subsampling_is_for_add_remove() -> None:
-    with pytest.raises(UserError, match="amplifies privacy for add/remove adjacency"):
-        Subsampled(RandomisedResponse(F(3, 4)), F(1, 10))
-    with pytest.raises(UserError, match="rate must be in"):
-        Subsampled(GAUSSIAN, F(0))
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (
+            lambda: Subsampled(RandomisedResponse(F(3, 4)), F(1, 10)),
+            "amplifies privacy for add/remove adjacency",
+        ),
+        (lambda: Subsampled(GAUSSIAN, F(0)), "rate must be in"),
+        (lambda: Gaussian(F(1), F(0)), "sigma must be > 0, got 0"),
+        (lambda: RandomisedResponse(F(1)), "probability must be in"),
+        (
+            lambda: Atoms(((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),)),
+            "masses of P are no distribution",
+        ),
+        (lambda: Atoms(SKEWED.masses, adjacency=Adjacency.SUBSTITUTION), "must be symmetric"),
+    ],
+)
+def test_parameters_are_checked(made: Callable[[], Mechanism], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        made()
+
+
+def test_what_is_for_one_adjacency_only() -> None:
     assert Subsampled(GAUSSIAN, F(1)).adjacency is Adjacency.ADD_REMOVE
-
-
-def test_parameters_are_checked() -> None:
-    with pytest.raises(UserError, match="sigma must be > 0, got 0"):
-        Gaussian(F(1), F(0))
-    with pytest.raises(UserError, match="probability must be in"):
-        RandomisedResponse(F(1))
-    with pytest.raises(UserError, match="masses of P are no distribution"):
-        Atoms(((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),))
-
-
-def test_a_pair_of_one_direction_is_for_add_remove_alone() -> None:
-    with pytest.raises(UserError, match="must be symmetric"):
-        Atoms(SKEWED.masses, adjacency=Adjacency.SUBSTITUTION)
     Atoms(SKEWED.masses, symmetric=True, adjacency=Adjacency.SUBSTITUTION)

@@ -35,7 +35,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
 )
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from tests.moved_noise import gaussian
+from tests import moved_noise
 
 GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 SCIPY = {GAUSS: norm, LAPLACE: laplace, EXPONENTIAL: expon}
@@ -80,12 +80,22 @@ def split(
     return found
 
 
-@pytest.mark.parametrize("budget", [F(0), F(1, 3), F(2)])
-def test_the_gaussian_mechanism(budget: F) -> None:
-    noise = [number([law(GAUSS, mean, 2)], [], form({0: 1})) for mean in (0, 1)]
+@pytest.mark.parametrize(
+    ("family", "scale", "count", "budget"),
+    [
+        *((GAUSS, 2, 1, budget) for budget in (F(0), F(1, 3), F(2))),
+        *((LAPLACE, 1, 1, budget) for budget in (HALF, F(9, 10))),
+        (GAUSS, 1, 3, HALF),
+    ],
+)
+def test_a_mean_of_noise_that_is_moved(family: Family, scale: int, count: int, budget: F) -> None:
+    published = form(dict.fromkeys(range(count), F(1, count)))
+    noise = [number([law(family, mean, scale)] * count, [], published) for mean in (0, 1)]
     found = split(noise[0], noise[1], budget)
-    assert float(found.value.lower) == pytest.approx(gaussian(0.5, float(budget)), rel=1e-9)
-    assert len(found.intervals) == 1
+    oracle = moved_noise.gaussian if family is GAUSS else moved_noise.laplace
+    exact = oracle(sqrt(count) / scale, float(budget))
+    assert float(found.value.lower) == pytest.approx(exact, rel=1e-9)
+    assert family is LAPLACE or len(found.intervals) == 1
 
 
 def test_high_precision_and_the_root() -> None:
@@ -95,21 +105,6 @@ def test_high_precision_and_the_root() -> None:
     ((low, high),) = found.intervals
     assert low is None and abs(high + HALF) < F(1, 2**50)
     assert split(noise[0], noise[1], F(1), 50).value.meets(found.value)
-
-
-@pytest.mark.parametrize("budget", [F(1, 2), F(9, 10)])
-def test_the_laplace_mechanism(budget: F) -> None:
-    noise = [number([law(LAPLACE, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
-    found = split(noise[0], noise[1], budget)
-    exact = 1 - exp((float(budget) - 1) / 2)
-    assert float(found.value.lower) == pytest.approx(exact, rel=1e-12)
-
-
-def test_a_sum_of_gaussians_is_a_gaussian() -> None:
-    published = form({0: "1/3", 1: "1/3", 2: "1/3"})
-    noise = [number([law(GAUSS, mean, 1)] * 3, [], published) for mean in (0, 1)]
-    found = split(noise[0], noise[1], HALF)
-    assert float(found.value.lower) == pytest.approx(gaussian(sqrt(3), 0.5), rel=1e-9)
 
 
 def test_nothing_on_one_side() -> None:

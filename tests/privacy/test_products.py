@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Claim, LeastDelta, LeastEpsPrv, Options, PrivacyCurve
+from dipapprox import Answer, LeastDelta, Options
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
@@ -20,7 +20,6 @@ from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.products import exact
-from dipapprox.privacy.verdict import Verdict
 
 HALF = Fraction(1, 2)
 
@@ -94,65 +93,41 @@ def take_apart(monkeypatch: pytest.MonkeyPatch, apart: bool) -> None:
     monkeypatch.setattr(products, "_LITTLE_MORE", 0)
 
 
-def both_ways(
-    monkeypatch: pytest.MonkeyPatch, program: Program, claim: Claim, **options: int
-) -> tuple[Verdict, Verdict]:
-    """The verdicts of the parts and of the whole."""
-    found = []
-    for apart in (True, False):
-        take_apart(monkeypatch, apart)
-        found.append(
-            dipapprox.verify(
-                program,
-                eps=claim.eps,
-                eps_prv=claim.eps_prv,
-                delta=claim.delta,
-                options=Options(**options),
-            )
-        )
-    return found[0], found[1]
-
-
 @pytest.mark.parametrize("text", ALL)
-@pytest.mark.parametrize("budget", ["0", "1/5"])
-def test_parts_and_whole_have_one_largest_delta(
-    monkeypatch: pytest.MonkeyPatch, text: str, budget: str
-) -> None:
-    claim = Claim(HALF, Fraction(1), Fraction(budget))
-    parts, whole = both_ways(monkeypatch, parse(text), claim)
-    assert parts.answer is whole.answer is Answer.DP
-    assert parts.pairs == whole.pairs and parts.run.outputs == whole.run.outputs
-    assert whole.delta_enclosure is not None
-    assert parts.delta_enclosure.meets(whole.delta_enclosure)
-    assert parts.delta_enclosure.width < Fraction(1, 2**30)
-
-
-@pytest.mark.parametrize("text", ALL)
-def test_least_budgets_and_curves_of_parts_and_whole_agree(
-    monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Verdicts, least budgets and deltas, curves, and distributions."""
     found = []
     for apart in (True, False):
         take_apart(monkeypatch, apart)
         program = parse(text)
-        budget = dipapprox.profile(program, eps=HALF, delta=Fraction(1, 50))
-        delta = dipapprox.profile(program, eps=HALF, eps_prv=Fraction(1, 10))
-        curve = dipapprox.profile(program, eps=HALF, curve=(Fraction(0), HALF, 3))
-        assert isinstance(budget, LeastEpsPrv) and isinstance(delta, LeastDelta)
-        assert isinstance(curve, PrivacyCurve)
-        found.append((budget, delta, curve))
-    (budget, delta, curve), (own_budget, own_delta, own_curve) = found
-    one, other = budget.eps_prv_enclosure, own_budget.eps_prv_enclosure
-    assert one.infinite == other.infinite == (text == LISTED)
-    if not one.infinite:
-        assert one.lower is not None and one.upper is not None
-        assert other.lower is not None and other.upper is not None
-        assert Enclosure(one.lower, one.upper).meets(Enclosure(other.lower, other.upper))
-    assert delta.delta_enclosure.meets(own_delta.delta_enclosure)
-    assert delta.delta_enclosure.width < Fraction(1, 10**9)
-    for point, own in zip(curve.envelope.points, own_curve.envelope.points, strict=True):
+        input = tuple(cell.domain[-1] for cell in program.inputs)
+        found.append(
+            (
+                [dipapprox.verify(program, eps=HALF, eps_prv=e, delta=1) for e in ("0", "1/5")],
+                dipapprox.profile(program, eps=HALF, delta=Fraction(1, 50)).eps_prv_enclosure,
+                dipapprox.profile(program, eps=HALF, eps_prv=Fraction(1, 10)).delta_enclosure,
+                dipapprox.profile(program, eps=HALF, curve=(Fraction(0), HALF, 3)).envelope.points,
+                dipapprox.probability(program, eps=HALF, input=input),
+            )
+        )
+    (verdicts, budget, delta, curve, law), (wholes, one, two, three, four) = found
+    for parts, whole in zip(verdicts, wholes, strict=True):
+        assert parts.answer is whole.answer is Answer.DP
+        assert parts.pairs == whole.pairs and parts.run.outputs == whole.run.outputs
+        assert parts.delta_enclosure.meets(whole.delta_enclosure)
+        assert parts.delta_enclosure.width < Fraction(1, 2**30)
+    assert budget.infinite == one.infinite == (text == LISTED)
+    assert budget.infinite or budget.enclosure().meets(one.enclosure())
+    assert delta.meets(two) and delta.width < Fraction(1, 10**9)
+    for point, own in zip(curve, three, strict=True):
         assert point.delta.meets(own.delta)
         assert point.line.at(point.factor.lower) <= point.delta.upper
+    parts, whole = ({each.output: each for each in each.outputs} for each in (law, four))
+    assert parts.keys() == whole.keys() and law.reason is None
+    for output, each in parts.items():
+        assert each.probability.meets(whole[output].probability)
+        assert each.probability.width <= Fraction(1, 2**40)
+        assert (each.final_states > 0) == (whole[output].final_states > 0)
 
 
 def test_randomised_responses_are_binomial() -> None:
@@ -172,10 +147,7 @@ def test_randomised_responses_are_binomial() -> None:
 @pytest.mark.parametrize(("budget", "answer"), [("10", Answer.DP), ("9999/1000", Answer.NOT_DP)])
 def test_pure_privacy_of_a_product_is_decided_exactly(budget: str, answer: Answer) -> None:
     """20 responses at eps = 1/2 are 10-private, exactly: no enclosure can tell."""
-    claim = Claim(HALF, Fraction(0), Fraction(budget))
-    verdict = dipapprox.verify(
-        parse(RESPONSES, N=20), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
-    )
+    verdict = dipapprox.verify(parse(RESPONSES, N=20), eps=HALF, eps_prv=budget, delta=0)
     assert verdict.answer is answer
     assert "exact" in verdict.engine
 
@@ -221,23 +193,6 @@ def test_parts_that_differ_are_bounded_together() -> None:
         program, eps=HALF, delta=found.delta_enclosure.upper, eps_prv=Fraction(1, 2)
     )
     assert above.answer is Answer.DP
-
-
-@pytest.mark.parametrize("text", ALL)
-def test_distributions_of_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    program = parse(text)
-    input = tuple(cell.domain[-1] for cell in program.inputs)
-    found = []
-    for apart in (True, False):
-        take_apart(monkeypatch, apart)
-        found.append(dipapprox.probability(program, eps=HALF, input=input))
-    parts, whole = ({each.output: each for each in one.outputs} for one in found)
-    assert parts.keys() == whole.keys()
-    for output, each in parts.items():
-        assert each.probability.meets(whole[output].probability)
-        assert each.probability.width <= Fraction(1, 2**40)
-        assert (each.final_states > 0) == (whole[output].final_states > 0)
-    assert found[0].reason is None
 
 
 def test_distributions_that_are_too_long_say_so() -> None:

@@ -24,32 +24,30 @@ if r > 0 then
 end"""
 
 
-def least_eps_prv(text: str, shift: int, delta: str) -> LeastEpsPrv:
-    found = dipapprox.profile(dipapprox.parse(text, {"D": shift}), eps=1, delta=delta)
-    assert isinstance(found, LeastEpsPrv)
-    return found
+def least(text: str, delta: str, eps: str = "1", **parameters: int) -> LeastEpsPrv:
+    return dipapprox.profile(dipapprox.parse(text, parameters), eps=eps, delta=delta)
 
 
 # m²/2 + m z with Φ(-z) - φ(z) / (m + z) about 10^-6: z is 4.7534 and less.
 
 
-@pytest.mark.parametrize(("delta", "least"), [("0", 50_000), ("1/2", 49_998.6137)])
-def test_the_least_budget_of_laplace_noise(delta: str, least: float) -> None:
-    budget = least_eps_prv(_PLAIN.format("Lap"), 50_000, delta).eps_prv_enclosure
+@pytest.mark.parametrize(("delta", "truth"), [("0", 50_000), ("1/2", 49_998.6137)])
+def test_the_least_budget_of_laplace_noise(delta: str, truth: float) -> None:
+    budget = least(_PLAIN.format("Lap"), delta, D=50_000).eps_prv_enclosure
     assert budget.upper - budget.lower < F(1, 10**9)
-    assert abs(float(budget.lower) - least) < 1e-3
+    assert abs(float(budget.lower) - truth) < 1e-3
 
 
 @pytest.mark.parametrize("noise", ["Gauss", "Lap"])
 def test_numbers_behind_a_test(noise: str) -> None:
-    found = least_eps_prv(_BEHIND_A_TEST.format(noise), 100, "1e-6").eps_prv_enclosure
+    found = least(_BEHIND_A_TEST.format(noise), "1e-6", D=100).eps_prv_enclosure
     assert found.upper - found.lower < F(1, 10**9)
-    least = {"Gauss": 5470.7308, "Lap": 100.4898}[noise]
-    assert abs(float(found.lower) - least) < 1e-3
+    truth = {"Gauss": 5470.7308, "Lap": 100.4898}[noise]
+    assert abs(float(found.lower) - truth) < 1e-3
 
 
 def test_beyond_all_factors_there_is_a_lower_bound() -> None:
-    found = least_eps_prv(_BEHIND_A_TEST.format("Gauss"), 1000, "1e-6")
+    found = least(_BEHIND_A_TEST.format("Gauss"), "1e-6", D=1000)
     assert found.eps_prv_enclosure.upper is None
     assert found.eps_prv_enclosure.lower > 9_999
     assert "above 10000" in found.run.reason
@@ -68,34 +66,28 @@ else
 end"""
 
 
-def least(text: str, eps: str, delta: str) -> LeastEpsPrv:
-    found = dipapprox.profile(dipapprox.parse(text), eps=eps, delta=delta)
-    assert isinstance(found, LeastEpsPrv)
-    return found
-
-
 @pytest.mark.parametrize("text", [_ONE_SIDED, _PUBLISHED + "LapPlus(q, sqrt(2)/eps)"])
 def test_outputs_that_the_adjacent_input_never_has(text: str) -> None:
-    found = least(text, "1", "1/10")
+    found = least(text, "1/10")
     assert found.eps_prv_enclosure.infinite
     assert found.run.reason is None and found.witness is not None
     # Pr[a < 1] is about 0.753 and Pr[y < 1] about 0.507: beyond that there is no need.
-    enough = least(text, "1", "4/5").eps_prv_enclosure
+    enough = least(text, "4/5").eps_prv_enclosure
     assert enough.lower is not None and enough.upper is not None
 
 
-def test_budgets_above_64() -> None:
-    """Shifts of m = 14 / √2 deviations: as m² = 98, m²/2 + m z at δ = 10^-6, z below 4.7534."""
-    found = least(_PUBLISHED + "Gauss(q, sqrt(2)/eps)", "14", "1e-6").eps_prv_enclosure
-    assert F(95) < found.lower < found.upper < F(49) + F(99, 10) * F(47534, 10_000)
-    assert found.upper - found.lower < F(1, 10**8)
-
-
-def test_far_larger_budgets() -> None:
-    """Shifts of m = 100 / √2 deviations, m² = 5000, as above."""
-    found = least(_PUBLISHED + "Gauss(q, sqrt(2)/eps)", "100", "1e-6").eps_prv_enclosure
-    assert F(2500) < found.lower < found.upper < F(2500) + F(7072, 100) * F(47534, 10_000)
-    assert found.upper - found.lower < F(1, 10**6)
+@pytest.mark.parametrize(
+    ("eps", "low", "middle", "m", "width"),
+    [
+        ("14", 95, 49, F(99, 10), 8),
+        ("100", 2500, 2500, F(7072, 100), 6),
+    ],
+)
+def test_budgets_above_64(eps: str, low: int, middle: int, m: F, width: int) -> None:
+    """Shifts of m = eps / √2 deviations: m²/2 + m z at δ = 10^-6, z below 4.7534."""
+    found = least(_PUBLISHED + "Gauss(q, sqrt(2)/eps)", "1e-6", eps).eps_prv_enclosure
+    assert low < found.lower < found.upper < middle + m * F(47534, 10_000)
+    assert found.upper - found.lower < F(1, 10**width)
 
 
 _FINITE = """input q in {0, 100}
