@@ -167,9 +167,9 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> No
 def _import_all(machine: Machine, name: str, module: Module | None, scope: NameScope) -> None:
     if scope.kind != "module":
         raise machine.refusal("'import *' stands at the top of a file")
-    held = module.scope.values if module else vars(sys.modules.get(name, object))
+    held = module.scope.values if module else dict.fromkeys(library.names_in(name))
     names = followed(held.get("__all__", [each for each in held if not each.startswith("_")]))
-    if not names or name == "numpy" or (module and not held.keys() >= set(names)):
+    if not names or (module and not held.keys() >= set(names)):
         raise machine.refusal(f"what 'from {name} import *' brings is not known")
     scope.local |= set(names)
     for each in names:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import EnumType
 from fractions import Fraction
 from functools import cache
+from importlib import import_module
 from inspect import BoundArguments, Parameter, Signature, signature
 from pathlib import Path
 from types import MethodType
@@ -53,7 +54,7 @@ from dipapprox.language.functions.words import INSTEAD, OWN, REFUSED, unknown
 MISSING = type("missing", (), {})
 """What the prelude takes for an argument that is not given."""
 
-_TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)}
+TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)}
 """Those whose methods the prelude defines."""
 
 _ELSE: dict[str, Any] = {
@@ -81,7 +82,7 @@ def _library() -> dict[str, Function]:
     text = Path(__file__).with_name("prelude.py").read_text(encoding="utf-8")
     tree = ast.parse("\n".join((text, "class dipapprox:", *map(_stub, OWN))))
     groups = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
-    names = {each: ImportedName(each) for each in groups if each not in _TYPES}
+    names = {each: ImportedName(each) for each in groups if each not in TYPES}
     values = {**names, "missing": MISSING}
     scope = NameScope(frozenset(values), None, values, fixed=True, kind="module")
     found: dict[str, Function] = {}
@@ -150,7 +151,7 @@ def signature_of(given: ast.arguments, default: Callable[[ast.expr], Any]) -> Si
 def word(name: str) -> Any:
     """Return what an imported name stands for: a function, a constant, or a word."""
     home, _, own = name.partition(".")
-    if home in _TYPES and own != "fromkeys":
+    if home in TYPES and own != "fromkeys":
         return ImportedName(name)  # a method, which is one of objects here
     return _library().get(name) or _ELSE.get(name, ImportedName(name))
 
@@ -161,10 +162,18 @@ def builtin(name: str) -> Any:
     return known if known and "." not in name else _ELSE.get(name) or _ELSE.get(f"builtins.{name}")
 
 
+def names_in(module: str) -> Sequence[str]:
+    """Return what `from module import *` brings; nothing for a module that is not known."""
+    if module == "numpy" or not any(n.startswith(f"{module}.") for n in (*_library(), *_ELSE)):
+        return ()
+    held = import_module(module)
+    return getattr(held, "__all__", None) or [n for n in vars(held) if not n.startswith("_")]
+
+
 def method(machine: Machine, receiver: Any, name: str) -> MethodType:
     """Return a method of a list, tuple, dictionary, set, text or number."""
     known = _library().get(f"{type(receiver).__name__}.{name}")
-    if known is None or type(receiver).__name__ not in _TYPES:
+    if known is None or type(receiver).__name__ not in TYPES:
         message = f"'.{name}' of {kind_of(receiver)} is not followed"
         raise machine.refusal(message, INSTEAD.get(name, ""))
     return MethodType(known, receiver)

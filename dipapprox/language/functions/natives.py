@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import builtins
 import collections
-import copy
 import dataclasses
-import enum
-import fractions
-import heapq
-import itertools
-import math
-import statistics
 from collections.abc import Callable, Iterable, Iterator
 from enum import EnumType
 from fractions import Fraction
 from functools import partial, reduce
+from importlib import import_module
 from inspect import BoundArguments
 from typing import Any
 
 from dipapprox.language.functions import noise
-from dipapprox.language.functions.library import MISSING, TAKEN, Heap, Ranked, word
+from dipapprox.language.functions.library import MISSING, TAKEN, TYPES, Heap, Ranked, word
 from dipapprox.language.functions.machine import (
     HOME,
     SCALARS,
@@ -57,16 +50,6 @@ def ours(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-_HOMES: dict[str, Any] = {
-    "hidden": builtins,
-    **{each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)},
-    **{
-        each.__name__: each
-        for each in (bisect, copy, enum, fractions, heapq, itertools, math, statistics)
-    },
-}
-
-
 def is_stub(function: Function) -> bool:
     """Whether a function of the prelude stands for Python's own, or for one of ours."""
     match function.node.body:
@@ -84,7 +67,8 @@ def perform(machine: Machine, function: Function, given: BoundArguments) -> Any:
     home, *path = function.name.split(".")
     if home == "dipapprox":
         return getattr(noise, path[0])(*placed, **named)
-    own = reduce(getattr, path, _HOMES[home]) if path else getattr(builtins, home)
+    held = TYPES.get(home) or getattr(builtins, home, None) or import_module(home)
+    own = reduce(getattr, path, held)
     try:
         found = machine.native(own, *placed, **named)
     except TypeError as error:
@@ -195,6 +179,7 @@ def _array(values: Iterable[Any]) -> Array:
 
 
 OURS |= {
+    "hidden.pow": lambda machine, *given: machine.native(pow, *given),
     "hidden.of_numpy": lambda _, value: of_numpy(value),
     "hidden.array": lambda _, values: _array(values),
 }

@@ -139,7 +139,7 @@ def number(machine: Machine, value: Any) -> Any:
 def whole(machine: Machine, value: Any) -> int:
     """Return a whole number: of an input, that which it is on the path."""
     found = number(machine, value)
-    if type(found) not in WHOLE:
+    if type(found) not in WHOLE or (isinstance(value, Condition) and value.numpy):
         raise machine.refusal(f"a whole number must stand here, not {kind_of(value)}")
     return int(found)
 
