@@ -91,7 +91,7 @@ class Files:
         tree = places.tree_of(SourceFile(str(path), text))
         scope = NameScope(facts_of(tree).local | {"__name__"}, None, kind="module")
         scope.values["__name__"] = path.stem
-        module = self._modules[path.resolve()] = Module(path.stem, scope, tree)
+        module = self._modules[path.resolve()] = Module(scope, tree)
         machine = Machine(self.load)
         for statement in tree.body:
             try:
@@ -195,6 +195,8 @@ class LiveScope(NameScope):
         super().__init__(frozenset(), None, fixed=True, kind="module")
         self.function = function
         self.node = _definition(function)
+        if function.__builtins__ is not vars(builtins):  # type: ignore[attr-defined]  # it has
+            raise UserError(f"'{function.__name__}' has other built-in functions than Python's")
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self._held = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
         self._seen: dict[int, Any] = {} if seen is None else seen

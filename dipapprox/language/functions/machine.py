@@ -141,7 +141,6 @@ class Unread:
 class Module(Uncopied):
     """A file that is imported."""
 
-    name: str
     scope: NameScope
     tree: ast.Module
 

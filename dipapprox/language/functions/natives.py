@@ -67,7 +67,7 @@ def perform(machine: Machine, function: Function, given: BoundArguments) -> Any:
     home, *path = function.name.split(".")
     if home == "dipapprox":
         return getattr(noise, path[0])(*placed, **named)
-    held = TYPES.get(home) or getattr(builtins, home, None) or import_module(home)
+    held: Any = TYPES.get(home) or getattr(builtins, home, None) or import_module(home)
     own = reduce(getattr, path, held)
     try:
         found = machine.native(own, *placed, **named)

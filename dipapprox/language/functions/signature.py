@@ -38,6 +38,7 @@ from dipapprox.language.functions.symbols import (
     Condition,
     Quantity,
     Weight,
+    constant,
     is_number,
     refusal,
     running_as,
@@ -317,7 +318,8 @@ def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> a
     if type(value) is str and value in domain:
         return ast.Name(value, span=span)
     if isinstance(value, int | Fraction):
-        return literal(Fraction(value), span)
+        found: ast.Expression = constant(Fraction(value)).node
+        return found
     hint = ""
     if isinstance(value, str) and domain:
         hint = f"allowed are {domain_text(domain)}"

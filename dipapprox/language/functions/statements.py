@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -119,42 +118,27 @@ def _if(machine: Machine, node: ast.If, scope: NameScope) -> None:
     _block(machine, ways[machine.evaluate(node.test, scope, decide)], scope)
 
 
-@rule(ast.For)
-def _for(machine: Machine, node: ast.For, scope: NameScope) -> None:
-    given, values = machine.evaluate(node.iter, scope, lambda m, value: (value, items(m, value)))
-    machine.unbounded += (endless := isinstance(given, Stream) and machine.endless)
-
-    def turn() -> bool:
+@rule(ast.For, ast.While)
+def _loop(machine: Machine, node: Any, scope: NameScope) -> None:
+    endless, values = True, iter(lambda: machine.evaluate(node.test, scope, truth), False)
+    if isinstance(node, ast.For):
+        given, values = machine.evaluate(node.iter, scope, lambda m, each: (each, items(m, each)))
+        endless = isinstance(given, Stream) and machine.endless
+    machine.unbounded += endless
+    try:
         for value in values:
             machine.step()
-            assign(machine, node.target, value, scope)
-            return True
-        return False
-
-    try:
-        _loop(machine, node, scope, turn)
+            if isinstance(node, ast.For):
+                assign(machine, node.target, value, scope)
+            try:
+                _block(machine, node.body, scope)
+            except Continued:
+                continue
+            except Broke:
+                return
+        _block(machine, node.orelse, scope)
     finally:
         machine.unbounded -= endless
-
-
-@rule(ast.While)
-def _while(machine: Machine, node: ast.While, scope: NameScope) -> None:
-    machine.unbounded += 1
-    try:
-        _loop(machine, node, scope, lambda: bool(machine.evaluate(node.test, scope, truth)))
-    finally:
-        machine.unbounded -= 1
-
-
-def _loop(machine: Machine, node: Any, scope: NameScope, turn: Callable[[], bool]) -> None:
-    while turn():
-        try:
-            _block(machine, node.body, scope)
-        except Continued:
-            continue
-        except Broke:
-            return
-    _block(machine, node.orelse, scope)
 
 
 # --- match ----------------------------------------------------------------------------------------

@@ -197,11 +197,17 @@ def refusal(kind: str, message: str, hint: str = "", span: Span | None = None) -
     return SourceError([Diagnostic(kind, message, span, hint)])
 
 
+_END = 10**1000
+"""Of the numbers that programs have."""
+
+
 def constant(value: Fraction | str | bool, kind: type[Any] = Quantity) -> Any:
     """Return a number, a named value or a truth value as a symbol."""
     span = running().here
     if type(value) is bool:
         return Condition(ast.Truth(value, span=span), compute=lambda _: value)
+    if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) >= _END:
+        raise running().refusal("a number of more than 1000 digits", kind="limit")
     return kind(literal(value, span), compute=lambda _: value)
 
 
