@@ -9,14 +9,18 @@ Several independent numbers. Π f_k <= growth · Π g_k almost everywhere exactl
 least factors c_k with f_k <= c_k g_k is at most growth. A least factor is looked for among the
 quotients of pieces that are proportional, and is one if f_k <= c_k g_k is decided. Others, and
 all that has no closed form (`quotients`), are bracketed by rational numbers, until their product is
-told from growth.
+told from growth. Events that all paths of one number need are a factor, too, with a quotient of its
+own.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
 from math import inf
+from operator import and_
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
@@ -117,6 +121,7 @@ class ExactComparison:
             if isinstance(factors, Mixed):
                 raise _Obstacle(factors.reason)
             pairs = [(one, two) for _, one, two in factors.pairs]
+        pairs = [own for pair in pairs for own in _separated(*pair)]
         if len(pairs) == 1:
             try:
                 return self._exceeds_alone(*pairs[0], growth)
@@ -173,6 +178,20 @@ class ExactComparison:
             if not densities.exceeds(candidate):
                 return candidate
         return _BracketedQuotient(densities)
+
+
+def _separated(first: Line, second: Line) -> list[tuple[Line, Line]]:
+    """Take out the events that all parts of a side have: what is left may be the same for both."""
+    counted = [[Counter(part.events) for part in side] for side in (first, second)]
+    shared = [reduce(and_, side) for side in counted]
+    lines, chances = [], [(Part(tuple(own.elements()), ()),) for own in shared]
+    for side, events, own in zip((first, second), counted, shared, strict=True):
+        left = [tuple((each - own).elements()) for each in events]
+        lines.append(tuple(map(Part, left, [part.marginals for part in side])))
+    differ = Counter(lines[0]) != Counter(lines[1])
+    found = [(lines[0], lines[1])] if differ else []
+    found += [(chances[0], chances[1])] if shared[0] != shared[1] else []
+    return found or [(first, second)]
 
 
 def _width(bracket: _Bracket) -> Fraction | float:

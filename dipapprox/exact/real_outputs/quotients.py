@@ -7,7 +7,8 @@ number are the case of constants.
 
 **Pieces.** Let no mark lie inside of [s, t], and let r be the density of some g_j. Laws are
 log-concave (`kernel.laws`), so a density divided by itself, moved, rises all the way or falls:
-f_i / r and g_j / r lie between their values at s and t, and
+f_i / r and g_j / r lie between their values at s and t (of Laplace noise of several scales, too, if
+the means are marks: they are exponentials), and
 
     f / g  <=  Σ v_i max(f_i / r)  /  Σ w_j min(g_j / r)    on [s, t].
 
@@ -96,7 +97,9 @@ class EnclosedQuotient:
     ) -> None:
         self._terms = [[term for part in side for term in _terms(part)] for side in (first, second)]
         laws = [term.law for side in self._terms for term in side if term.law is not None]
-        if len({(law.family, law.scale) for law in laws}) > 1:
+        kinds = {(law.family, law.scale) for law in laws}
+        self._kinks = sorted({law.mean for law in laws} if len(kinds) > 1 else ())
+        if len(kinds) > 1 and not all(family.is_exponential for family, _ in kinds):
             raise NoQuotient("outside-fragment: noise of several kinds in one number")
         if any(law.family.is_discrete or law.family.sides != BOTH_SIDES for law in laws):
             raise NoQuotient("outside-fragment: noise without a density on the whole line")
@@ -124,6 +127,7 @@ class EnclosedQuotient:
         """Begin with the pieces between marks, at the present bits."""
         self._weights = [[self._weight(term) for term in side] for side in self._terms]
         ends = {end for side in self._terms for term in side for end in term.interval}
+        ends.update(self._kinks)
         marks = [None, *sorted(end for end in ends if end is not None), None]
         self._pieces: list[_Piece] = []
         for piece in pairwise(marks):
@@ -183,7 +187,8 @@ class EnclosedQuotient:
             return Fraction(0), Fraction(0)
         if not present[1]:
             return (inf if any(weight.lower for _, weight in present[0]) else Fraction(0)), inf
-        base = present[1][0][0]
+        bases = [law for law, _ in present[1] if law is not None]
+        base = max(bases, key=lambda law: law.scale, default=None)
         with precision(self._bits + 2 * _ROUNDING):
             first, second = (
                 [(weight, [_moved(law, base, piece, k) for k in (0, 1)]) for law, weight in side]
@@ -236,7 +241,9 @@ def _moved(law: Distribution | None, base: Distribution | None, piece: Interval,
         family = law.real
         near, far = ((place - each.mean) / each.scale for each in (law, base))
         own, other = (family.pdf(to_ball(z), _branch(law, z)) for z in (near, far))
-        return own / other
+        return own / other * to_ball(base.scale / law.scale)
+    if law.scale != base.scale:
+        return arb(0) if law.scale < base.scale else _INFINITE
     scales = (law.mean - base.mean) / law.scale
     bounded = side in law.family.shifts
     if side * scales > 0:

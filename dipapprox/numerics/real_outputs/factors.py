@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
-from math import prod
+from math import gcd, prod
 from operator import and_
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.event import Part
+from dipapprox.events.event import Marginal, Part
 
 Line = tuple[Part, ...]
 """Parts with one published number each; their measures add up."""
@@ -103,9 +103,21 @@ def _lines(side: Sequence[Part], homes: Sequence[int]) -> dict[int, Line] | None
     if len(homes) == 1:
         (home,) = homes
         return {home: tuple(Part(part.events, (part.marginals[home],)) for part in side)}
-    rows = {tuple([part.marginals[k] for k in homes]): Counter(part.events) for part in side}
+    places = [tuple([part.marginals[k] for k in homes]) for part in side]
+    rows = {row: Counter(part.events) for row, part in zip(places, side, strict=True)}
     values = [dict.fromkeys(each) for each in zip(*rows, strict=True)]
-    if len(rows) < len(side) or prod(map(len, values)) != len(side):
+    alike = all(rows[row] == Counter(p.events) for row, p in zip(places, side, strict=True))
+    if not alike or prod(map(len, values)) != len(rows):
+        return None
+    counts, base = Counter(places), places[0]
+    often = [{v: counts[*base[:k], v, *base[k + 1 :]] for v in own} for k, own in enumerate(values)]
+    often = [{v: n // gcd(*own.values()) for v, n in own.items()} for own in often]
+
+    def product(row: tuple[Marginal, ...]) -> int:
+        return prod(own[value] for own, value in zip(often, row, strict=True))
+
+    times = counts[base] // product(base)
+    if any(count != times * product(row) for row, count in counts.items()):
         return None
     shared = reduce(and_, rows.values())
     needs = [
@@ -123,6 +135,7 @@ def _lines(side: Sequence[Part], homes: Sequence[int]) -> dict[int, Line] | None
         home: tuple(
             Part(tuple((own[value] + (Counter() if k else shared)).elements()), (value,))
             for value in own
+            for _ in range(often[k][value] * (1 if k else times))
         )
         for k, (home, own) in enumerate(zip(homes, needs, strict=True))
     }

@@ -263,7 +263,7 @@ class PublishedDetails:
                 high = place
             elif found is Side.ABOVE:
                 low, step = place, step * step
-            elif isinstance(found, NotEnclosed) or undecided is not None:
+            elif isinstance(found, NotEnclosed) or undecided is not None or not delta:
                 # Beyond, and before, more may be known than here.
                 reason = found if isinstance(found, NotEnclosed) else reason
                 step = Fraction(2) if undecided is None else step * step

@@ -45,6 +45,13 @@ for i in 1..2 do
     end
 end
 """
+ABSOLUTES = "y[1] <- abs(Lap(q, 1/eps))\ny[2] <- abs(Lap(q, 2/eps))\n"
+APART = (
+    BITS.replace("linf", "l1")
+    + "y[1] <- clamp(Gauss(q[1], 1/2), 0, 1)\n"
+    + MIXTURE.replace("y <-", "y[2] <-").replace("(q,", "(q[2],")
+)
+BESIDE = MIXTURE.replace("y <-", "y[1] <-") + "y[2] <- clamp(Logistic(q, 1), 0, 1)\n"
 SPARSE = """
 output above[2] in {0, 1}
 output y in real
@@ -95,6 +102,10 @@ def _least_of_the_index() -> float:
             log(norm.cdf(0) / norm.cdf(-1)) + log(logistic.sf(2) / logistic.sf(3)),
         ),
         (BIT + "y <- abs(Logistic(q, 1))\n", log((exp(1) + exp(-1)) / 2)),
+        # Paths that are the same at q = 0 are counted.
+        (BIT.replace("y in", "y[2] in") + ABSOLUTES, 1.5),
+        # An end of the clamp is as likely beside either path of the other number.
+        (APART, log(norm.cdf(0) / norm.cdf(-2))),
     ],
 )
 def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
@@ -112,13 +123,32 @@ def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
 
 
 @pytest.mark.thorough
-def test_sums_over_choices_of_independent_numbers_are_products() -> None:
-    """Just above 0 both densities are 1/4 + 1/8, against what is left of them a unit away."""
-    found = dipapprox.profile(dipapprox.parse(BITS + MIXTURES), eps=1, delta=0)
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        # Just above 0 both densities are 1/4 + 1/8, against what is left of them a unit away.
+        (BITS + MIXTURES, 2 * log(0.75 / (exp(-1) / 2 + exp(-0.5) / 4))),
+        # The end of the clamp has no closed form, and the other number two scales.
+        (
+            BIT.replace("y in", "y[2] in") + BESIDE,
+            log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4)) + log(logistic.cdf(0) / logistic.cdf(-1)),
+        ),
+    ],
+)
+def test_sums_over_choices_of_independent_numbers_are_products(text: str, least: float) -> None:
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
     assert found.reason is None
-    bounds, least = found.eps_prv_enclosure, 2 * log(0.75 / (exp(-1) / 2 + exp(-0.5) / 4))
+    bounds = found.eps_prv_enclosure
     assert bounds.lower - Fraction(1, 10**12) <= least <= bounds.upper + Fraction(1, 10**12)
     assert bounds.upper - bounds.lower < Fraction(1, 10**9)
+
+
+@pytest.mark.thorough
+def test_a_budget_that_no_place_attains_is_approached() -> None:
+    """The densities of the sum are as 1 + z is to 2 + z, far out: nobody sees how far."""
+    text = BIT.replace("y in", "y[2] in") + "y[1] <- Lap(q, 3)\ny[2] <- Lap(q, 2) + Lap(0, 2)\n"
+    bounds = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0).eps_prv_enclosure
+    assert Fraction(83, 100) < bounds.lower < Fraction(5, 6) <= bounds.upper < Fraction(84, 100)
 
 
 def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
