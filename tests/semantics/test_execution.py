@@ -11,13 +11,16 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import ProgramPart, independent_parts
+from dipapprox.semantics.structure import Structure, measure_structure
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
 from tests.semantics.strategies import programs
 from tests.thorough import examples
@@ -146,3 +149,12 @@ def joined(
 def test_inputs_that_are_no_integers_are_told_apart(domain: str, body: str) -> None:
     text = f"input q in {{{domain}}}\noutput out in {{0, 1}}\nadjacent all\n{body}\n"
     check_partition(elaborate(parse(text), {}, "program"), True, 1, 20)
+
+
+def test_structure_is_that_of_states_that_are_not_merged() -> None:
+    """Table 6 of DiPApprox (CCS 2025), SVT-Gauss with N = 2; Table 7 is made by `tables`."""
+    program = load(BUNDLED / "svt_gauss.dpg", {"N": Fraction(2)})
+    found = measure_structure(execute(program, False, Limits()))
+    assert found == Structure(3, Fraction(5, 3), Fraction(7, 3), 3, Fraction(8, 3), 3)
+    with pytest.raises(ValueError, match="not merged"):
+        measure_structure(execute(program, True, Limits()))
