@@ -13,6 +13,7 @@ from typing import Any
 import dipapprox
 from dipapprox import Claim, Outcome, UserError
 from dipapprox.replays.digest import digest, text_hash
+from tests.kernel.edits import places_in, with_at
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -45,12 +46,9 @@ def signed(fields: Fields) -> Fields:
 
 def replaced(fields: Fields, place: Sequence[str | int], value: object) -> Fields:
     """Return a copy with another value at a place; the digest stays."""
-    changed = copy.deepcopy(fields)
-    inner: Any = changed
-    for step in place[:-1]:
-        inner = inner[step]
-    assert inner[place[-1]] != value
-    inner[place[-1]] = value
+    assert dict(places_in(fields))[*place] != value
+    changed = with_at(copy.deepcopy(fields), tuple(place), value)
+    assert isinstance(changed, dict)
     return changed
 
 
@@ -78,20 +76,3 @@ def check_changes_are_noticed(fields: Fields, seed: str, count: int) -> None:
             assert not same, place
         else:
             assert outcome is (Outcome.CONFIRMED if same else Outcome.REFUTED), place
-
-
-def places(item: object, where: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Return the places of all numbers and strings in a JSON value."""
-    if isinstance(item, dict):
-        return [p for name, value in item.items() for p in places(value, (*where, name))]
-    if isinstance(item, list):
-        return [p for k, value in enumerate(item) for p in places(value, (*where, k))]
-    return [where]
-
-
-def at(fields: Fields, place: Sequence[str | int]) -> Any:
-    """Return the value at a place."""
-    inner: Any = fields
-    for step in place:
-        inner = inner[step]
-    return inner

@@ -13,13 +13,12 @@ import pytest
 
 import dipapprox
 from dipapprox import Claim, Limits, Outcome, UserError
+from tests.kernel.edits import Path, places_in
 from tests.replays.certified import (
     PROGRAMS,
     Fields,
-    at,
     certificate,
     check_changes_are_noticed,
-    places,
     replaced,
     signed,
 )
@@ -97,8 +96,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def test_a_field_that_comes_twice_is_found_among_many_at_once() -> None:
-    text = "{" + ", ".join(f'"{k}": 0' for k in range(300_000)) + ', "299999": 1}'
-    with pytest.raises(UserError, match="the field '299999' occurs twice"):
+    text = "{" + ", ".join(f'"{k}": 0' for k in range(100_000)) + ', "99999": 1}'
+    with pytest.raises(UserError, match="the field '99999' occurs twice"):
         dipapprox.check(text)
 
 
@@ -127,14 +126,18 @@ def test_half_a_character_is_no_text(place: tuple[str, ...]) -> None:
         dipapprox.check(json.dumps(replaced(sample("DP"), place, "\ud800")))
 
 
+def leaves(fields: Fields) -> list[tuple[Path, Any]]:
+    """All numbers and strings, each with its place."""
+    return [each for each in places_in(fields) if not isinstance(each[1], dict | list)]
+
+
 LONG = f"1{'0' * 4400}1/1{'0' * 4401}"
 
 
 def test_numbers_of_more_digits_than_python_writes_are_judged() -> None:
     fields = sample("DP")
     judged = 0
-    for place in places(fields):
-        value = at(fields, place)
+    for place, value in part(leaves(fields), 2):
         if place[-1] in ("sha256", "digest", "text") or isinstance(value, bool):
             continue
         forged = signed(replaced(fields, place, LONG))
@@ -163,9 +166,9 @@ def test_whatever_is_judged_suits_the_schema_and_no_forgery_is_confirmed(verdict
     outcomes = set()
     for _ in part(range(200), 2):
         changed = copy.deepcopy(fields)
-        place = draw.choice(places(fields))
+        place, _ = draw.choice(leaves(fields))
         place = place[: draw.randint(1, len(place))]
-        inner, last = at(changed, place[:-1]), place[-1]
+        inner, last = dict(places_in(changed))[place[:-1]], place[-1]
         match draw.choice(["replace", "replace", "remove", "add"]):
             case "remove":
                 del inner[last]
