@@ -333,6 +333,13 @@ def test_a_part_of_no_turns_is_none() -> None:
         inside(Proof(never, None), {"part": [0, 1], "pairs": None})
 
 
+def test_formulas_are_no_points_of_curves() -> None:
+    about = Proof(read_machine(MACHINE["machine"]), None)
+    for said in ((("eps",), Fraction(1, 2)), (Fraction(0), ("eps",))):
+        with pytest.raises(BadProof, match="not formulas"):
+            losses_of(about, GRID, Private(Fraction(1), *said, None))
+
+
 def test_bounds_of_probabilities_are_kept_apart_below() -> None:
     """Outputs that are known from 1/2 to 1, and from 0 to 1/2, need not differ."""
     about = Proof(read_machine(MACHINE["machine"]), None)

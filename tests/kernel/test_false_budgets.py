@@ -13,6 +13,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from kernel.streams import draw, once, read, say, stream
+from tests.kernel.test_potentials import alone
 
 Json = Any
 
@@ -298,3 +299,70 @@ def test_numbers_that_are_published_stay() -> None:
     for by in (1, [0, [[0, 1]]], "1/2"):
         with pytest.raises(Refuted, match="another number is published"):
             proves(*published(by))
+
+
+# --- one sample around an input, compared with 0 --------------------------------------------------
+
+
+def shifted(machine: Json, budget: int, *shifts: Json) -> Budgets:
+    """Replay: the sample is shifted so, where it is above 0 and where it is not."""
+    return proves(machine, [node([to(None, [0, [shift]]) for shift in shifts], [[budget, []]])])
+
+
+def shared(machine: Json, case: Json, *others: Json) -> Budgets:
+    """Replay: what is done where the sample is above 0, and what where it is not."""
+    return proves(machine, [node([case, *others], [[1, []]])])
+
+
+MOVED = [0, [[0, 1]]]
+"""As much as the input."""
+
+
+def test_single_shifts_are_priced_and_directed() -> None:
+    assert shifted(alone("Lap", False), 2, 1, -1) == Budgets(Fraction(2))
+    with pytest.raises(Refuted, match="is missing"):
+        shifted(alone("Lap", False), 1, 1, -1)
+    with pytest.raises(Refuted, match="guard"):
+        shifted(alone("Lap", False), 2, -1, 1)
+    # What moves with its mean costs nothing, but does not stay on its side.
+    with pytest.raises(Refuted, match="guard"):
+        shifted(alone("Lap", False), 2, MOVED, MOVED)
+    still = alone("LapMinus", False)
+    still["body"][1] = ["set", ["cell", "out"], 0]
+    assert shifted(still, 0, MOVED) == Budgets(Fraction(0))
+    for family, allowed in (("LapPlus", True), ("LapMinus", False), ("Gauss", False)):
+        still["body"][0][2] = family
+        up = [1, [[0, 1]]]
+        if allowed:
+            assert shifted(still, 1, up) == Budgets(Fraction(1))
+        else:
+            with pytest.raises(Refuted, match="cannot be shifted"):
+                shifted(still, 1, up)
+
+
+def test_paths_that_draw_alike_may_have_one_case() -> None:
+    still = to(None, [0, [0]])
+    assert shared(alone("Lap", False), still, 0) == Budgets(Fraction(1))
+    for others in ([1], [2], [-1], [True], ["0"]):
+        with pytest.raises(BadProof):
+            shared(alone("Lap", False), still, *others)
+    with pytest.raises(BadProof, match="no case"):
+        shared(alone("Lap", False), None, 0)
+    other = alone("Lap", False)
+    other["body"][1][3] = [["set", ["cell", "out"], ["cell", "x"]]]
+    with pytest.raises(Refuted, match="not alike"):
+        shared(other, still, 0)
+    drawn = alone("Lap", False)
+    drawn["body"][1][3].append(["draw", ["cell", "x"], "Lap", 0, [1, -1]])
+    with pytest.raises(Refuted, match="not alike"):
+        shared(drawn, still, 0)
+
+
+def test_one_case_meets_the_guards_of_all_its_paths() -> None:
+    """What serves the first path alone does not do for both."""
+    machine = alone("Lap", False)
+    machine["adjacency"]["norm"] = "increasing"
+    up = to(None, [0, [[0, [[0, 1]]]]])
+    with pytest.raises(Refuted, match="guard"):
+        shared(machine, up, 0)
+    assert shared(machine, up, to(None, [0, [0]])) == Budgets(Fraction(1))

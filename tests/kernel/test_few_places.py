@@ -175,11 +175,7 @@ def grid(places: int) -> Grid:
 @pytest.mark.parametrize(
     "change",
     [
-        {"step": 0},
-        {"step": -1},
-        {"places": 0},
-        {"places": 2001},
-        {"step": f"1/{2**256 + 1}"},
+        *({"step": 0}, {"step": -1}, {"places": 0}, {"places": 2001}, {"step": f"1/{2**256 + 1}"}),
         {"offset": f"1/{2**256 + 1}"},
     ],
 )

@@ -129,18 +129,11 @@ def test_what_has_no_meaning_is_not_proved() -> None:
     o, x, y = map(cell, "oxy")
     one, noise = ["set", o, 1], ["draw", x, "Lap", 0, [1, -1]]
     bodies: list[list[Json]] = [
-        [],
-        [["set", o, 2]],
-        [["set", o, x]],
-        [["choose", o, [[0, "1/2"], [1, "1/3"]], False]],
-        [["choose", o, [[0, -1], [1, 2]], False]],
-        [["choose", o, [[0, 0], [1, 0]], True]],
-        [["draw", o, "Lap", 0, [1, -1]]],
-        [["draw", x, "DLap", "1/2", [1, -1]], one],
-        [["set", ["element", "o", 3, 4], 1]],
-        [one, noise, ["draw", y, "Lap", x, [1, -1]]],
-        [one, noise],
-        [one, noise, ["set", y, {"name": "word"}]],
+        *([], [["set", o, 2]], [["set", o, x]], [["choose", o, [[0, "1/2"], [1, "1/3"]], False]]),
+        *([["choose", o, [[0, -1], [1, 2]], False]], [["choose", o, [[0, 0], [1, 0]], True]]),
+        *([["draw", o, "Lap", 0, [1, -1]]], [["draw", x, "DLap", "1/2", [1, -1]], one]),
+        *([["set", ["element", "o", 3, 4], 1]], [one, noise, ["draw", y, "Lap", x, [1, -1]]]),
+        *([one, noise], [one, noise, ["set", y, {"name": "word"}]]),
     ]
     for body in bodies:
         reals = ["y"] if body in bodies[-2:] else []

@@ -170,12 +170,9 @@ def test_affine_images(name: str) -> None:
 @pytest.mark.parametrize(
     ("family", "mean", "coefficient", "power"),
     [
-        ("Cauchy", Fraction(0), Fraction(1), 0),
-        ("gauss", Fraction(0), Fraction(1), 0),
-        ("Gauss", Fraction(0), Fraction(0), 0),
-        ("Gauss", Fraction(0), Fraction(-1), 0),
-        ("Gauss", Fraction(0), Fraction(1), 9),
-        ("Gauss", Fraction(0), Fraction(1), -9),
+        *(("Cauchy", Fraction(0), Fraction(1), 0), ("gauss", Fraction(0), Fraction(1), 0)),
+        *(("Gauss", Fraction(0), Fraction(0), 0), ("Gauss", Fraction(0), Fraction(-1), 0)),
+        *(("Gauss", Fraction(0), Fraction(1), 9), ("Gauss", Fraction(0), Fraction(1), -9)),
         ("DLap", Fraction(1, 2), Fraction(1), 0),
     ],
 )

@@ -16,13 +16,14 @@ import dipapprox
 from dipapprox import Answer, Limits, Options
 from dipapprox.automata.shifts import RunCost
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.budgets import BudgetBounds, replayed
+from dipapprox.proof_steps.machines import number_json
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.questions.prove import Proof
@@ -171,6 +172,24 @@ def test_parts_that_come_again_leave_no_budget(name: str) -> None:
     assert replay(machine, {"verdict": "Not_DP", "budget": 1000}, steps) == Budgets(None, None)
 
 
+@pytest.mark.parametrize("name", ["svt_without_limit", "last_value_stream"])
+def test_parts_come_again_of_the_machine_that_is_meant(name: str) -> None:
+    """Not if it ends, is silent, or its inputs do not change together; nor for more."""
+    machine, claim, steps = file_of(proof_of(name))
+    for changed in (
+        {"round": [*machine["round"], ["exit"]]},
+        {"published": {**machine["published"], "whenever": []}},
+        {"adjacency": {**machine["adjacency"], "norm": "l1"}},
+    ):
+        with pytest.raises(NotProved):
+            replay({**machine, **changed}, claim, steps)
+    for at, value in places_in(steps):
+        if at[:2] == (0, "multipliers") and isinstance(value, str):
+            with pytest.raises(NotProved):
+                more = with_at(steps, at, number_json(Fraction(value) * 2))
+                replay(machine, claim, more)
+
+
 GAUSSIAN = ("svt_gauss", "noisy_max_gauss", "svt_mix1", "discrete_gauss_mechanism", "top_k_gauss")
 
 
@@ -271,81 +290,6 @@ def alone(family: str, whole: bool) -> Any:
     machine = stream(body, None, inputs=[["q", {"low": None, "high": None}]], whole=whole)
     machine["published"] |= {"whenever": [], "first": ["out"]}
     return machine
-
-
-def shifted(machine: dict[str, Any], budget: int, *shifts: Any) -> Budgets:
-    """Replay: the sample is shifted so, where it is above 0 and where it is not."""
-    cases = [{"to": None, "moves": [[0, [shift]]]} for shift in shifts]
-    node = {"values": [], "held": [], "facts": [], "allowances": [[budget, []]]}
-    step = {"rule": "potential", "from": [], "nodes": [{**node, "cases": cases}], "quiet": []}
-    claim = {"verdict": "DP", "budget": budget, "at least": None}
-    found = replay(machine, claim, [step])
-    assert isinstance(found, Budgets)
-    return found
-
-
-MOVED = [0, [[0, 1]]]
-"""As much as the input."""
-
-
-def test_single_shifts_are_priced_and_directed() -> None:
-    assert shifted(alone("Lap", False), 2, 1, -1) == Budgets(Fraction(2))
-    with pytest.raises(Refuted, match="is missing"):
-        shifted(alone("Lap", False), 1, 1, -1)
-    with pytest.raises(Refuted, match="guard"):
-        shifted(alone("Lap", False), 2, -1, 1)
-    # What moves with its mean costs nothing, but does not stay on its side.
-    with pytest.raises(Refuted, match="guard"):
-        shifted(alone("Lap", False), 2, MOVED, MOVED)
-    still = alone("LapMinus", False)
-    still["body"][1] = ["set", ["cell", "out"], 0]
-    assert shifted(still, 0, MOVED) == Budgets(Fraction(0))
-    for family, allowed in (("LapPlus", True), ("LapMinus", False), ("Gauss", False)):
-        still["body"][0][2] = family
-        up = [1, [[0, 1]]]
-        if allowed:
-            assert shifted(still, 1, up) == Budgets(Fraction(1))
-        else:
-            with pytest.raises(Refuted, match="cannot be shifted"):
-                shifted(still, 1, up)
-
-
-def shared(machine: dict[str, Any], case: object, *others: object) -> Budgets:
-    """Replay: what is done where the sample is above 0, and what where it is not."""
-    node = {"values": [], "held": [], "facts": [], "allowances": [[1, []]]}
-    nodes = [{**node, "cases": [case, *others]}]
-    claim = {"verdict": "DP", "budget": 1, "at least": None}
-    found = replay(machine, claim, [{"rule": "potential", "from": [], "nodes": nodes, "quiet": []}])
-    assert isinstance(found, Budgets)
-    return found
-
-
-def test_paths_that_draw_alike_may_have_one_case() -> None:
-    still = {"to": None, "moves": [[0, [0]]]}
-    assert shared(alone("Lap", False), still, 0) == Budgets(Fraction(1))
-    for others in ([1], [2], [-1], [True], ["0"]):
-        with pytest.raises(BadProof):
-            shared(alone("Lap", False), still, *others)
-    with pytest.raises(BadProof, match="no case"):
-        shared(alone("Lap", False), None, 0)
-    other = alone("Lap", False)
-    other["body"][1][3] = [["set", ["cell", "out"], ["cell", "x"]]]
-    with pytest.raises(Refuted, match="not alike"):
-        shared(other, still, 0)
-    drawn = alone("Lap", False)
-    drawn["body"][1][3].append(["draw", ["cell", "x"], "Lap", 0, [1, -1]])
-    with pytest.raises(Refuted, match="not alike"):
-        shared(drawn, still, 0)
-
-
-def test_one_case_meets_the_guards_of_all_its_paths() -> None:
-    """What serves the first path alone does not do for both."""
-    machine = alone("Lap", False)
-    machine["adjacency"]["norm"] = "increasing"
-    up = {"to": None, "moves": [[0, [[0, [[0, 1]]]]]]}
-    with pytest.raises(Refuted, match="guard"):
-        shared(machine, up, 0)
-    assert shared(machine, up, {"to": None, "moves": [[0, [0]]]}) == Budgets(Fraction(1))
 
 
 def test_many_paths_share_few_cases() -> None:

@@ -8,15 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
+from math import exp
 from typing import Any
 
 import pytest
 
 from dipapprox import Limits, Options, profile, verify
+from dipapprox.kernel.adjacency import Input, Range
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.machine import Machine, read_machine
+from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rules import distributions
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.proof_steps.machines import number_json
@@ -25,7 +30,7 @@ from dipapprox.proof_steps.verdicts import Goal, written
 from dipapprox.replays.words import words_of
 from kernel.edits import places_in, variants, with_at
 from kernel.forgeries import names_of
-from kernel.grids import largest_on_grid
+from kernel.machines import RUN
 from kernel.small import program_of
 from tests.thorough import part
 
@@ -136,6 +141,44 @@ def _questions() -> Iterator[Question]:
 
 QUESTIONS = list(_questions())
 IDS = [question.name for question in QUESTIONS]
+
+
+def largest_on_grid(
+    machine: Machine, eps: Fraction, eps_prv: Fraction, step: Fraction, most: int = 2000
+) -> float:
+    """The largest delta of adjacent pairs on a grid, from below."""
+    sides = []
+    for _, domain in machine.inputs:
+        if isinstance(domain, Range):
+            assert domain.low is not None
+            assert domain.high is not None
+            count = min(int((domain.high - domain.low) / step), 16)
+            sides.append([domain.low + k * step for k in range(count + 1)])
+        else:
+            assert isinstance(domain, tuple)
+            sides.append(list(domain))
+    inputs: list[Input] = list(product(*sides))
+    if len(inputs) > most:
+        return 0.0
+    listed: list[Any] = [
+        [{"name": v} if isinstance(v, str) else number_json(Fraction(v)) for v in each]
+        for each in inputs
+    ]
+    proof = Proof(machine, None)
+    found = distributions(proof, {**RUN, "eps": number_json(eps), "inputs": listed, "bits": 30})
+    unit, growth = 2**found.places, exp(eps_prv) + 1e-12
+    bounds = {
+        each: ([x / unit for x in low], [x / unit for x in high])
+        for each, (low, high) in found.bounds.items()
+    }
+    return max(
+        (
+            sum(max(0.0, a - growth * b) for a, b in zip(bounds[u][0], bounds[v][1], strict=True))
+            for u, v in product(inputs, inputs)
+            if machine.adjacency.holds(u, v)
+        ),
+        default=0.0,
+    )
 
 
 @pytest.mark.parametrize("question", part(QUESTIONS, 4), ids=part(IDS, 4))

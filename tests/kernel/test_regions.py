@@ -16,6 +16,7 @@ from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.paths import Held, Path, Sample
 from dipapprox.kernel.regions import (
     NOTHING,
+    combined,
     follows,
     joined,
     known_forms,
@@ -102,6 +103,18 @@ def test_a_number_follows_from_itself() -> None:
     for constant, strict, is_so in ((1, True, True), (0, False, True), (0, True, False)):
         assert follows(Form(Fraction(constant)), strict, {}) == is_so
     assert not follows(Form(Fraction(-1)), False, {})
+
+
+def test_multipliers_are_of_forms_that_are_there_and_above_zero() -> None:
+    total = combined([[0, 2], [1, "1/2"]], [(X, False), (Y.plus(ONE), True)])
+    assert total == (Form(Fraction(1, 2), ((0, Fraction(2)), (1, Fraction(1, 2)))), True)
+    assert combined([[0, 1]], [(X, False), (Y, True)]) == (X, False)
+    for factor in (0, -1, "-1/2"):
+        with pytest.raises(BadProof, match="not above 0"):
+            combined([[0, factor]], [(X, True)])
+    for number in (-1, 1):
+        with pytest.raises(BadProof, match="no such form"):
+            combined([[number, 1]], [(X, True)])
 
 
 def test_a_form_is_read_as_it_is_written() -> None:

@@ -14,7 +14,7 @@ from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import require_possible
 from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.runs import Flat, Runs, flat, may_equal, on_ray, read_inputs, read_parts
 from kernel.streams import draw, once, read, say, stream
 
@@ -32,20 +32,11 @@ def flow(low: Any = None, high: Any = None, whole: bool = False, **more: Any) ->
 @pytest.mark.parametrize(
     ("low", "high", "pair", "holds"),
     [
-        (None, None, [0, 1], "both"),
-        (None, None, [0, -1], "both"),
-        (0, None, [0, 1], "both"),
-        (0, None, [0, -1], "none"),
-        (0, None, [1, -1], "large"),
-        (0, None, [-1, 1], "none"),
-        (0, 1, [0, 1], "large"),
-        (0, 1, [1, 1], "none"),
-        (0, 1, [1, -1], "large"),
-        (0, 1, [1, 0], "none"),
-        (None, 1, [1, -1], "both"),
-        (None, 1, [1, 1], "none"),
-        (None, 1, [0, 1], "large"),
-        (None, None, [0, 2], "none"),
+        *((None, None, [0, 1], "both"), (None, None, [0, -1], "both"), (0, None, [0, 1], "both")),
+        *((0, None, [0, -1], "none"), (0, None, [1, -1], "large"), (0, None, [-1, 1], "none")),
+        *((0, 1, [0, 1], "large"), (0, 1, [1, 1], "none"), (0, 1, [1, -1], "large")),
+        *((0, 1, [1, 0], "none"), (None, 1, [1, -1], "both"), (None, 1, [1, 1], "none")),
+        *((None, 1, [0, 1], "large"), (None, None, [0, 2], "none")),
     ],
 )
 def test_rays_stay_inside_and_adjacent(
@@ -99,20 +90,10 @@ def turns(*ended: bool) -> list[Path]:
 @pytest.mark.parametrize(
     ("json", "found"),
     [
-        ([], {}),
-        ([[1, 2]], {2: 1}),
-        ([[1, 3]], {3: 1}),
-        ([[1, 2], [2, 3]], {2: 1, 3: 2}),
-        ([[2, 3]], {3: 2}),
-        ([[0, 1]], None),
-        ([[0, 2]], None),
-        ([[1, 1]], None),
-        ([[2, 1]], None),
-        ([[1, 3], [2, 3]], None),
-        ([[2, 3], [1, 2]], None),
-        ([[1, 4]], None),
-        ([[1, 5]], None),
-        ([[3, 4]], None),
+        *(([], {}), ([[1, 2]], {2: 1}), ([[1, 3]], {3: 1}), ([[1, 2], [2, 3]], {2: 1, 3: 2})),
+        *(([[2, 3]], {3: 2}), ([[0, 1]], None), ([[0, 2]], None), ([[1, 1]], None)),
+        *(([[2, 1]], None), ([[1, 3], [2, 3]], None), ([[2, 3], [1, 2]], None), ([[1, 4]], None)),
+        *(([[1, 5]], None), ([[3, 4]], None)),
     ],
 )
 def test_parts_follow_each_other(json: Any, found: Any) -> None:
@@ -134,24 +115,12 @@ def one(family: str, *guards: Any) -> Flat:
 @pytest.mark.parametrize(
     ("family", "value", "side", "possible"),
     [
-        ("Lap", -1, 0, True),
-        ("Lap", 0, 0, True),
-        ("LapPlus", 1, 0, True),
-        ("LapPlus", 1, -1, True),
-        ("LapPlus", 0, 1, True),
-        ("LapPlus", 0, 0, False),
-        ("LapPlus", 0, -1, False),
-        ("LapPlus", -1, 0, False),
-        ("LapPlus", -1, 3, False),
-        ("LapMinus", -1, 0, True),
-        ("LapMinus", -1, 1, True),
-        ("LapMinus", 0, -1, True),
-        ("LapMinus", 0, 0, False),
-        ("LapMinus", 0, 1, False),
-        ("LapMinus", 1, 0, False),
-        ("LapMinus", 1, -3, False),
-        ("DLap", 1, 0, True),
-        ("DLap", Fraction(1, 2), 0, False),
+        *(("Lap", -1, 0, True), ("Lap", 0, 0, True), ("LapPlus", 1, 0, True)),
+        *(("LapPlus", 1, -1, True), ("LapPlus", 0, 1, True), ("LapPlus", 0, 0, False)),
+        *(("LapPlus", 0, -1, False), ("LapPlus", -1, 0, False), ("LapPlus", -1, 3, False)),
+        *(("LapMinus", -1, 0, True), ("LapMinus", -1, 1, True), ("LapMinus", 0, -1, True)),
+        *(("LapMinus", 0, 0, False), ("LapMinus", 0, 1, False), ("LapMinus", 1, 0, False)),
+        *(("LapMinus", 1, -3, False), ("DLap", 1, 0, True), ("DLap", Fraction(1, 2), 0, False)),
         ("DLap", 0, 1, False),
     ],
 )
@@ -369,3 +338,41 @@ def test_strict_guards_of_integers_are_a_unit_off() -> None:
     ((whole, also),) = flat(run, {}, True).guards[1]
     assert (strict, also) == (True, False)
     assert real.plus(whole.scaled(Fraction(-1))) == Form(Fraction(1, 2))
+
+
+# --- paths of bodies without rounds ---------------------------------------------------------------
+
+
+def followed(body: list[Any], whole: bool = False, **published: Any) -> list[Path]:
+    machine = stream(body, None, inputs=[["q", {"low": 0, "high": 1}]], whole=whole)
+    machine["published"] |= {"whenever": [], "first": ["out"], **published}
+    return Follower(read_rounds(machine)).start()
+
+
+def drawn(family: str, power: int = -1) -> list[Any]:
+    x, out = ["cell", "x"], ["cell", "out"]
+    sample = ["draw", x, family, ["cell", "q"], [2, power]]
+    return [sample, ["if", [">", x, 1], [["set", out, 1]], [["set", out, 0]]]]
+
+
+def test_what_is_no_path_is_refused() -> None:
+    one, other = followed(drawn("Lap"))
+    assert {one.said, other.said} == {(0,), (1,)}
+    assert [strict for path in (one, other) for _, strict in path.guards] in (
+        [True, False],
+        [False, True],
+    )
+    for power in (0, 1, -2):
+        with pytest.raises(Refused, match="no multiple of 1 / eps"):
+            followed(drawn("Lap", power))
+    with pytest.raises(Refused, match="no integers"):
+        followed(drawn("DLap"))
+    assert len(followed(drawn("DLap"), whole=True)) == 2
+    with pytest.raises(NotProved, match="has no value"):
+        followed(drawn("Lap"), first=["out", "missing"])
+    exits = [*drawn("Lap")[:1], ["exit"]]
+    with pytest.raises(NotProved, match="has no value"):
+        followed(exits)
+    (path,) = followed(exits, first=["x"], whenever=["x"])
+    assert path.ended
+    assert path.said == (path.store["x"],) * 2
