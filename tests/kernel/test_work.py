@@ -307,7 +307,7 @@ COSTLY: dict[str, Proof] = {
 }
 
 DEAR: dict[str, tuple[int, Proof]] = {
-    **{name: (500_000, proof) for name, proof in MANY.items()},
+    **{name: (200_000, proof) for name, proof in MANY.items()},
     **{name: (300_000, proof) for name, proof in COSTLY.items()},
     **{family: (40_000, between(family)) for family in ("Gauss", "Logistic", "Gumbel")},
 }
