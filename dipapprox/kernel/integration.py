@@ -32,7 +32,7 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
         if all(atom in kept for atom, _ in component.functions):
             components.append(component)
             continue
-        left = _absorbed(graph, component, kept)
+        left, _ = _absorbed(graph, component, kept)
         if not any(atom in kept for atom, _ in left.functions):
             scalar = graph.times(scalar, _integral(graph, left))
         else:
@@ -40,16 +40,20 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
     return Measure(scalar, tuple(components))
 
 
-Bound = tuple[Terms, Form]
-"""Of a sample: the inequality that says so, and the bound, a form of another sample."""
+Bound = tuple[Terms, Fraction, int, Atom, int]
+"""Of a sample x: the inequality a x + b y <= most that says so; most, a, y, b."""
 
 Sides = tuple[list[Bound], list[Bound]]
 """Lower and upper bounds."""
 
 
-def _sides(component: Component) -> dict[Atom, Sides | None]:
-    """Solve a x + b y <= bound for every sample; None if one has inequalities of three."""
-    found: dict[Atom, Sides | None] = {atom: ([], []) for atom, _ in component.functions}
+Near = dict[Atom, Sides | None]
+"""Of every sample; None if it has inequalities of three."""
+
+
+def _sides(component: Component) -> Near:
+    """Tell what bounds every sample."""
+    found: Near = {atom: ([], []) for atom, _ in component.functions}
     spend(5 * len(found) + 10 * len(component.bounds))
     for terms, most in component.bounds:
         for (atom, a), (other, b) in zip(terms, terms[::-1], strict=True):
@@ -57,13 +61,17 @@ def _sides(component: Component) -> dict[Atom, Sides | None]:
             if len(terms) > 2:
                 found[atom] = None
             elif sides is not None:
-                line = Form(most / a, ((other, Fraction(-b, a)),))
-                sides[a > 0].append((terms, line))
+                sides[a > 0].append((terms, most, a, other, b))
     return found
 
 
-def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> Component:
-    """Integrate out unused samples with one inequality each, until none is left.
+def _line(bound: Bound) -> Form:
+    _, most, a, other, b = bound
+    return Form(most / a, ((other, Fraction(-b, a)),))
+
+
+def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> tuple[Component, Near]:
+    """Integrate out unused samples with one inequality each, until none is left; return sides, too.
 
     Whole laws come first: their integrals are known, and shared by many states.
     """
@@ -75,21 +83,22 @@ def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> Comp
             near = sides[atom]
             if atom not in kept and near is not None and found is None:
                 found = _without_one(graph, component, atom, function, near)
-    return component
+    return component, sides
 
 
 def _without_one(
     graph: Graph, component: Component, atom: Atom, function: Node, near: Sides
 ) -> Component | None:
     """Integrate out a sample if its bounds are one, or one on each side, and parallel."""
-    lower, upper = ([line for _, line in side] for side in near)
-    slopes = {line.terms for line in lower + upper}
+    lower, upper = near
+    # Inequalities are primitive.
+    slopes = {(other, b if a > 0 else -b, abs(a)) for _, _, a, other, b in lower + upper}
     if len(slopes) != 1:
         return None
-    (((other, _),),) = slopes
-    factor = _running(graph, function, (upper or lower)[0], bool(upper))
+    ((other, _, _),) = slopes
+    factor = _running(graph, function, _line((upper or lower)[0]), bool(upper))
     if lower and upper and factor is not None:
-        before = _running(graph, function, lower[0], True, before=True)
+        before = _running(graph, function, _line(lower[0]), True, before=True)
         factor = None if before is None else graph.add("rise", [factor, before])
     return None if factor is None else _multiplied(graph, component, atom, other, factor)
 
@@ -125,8 +134,7 @@ def _integral(graph: Graph, component: Component) -> Node:
     while pending:
         spend(100)
         value, part = pending.pop()
-        part = _absorbed(graph, part, frozenset())
-        sides, rest = _sides(part), []
+        (part, sides), rest = _absorbed(graph, part, frozenset()), []
         for atom, function in part.functions:
             if sides[atom] == ([], []):
                 value = graph.times(value, graph.total(function))
@@ -140,7 +148,7 @@ def _integral(graph: Graph, component: Component) -> Node:
         if merged is not None:
             pending += [(value, each) for each in merged]
             continue
-        pending += [(graph.times(sign, value), smaller) for sign, smaller in _split(graph, part)]
+        pending += [(graph.times(sign, value), own) for sign, own in _split(graph, part, sides)]
     return found
 
 
@@ -174,14 +182,14 @@ def _merged(graph: Graph, component: Component) -> list[Component] | None:
     return None
 
 
-def _split(graph: Graph, component: Component) -> list[tuple[Node, Component]]:
+def _split(graph: Graph, component: Component, near: Near) -> list[tuple[Node, Component]]:
     """Split at a sample with the fewest bounds: (1 or -1, component), whose products add up to it.
 
     Two bounds on the same side: the tighter of them is the first or the second one. One on each
     side, L(y) <= x <= U(z), G the integral of f_x from the left: the integral over x is
     G(U(z)) - G(L(y)) where L(y) <= U(z), else 0; on the integers G(U(z)) - G(L(y) - 1).
     """
-    sides = {atom: near for atom, near in _sides(component).items() if near is not None}
+    sides = {atom: own for atom, own in near.items() if own not in (None, ([], []))}
     if not sides:
         raise Refused("samples that only sums compare")
     atom = min(sides, key=lambda atom: (sum(map(len, sides[atom])), atom))
@@ -189,16 +197,16 @@ def _split(graph: Graph, component: Component) -> list[tuple[Node, Component]]:
     for side, bounds in enumerate(sides[atom]):
         if len(bounds) > 1:
             first, second = bounds[:2]
-            difference = first[1].plus(second[1].scaled(Fraction(-1)))
+            difference = _line(first).plus(_line(second).scaled(Fraction(-1)))
             # Where first <= second the second is loose as an upper bound, the first as a lower one.
             loose = (second, first) if side else (first, second)
             return [
                 (graph.one, part)
-                for relation, (terms, _) in zip(("<=", ">"), loose, strict=True)
+                for relation, (terms, *_) in zip(("<=", ">"), loose, strict=True)
                 for part in _where(graph, _without(component, terms), difference, relation)
             ]
     found: list[tuple[Node, Component]] = []
-    lines = [line for bounds in sides[atom] for _, line in bounds]
+    lines = [_line(bound) for bounds in sides[atom] for bound in bounds]
     for sign, line in zip((graph.minus_one, graph.one), lines, strict=False):
         factor = _running(graph, function, line, True, before=sign != graph.one)
         if factor is None or len(lines) < 2:

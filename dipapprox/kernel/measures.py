@@ -105,9 +105,10 @@ def assume(graph: Graph, measure: Measure, form: Form, relation: str) -> list[Me
 
 def _inequality(form: Form, integers: bool, strict: bool) -> Inequality:
     """Return what says form <= 0, or form < 0; of integers, form <= the next integer."""
-    scale = Fraction(lcm(*(c.denominator for _, c in form.terms)))
-    scale /= gcd(*(int(c * scale) for _, c in form.terms))
-    most = -form.constant * scale
+    scale = lcm(*[c.denominator for _, c in form.terms])
+    whole = [(a, c.numerator * (scale // c.denominator)) for a, c in form.terms]
+    divisor = gcd(*[c for _, c in whole])
+    most = -form.constant * Fraction(scale, divisor)
     if integers:
         most = Fraction(ceil(most) - 1 if strict else floor(most))
-    return tuple([(a, int(c * scale)) for a, c in form.terms]), most
+    return tuple([(a, c // divisor) for a, c in whole]), most

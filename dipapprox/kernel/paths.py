@@ -132,7 +132,8 @@ class Beside:
     def apart(self, ours: Stored | None, theirs: Stored | None) -> Form:
         """Return how much more a number is in the second run."""
         first, second = map(over, map(number_form, (ours, theirs)), self.atoms)
-        return second.plus(first.scaled(Fraction(-1)))
+        alike = not first.terms and not first.constant
+        return second if alike else second.plus(first.scaled(Fraction(-1)))
 
     def ends(self, ours: Stored | None, theirs: Stored | None) -> tuple[Fraction, Fraction]:
         """Return how much that is at least, and at most."""
@@ -190,10 +191,9 @@ class Ways(Walk[Path]):
 
     def unchanged(self, values: Mapping[str, Stored], held: Sequence[str]) -> Path:
         """Return the path on which nothing is done; atoms 0, 1, … are what held cells hold."""
-        path = Path(dict(values), ())
-        for cell in held:
-            path.store[cell] = path.fresh(Held(cell))
-        return path
+        spend(len(held))
+        store = {**values, **{cell: only(number) for number, cell in enumerate(held)}}
+        return Path(store, tuple(map(Held, held)))
 
     def through(self, block: Block, path: Path) -> list[Path]:
         """Return the paths of a block, those that end behind those that do not."""

@@ -85,16 +85,18 @@ class Runs(Follower):
         Up to the last part that comes again, all of them have to keep step with the run.
         """
         machine, word = self._machine, self.word(run)
+        tells_end = (END,) in word
         if run[-1].ended and not machine.ends:
             raise Refuted("runs that end are not seen")
         last = max(parts, default=0)
-        waiting: list[list[Path]] = [[]]
+        # What cells said, and all that is said: perhaps the end, too.
+        waiting: list[tuple[list[Path], int, int]] = [([], 0, 0)]
         count = 0
         while waiting:
-            known = waiting.pop()
+            known, place, size = waiting.pop()
             spend(100 + len(known) // 8)
             if len(known) == len(run):
-                if len(self.word(known)) == len(word):
+                if size == len(word):
                     yield known
                 continue
             found = self.turns(known[-1] if known else None)
@@ -102,15 +104,16 @@ class Runs(Follower):
                 longer = [*known, turn]
                 if turn.ended and not machine.ends:
                     continue  # such runs are not seen
-                if (END,) in self.word([turn]) and (END,) not in word:
+                said = self.word([turn])
+                if (END,) in said and not tells_end:
                     continue  # however often parts come again, the run is not seen to end
                 if len(longer) <= last:
                     self._require_pace(turn, run, len(longer) - 1)
-                said = self.word(longer)
-                if len(said) <= len(word) and all(map(may_equal, said, word)):
+                size = place + len(said)
+                if size <= len(word) and all(map(may_equal, said, word[place:size])):
                     if len(longer) <= last:
                         _require_step(longer, run, parts)
-                    waiting.append(longer)
+                    waiting.append((longer, place + len(turn.said), size))
             count += len(found)
             if count > MOST_RUNS:
                 raise Refused(f"more than {MOST_RUNS} runs that publish alike")

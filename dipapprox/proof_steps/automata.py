@@ -63,7 +63,6 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
         ends: Whether it is seen that no guard holds.
         first: How many steps are taken before rounds begin, a step each.
 
-
     Raises:
         NoCertificate: If the kernel does not read it.
     """
@@ -109,17 +108,22 @@ MOST_FIRST = 5
 
 def first_steps(automaton: Automaton) -> int:
     """Return how many steps an automaton takes before it is in a state on a cycle, or halts."""
-    leaving = automaton.leaving()
-    targets = [{automaton.transitions[k].target for k in own} for own in leaving]
-    reached = [set(own) for own in targets]
-    for _ in targets:
-        for own in reached:
-            own |= {after for state in list(own) for after in targets[state]}
+    targets = [{automaton.transitions[k].target for k in own} for own in automaton.leaving()]
     now, steps = {0}, 0
-    while steps < MOST_FIRST and all(targets[k] and k not in reached[k] for k in now):
+    while steps < MOST_FIRST and all(targets[k] and k not in _reached(targets, k) for k in now):
         now = {after for state in now for after in targets[state]}
         steps += 1
     return steps
+
+
+def _reached(targets: Sequence[set[int]], start: int) -> set[int]:
+    """The states to which one or more steps lead."""
+    found, waiting = set[int](), [start]
+    while waiting:
+        after = targets[waiting.pop()] - found
+        found |= after
+        waiting += after
+    return found
 
 
 def _drawn(cell: str, noise: LaplaceNoise, reads: bool) -> Json:
