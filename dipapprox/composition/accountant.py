@@ -18,8 +18,9 @@ What the numbers are of. Upper ends hold for all mechanisms that are as they are
 adaptively or not, in any order; but runs of mechanisms with several worst pairs come in the order
 in which they are listed. Lower ends are attained: by noise about two numbers at the full distance,
 by the worst mechanism that a statement allows, run independently, and after all these by several
-worst pairs, chosen adaptively. Where no pair is known that attains a profile (Rényi, zCDP) the
-mechanism is taken to reveal nothing from below, and the interval stays wide.
+worst pairs, chosen adaptively. Of mechanisms that may have many pairs, none of which attains a
+profile (Rényi, zCDP, the exponential one), one run has the worst after all others; these have some
+pair, and where they are several the interval stays wide.
 
 Gaussian mechanisms and nothing else are together one shift of Gaussian noise (`pieces`): attained,
 and in closed form.
@@ -36,11 +37,11 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import CLOSED_FORM, Extended
 from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
-from dipapprox.composition.catalogue import is_attained, is_symmetric
+from dipapprox.composition.catalogue import is_symmetric
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.mechanisms import Between, Gaussian, Subsampled
-from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.pieces import RepeatedRun, are_attained
 from dipapprox.composition.powers import product
 from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on
 from dipapprox.composition.profile import BallProfile
@@ -289,7 +290,7 @@ class _Search:
         self._asked = asked
         self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
-        self._attained = all(map(is_attained, self._mechanisms))
+        self._attained = are_attained(self._runs)
         resolutions = [*map(_resolution, self._runs)]
         self._resolution = min(filter(None, resolutions), default=None)
         self._resolved = None not in resolutions

@@ -12,7 +12,6 @@ distance. The pairs are symmetric: x ↦ Δ - x exchanges them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, isqrt
 
@@ -24,9 +23,9 @@ from dipapprox.composition.closed_profiles import (
     BoundedRangeProfile,
     GaussianProfile,
     LaplaceProfile,
-    RenyiBoundProfile,
 )
 from dipapprox.composition.discrete_profiles import Outcomes
+from dipapprox.composition.divergences import Divergences, StatementProfile
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -46,6 +45,7 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.composition.profile import (
     BallProfile,
     BetweenProfile,
+    Equal,
     SubsampledProfile,
     UpperOnlyProfile,
     up_to,
@@ -56,12 +56,13 @@ from dipapprox.limits import asking
 MOST_ATOMS = 2**20
 
 
-def profile_of(mechanism: Mechanism, bits: int) -> BallProfile:
+def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> BallProfile:
     """Return the profile of a mechanism (of the removal of a record, if that is not symmetric).
 
     Args:
         mechanism: What is run.
         bits: The precision of the block in which this is called and the profile is used.
+        chosen: Whether that of many pairs which is shown to be had may be chosen by α: the worst.
 
     Raises:
         LimitReached: If there are too many atoms.
@@ -76,42 +77,20 @@ def profile_of(mechanism: Mechanism, bits: int) -> BallProfile:
         case Laplace(sensitivity, scale):
             return LaplaceProfile(to_ball(sensitivity / scale))
         case ExponentialMechanism(eps):
-            return BoundedRangeProfile(to_ball(eps))
+            return BoundedRangeProfile(to_ball(eps), chosen)
         case RenyiStatement() | ConcentratedStatement():
-            found, square = renyi_profile([(mechanism, 1)]), to_ball(shift_of(mechanism))
-            return BetweenProfile(found, GaussianProfile(square.sqrt())) if square else found
+            sums = Divergences.of([(mechanism, 1)])
+            below = noise_of(shift_of(mechanism))
+            return StatementProfile(sums, below, mechanism if chosen else None)
         case Between(above, below):
             return BetweenProfile(profile_of(above, bits), profile_of(below, bits))
         case Profiled(at_bits):
             own = at_bits(bits)
             return own if mechanism.attained else UpperOnlyProfile(own)
         case Subsampled(inner, rate):
-            return SubsampledProfile(profile_of(inner, bits), to_ball(rate))
+            return SubsampledProfile(profile_of(inner, bits, chosen=chosen), to_ball(rate))
         case _:
             raise BrokenInvariant("what has few outcomes is known by them")
-
-
-def renyi_profile(
-    statements: Sequence[tuple[RenyiStatement | ConcentratedStatement, int]],
-) -> RenyiBoundProfile:
-    """Return what statements allow together, each so often: divergences add up.
-
-    That of an order is at most that of any greater one.
-    """
-    listed = [(each.orders, n) for each, n in statements if isinstance(each, RenyiStatement)]
-    rho = sum(
-        (each.rho * n for each, n in statements if isinstance(each, ConcentratedStatement)),
-        Fraction(0),
-    )
-    if not listed:
-        return RenyiBoundProfile((), to_ball(rho))
-    last = min(max(order for order, _ in orders) for orders, _ in listed)
-    known = sorted({order for orders, _ in listed for order, _ in orders if order <= last})
-    found = []
-    for order in known:
-        own = (n * min(d for a, d in orders if a >= order) for orders, n in listed)
-        found.append((to_ball(order), to_ball(rho * order + sum(own, Fraction(0)))))
-    return RenyiBoundProfile(found, arb(0))
 
 
 def shift_of(statement: RenyiStatement | ConcentratedStatement) -> Fraction:
@@ -172,10 +151,24 @@ def is_attained(mechanism: Mechanism) -> bool:
             return mechanism.attained
         case Between():
             return mechanism.exact or bool(mechanism.worst)
-        case RenyiStatement() | ConcentratedStatement() | ExponentialMechanism():
-            return False
         case _:
-            return True
+            return not has_choice(mechanism)
+
+
+def has_choice(mechanism: Mechanism) -> bool:
+    """Whether it may be any of many pairs, none of which attains the profile everywhere."""
+    match mechanism:
+        case Subsampled(inner):
+            return has_choice(inner)
+        case _:
+            return isinstance(
+                mechanism, RenyiStatement | ConcentratedStatement | ExponentialMechanism
+            )
+
+
+def noise_of(square: Fraction) -> BallProfile:
+    """Return the profile of Gaussian noise, of this square of its shift."""
+    return GaussianProfile(to_ball(square).sqrt()) if square else Equal()
 
 
 def is_symmetric(mechanism: Mechanism) -> bool:

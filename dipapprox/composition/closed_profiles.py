@@ -1,18 +1,14 @@
-"""Profiles of closed form: noise of Gauss and Laplace, bounded ranges, Rényi divergences.
+"""Profiles of closed form: noise of Gauss and Laplace, bounded ranges.
 
 Sources: Balle, Wang, Improving the Gaussian mechanism for differential privacy, 2018; Dong, Durfee,
-Rogers, Optimal differential privacy composition for exponential mechanisms, 2020; Canonne, Kamath,
-Steinke, The discrete Gaussian for differential privacy, 2020 (Rényi bounds).
+Rogers, Optimal differential privacy composition for exponential mechanisms, 2020.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import exp, log
-
 from flint import arb
 
-from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint, trivial, up_to
+from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint, up_to
 from dipapprox.data_classes import dataclass
 
 
@@ -116,64 +112,6 @@ class BoundedRangeProfile:
             gap = root - alpha.sqrt()
             bound = gap * gap / (top - 1)  # the power of a ball about 0 is no number in flint
         return ProfilePoint(bound, *line)
-
-
-@dataclass(frozen=True, slots=True)
-class RenyiBoundProfile:
-    """What Rényi divergences allow, for both directions; for order λ and y = Q/P,
-
-        H(α) = E_P (1 - α y)₊ <= max_y (1 - α y) y^(λ-1) E_P y^(1-λ)
-                              <= (1 - 1/λ)^(λ-1) / λ α^(1-λ) e^((λ-1) divergence).
-
-    Every order gives a bound; which one is used is guessed. No pair is known to attain them.
-
-    Attributes:
-        orders: (λ > 1, divergence), …; empty for zCDP.
-        rho: Of zCDP, where divergence = rho λ for every λ.
-    """
-
-    orders: Sequence[tuple[arb, arb]]
-    rho: arb
-
-    @property
-    def ends(self) -> Ends:
-        """None is known."""
-        return NO_ENDS
-
-    def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
-        bounds = [arb(1), self._markov(alpha), 1 - alpha + alpha * self._markov(1 / alpha)]
-        return ProfilePoint(min(bounds, key=lambda each: each.upper()), *trivial(alpha))
-
-    def _markov(self, alpha: arb) -> arb:
-        place = float(alpha.log().mid())
-        if self.orders:
-            order, divergence = min(
-                self.orders, key=lambda each: _exponent(float(each[0]), float(each[1]), place)
-            )
-        else:
-            order = arb(_best_order(float(self.rho), place))
-            divergence = self.rho * order
-        less = order - 1
-        return ((1 - 1 / order) / alpha * divergence.exp()) ** less / order
-
-
-def _exponent(order: float, divergence: float, place: float) -> float:
-    less = order - 1
-    return less * (divergence - place + log(less / order)) - log(order)
-
-
-def _best_order(rho: float, place: float) -> float:
-    """About the order, a short binary fraction, that bounds most tightly; by golden sections."""
-    low, high = -20.0, 40.0  # of ln(order - 1)
-    for _ in range(60):
-        one, two = low + 0.382 * (high - low), low + 0.618 * (high - low)
-        first, second = 1 + exp(one), 1 + exp(two)
-        if _exponent(first, rho * first, place) < _exponent(second, rho * second, place):
-            high = two
-        else:
-            low = one
-    return 1 + max(round(exp(low) * 2**20), 1) / 2**20
 
 
 def _at_least(left: arb, right: arb) -> bool:

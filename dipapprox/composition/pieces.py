@@ -4,7 +4,7 @@
     few outcomes           groups of runs, or all runs (`discrete_profiles`)
     Gaussian noise         one piece, of one shift
     divergences            one piece: they add up
-    exponential mechanism  of one run that pair which is worst after all that came
+    many pairs to choose   of one run that which is worst after all that came
     bounded by two pairs   one piece from above, another one from below
     anything else          its profile, as often as it is run
 
@@ -25,30 +25,32 @@ from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.adaptive import MOST_STEPS, Stage, adaptive_profile, grid_size
 from dipapprox.composition.catalogue import (
     ball_of,
+    has_choice,
+    is_attained,
+    noise_of,
     outcomes_of,
     profile_of,
-    renyi_profile,
     shift_of,
 )
-from dipapprox.composition.closed_profiles import BoundedRangeProfile, GaussianProfile
 from dipapprox.composition.discrete_profiles import MOST_LOSSES, Outcomes, group_sizes
+from dipapprox.composition.divergences import Divergences, Statement, StatementProfile
 from dipapprox.composition.losses import BoundSide
 from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
-    ExponentialMechanism,
     Gaussian,
     Masses,
     Mechanism,
     RenyiStatement,
     Subsampled,
 )
-from dipapprox.composition.profile import BallProfile, ReversedProfile, UpperOnlyProfile
+from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile, UpperOnlyProfile
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 
 _BOTH = tuple(BoundSide)
+_ABOVE, _BELOW = BoundSide.ABOVE, BoundSide.BELOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +104,19 @@ def pieces_of(
     Raises:
         LimitReached: If there are too many atoms.
     """
-    chosen: list[tuple[Between, Fraction, int]] = []
+    several_pairs: list[tuple[Between, Fraction, int]] = []
     found: list[Piece] = []
     few: list[_Few] = []
-    statements: list[tuple[RenyiStatement | ConcentratedStatement, int]] = []
+    statements: list[tuple[Statement, int]] = []
     square = Fraction(0)
     steps = 0
+    last: Statement | None = None
     free = not any(_with_several_pairs(run.mechanism) for run in runs)
     for run in runs:
         several = _with_several_pairs(run.mechanism)
         if several is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
-            chosen.append((*several, run.times))
+            several_pairs.append((*several, run.times))
             continue
         times = run.times
         match run.mechanism:
@@ -121,11 +124,13 @@ def pieces_of(
                 square += times * (sensitivity / sigma) ** 2
             case RenyiStatement() | ConcentratedStatement() as statement:
                 statements.append((statement, times))
-            case ExponentialMechanism(eps) if free:
+                last, free = statement if free else last, False
+            case mechanism if free and has_choice(mechanism):
                 free = False
-                found.append(Piece(BoundedRangeProfile(to_ball(eps), chosen=True), 1))
-                if times > 1:
-                    found.append(Piece(BoundedRangeProfile(to_ball(eps)), times - 1))
+                for chosen, count in ((True, 1), (False, times - 1)):
+                    profile = profile_of(mechanism, bits, chosen=chosen)
+                    profile = ReversedProfile(profile) if added else profile
+                    found += [Piece(profile, count)] * (count > 0)
             case _:
                 for mechanism, sides in _parts(run.mechanism):
                     outcomes = outcomes_of(mechanism, bits)
@@ -136,10 +141,10 @@ def pieces_of(
                     profile = profile_of(mechanism, bits)
                     profile = ReversedProfile(profile) if added else profile
                     found.append(Piece(profile, times, sides))
-    found += _divergences(statements, square)
+    found += _divergences(statements, last, square)
     found += _grouped(few)
-    if chosen:
-        stages = [_stage(*each, added=added) for each in chosen]
+    if several_pairs:
+        stages = [_stage(*each, added=added) for each in several_pairs]
         found.append(Piece(adaptive_profile(stages, grid_size(step, steps), limits), 1))
     return found
 
@@ -154,29 +159,32 @@ class _Few:
 
 
 def _divergences(
-    statements: Sequence[tuple[RenyiStatement | ConcentratedStatement, int]], square: Fraction
+    statements: Sequence[tuple[Statement, int]], last: Statement | None, square: Fraction
 ) -> Iterator[Piece]:
     """Yield what Gaussian noise, and statements about divergences, are together.
 
     Args:
         statements: And how often.
+        last: The one of them that has the worst pair after all that came; None if none may.
         square: Of the shift of all the noise: N(m_k, 1) against N(0, 1), each independent of the
             others, are N(m, 1) against N(0, 1) with m² = Σ m_k², as what lies across the line of
             all shifts is the same on both sides; and they dominate runs that are chosen adaptively
-            (Dong, Roth, Su, Gaussian differential privacy, 2022, corollary 3.3). Of statements some
-            such noise is what they allow.
+            (Dong, Roth, Su, Gaussian differential privacy, 2022, corollary 3.3). Of statements but
+            the last one some such noise is what they allow.
     """
-    attained = square + sum(
-        (shift_of(statement) * times for statement, times in statements), Fraction(0)
-    )
-    ends = ((square, BoundSide.ABOVE), (attained, BoundSide.BELOW)) if statements else ()
-    for own, side in ends:
+    if not statements:
+        if square:
+            yield Piece(noise_of(square), 1)
+        return
+    attained = square + sum((shift_of(each) * n for each, n in statements), Fraction(0))
+    if last is not None:
+        own, known = shift_of(last), Divergences.of([(last, 1)])
+        attained -= own
+        yield Piece(StatementProfile(known, noise_of(own), last), 1, (_BELOW,))
+    yield Piece(StatementProfile(Divergences.of(statements), Equal()), 1, (_ABOVE,))
+    for own, side in ((square, _ABOVE), (attained, _BELOW)):
         if own:
-            yield Piece(GaussianProfile(to_ball(own).sqrt()), 1, (side,))
-    if not statements and square:
-        yield Piece(GaussianProfile(to_ball(square).sqrt()), 1)
-    if statements:
-        yield Piece(UpperOnlyProfile(renyi_profile(statements)), 1, (BoundSide.ABOVE,))
+            yield Piece(noise_of(own), 1, (side,))
 
 
 def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
@@ -195,6 +203,16 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
 def _profile(outcomes: Outcomes) -> BallProfile:
     found = outcomes.profile()
     return found if outcomes.attained else UpperOnlyProfile(found)
+
+
+def are_attained(runs: Sequence[RepeatedRun]) -> bool:
+    """Whether pairs are known that attain what bounds all runs together."""
+    others = [run for run in runs if not is_attained(run.mechanism)]
+    if any(run.times > 1 or not has_choice(run.mechanism) for run in others):
+        return False
+    return not others or (
+        len(others) == 1 and not any(_with_several_pairs(run.mechanism) for run in runs)
+    )
 
 
 def _with_several_pairs(mechanism: Mechanism) -> tuple[Between, Fraction] | None:

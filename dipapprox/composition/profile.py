@@ -18,7 +18,7 @@ is asked
   answers hold for every number of the ball, and are finite;
 - a thousand times or more: α close together, ascending or by bisection;
 - for a `bound` as narrow as the precision allows. Where it is not, bounds of compositions stay
-  true and get wide. Where no more is known, 1 is a bound, and `trivial` a line;
+  true and get wide. Where no more is known, 1 is a bound, and `Equal` has a line;
 - for a line of *one* set, guessed at the middle of α, and both masses are of that same set. A set
   that is nearly best costs nearly nothing (below);
 - for lines of *one* pair, at all α: of the greatest of several profiles the lines are those of one
@@ -95,13 +95,23 @@ class BallProfile(Protocol):
         """Evaluate at all α > 0 of a ball."""
 
 
-def trivial(alpha: arb) -> tuple[arb, arb]:
-    """Return (P(S), Q(S)) for a pair of equal distributions, S all or nothing."""
-    return (arb(1), arb(1)) if alpha < 1 else (arb(0), arb(0))
-
-
 NO_ENDS = Ends(arb(0), arb(0))
 """All losses are finite, or nothing more is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """A pair of equal distributions."""
+
+    @property
+    def ends(self) -> Ends:
+        """None."""
+        return NO_ENDS
+
+    def at(self, alpha: arb) -> ProfilePoint:
+        """Evaluate at α > 0; S is all or nothing."""
+        own = arb(1) if alpha < 1 else arb(0)
+        return ProfilePoint((1 - alpha).max(arb(0)), own, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +127,8 @@ class UpperOnlyProfile:
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
-        return ProfilePoint(self.profile.at(alpha).bound, *trivial(alpha))
+        point = Equal().at(alpha)
+        return ProfilePoint(self.profile.at(alpha).bound, point.first, point.second)
 
 
 @dataclass(frozen=True, slots=True)
