@@ -233,8 +233,8 @@ class Composition:
             LimitReached: If the limits are.
         """
         grid = LossGrid(step, True, accuracy, accuracy)
-        _, above = factors_of(self.runs, grid, limits, added=added)
-        return product(above, grid.wanted(self.runs), limits)
+        factors = factors_of(self.runs, grid, limits, [BoundSide.ABOVE], added=added)
+        return product(factors[BoundSide.ABOVE], grid.wanted(self.runs), limits)
 
 
 def _closed(found: Sequence[Enclosure], progress: Progress) -> CompositionAnswer:
@@ -335,7 +335,7 @@ class _Search:
             idle = 0 if progress > _LEAST_GAIN else idle + 1
             if self._is_fine(step) and (idle or self._resolved or not self._attained):
                 return CompositionAnswer(after, used, self._atoms, _NO_GAIN)
-            if idle == _MOST_IDLE or (idle == 2 and not self._attained and are_finite(after)):
+            if idle == _MOST_IDLE or (idle and not self._attained and are_finite(after)):
                 reason = _NO_GAIN if self._attained else _NO_PAIR
                 return CompositionAnswer(after, used, self._atoms, reason)
             if idle:
@@ -355,36 +355,31 @@ class _Search:
 
     def _bounds(self, grid: LossGrid, added: bool) -> list[Extended]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
-        if self._single:
-            found = self._alone(grid, added)
-            if found is not None:
-                return found
-            self._single = False
-        factors = factors_of(self._runs, grid, self._limits, added=added)
-        wanted = grid.wanted(self._runs)
-        read = []
-        for each in factors:
-            losses = product(each, wanted, self._limits)
+        read = self._alone(grid, added) if self._single else {}
+        self._single, method = bool(read), dict.fromkeys(read, PROFILE)
+        wanted, missing = grid.wanted(self._runs), [side for side in BoundSide if side not in read]
+        factors = factors_of(self._runs, grid, self._limits, missing, added=added)
+        for side, own in factors.items():
+            losses = product(own, wanted, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
-            read.append(self._read(losses))
-        self._steepness[added] = losses.steepness
-        self._number = sum(times for _, times in factors[1])
-        return [Extended(low, high, GRID, GRID) for low, high in zip(*read, strict=True)]
+            read[side], method[side] = self._read(losses), GRID
+            self._steepness[added] = losses.steepness
+            self._number = sum(times for _, times in own)
+        low, high = (read[side] for side in (BoundSide.BELOW, BoundSide.ABOVE))
+        methods = method[BoundSide.BELOW], method[BoundSide.ABOVE]
+        return [Extended(*ends, *methods) for ends in zip(low, high, strict=True)]
 
-    def _alone(self, grid: LossGrid, added: bool) -> list[Extended] | None:
-        """Bound what is asked where all runs have one profile, from either side; else None."""
-        bits = bits_of(grid.accuracy) + 128
+    def _alone(self, grid: LossGrid, added: bool) -> dict[BoundSide, Sequence[Fraction | None]]:
+        """Bound what is asked from those sides from where all runs have one profile."""
+        bits, found = bits_of(grid.accuracy) + 128, dict[BoundSide, Sequence[Fraction | None]]()
         with precision(bits):
             pieces = pieces_on(self._runs, grid, bits, self._limits, added=added)
-            known = {side: [each for each in pieces if side in each.sides] for side in BoundSide}
-            if any(len(own) != 1 or own[0].times > 1 for own in known.values()):
-                return None
-            both = zip(
-                self._direct(known[BoundSide.BELOW][0].profile),
-                self._direct(known[BoundSide.ABOVE][0].profile),
-                strict=True,
-            )
-            return [Extended(low, high, PROFILE, PROFILE) for (low, _), (_, high) in both]
+            for side in BoundSide:
+                own = [each for each in pieces if side in each.sides]
+                if len(own) == 1 and own[0].times == 1:
+                    both = self._direct(own[0].profile)
+                    found[side] = [ends[side is BoundSide.ABOVE] for ends in both]
+        return found
 
     def _grid(self, step: GridStep, known: Sequence[Extended]) -> LossGrid:
         lows = [each.lower or _ZERO for each in known]

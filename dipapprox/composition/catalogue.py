@@ -25,7 +25,7 @@ from dipapprox.composition.closed_profiles import (
     LaplaceProfile,
 )
 from dipapprox.composition.discrete_profiles import Outcomes
-from dipapprox.composition.divergences import Divergences, StatementProfile
+from dipapprox.composition.divergences import Divergences
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -50,6 +50,7 @@ from dipapprox.composition.profile import (
     UpperOnlyProfile,
     up_to,
 )
+from dipapprox.composition.statements import StatementProfile
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import asking
 

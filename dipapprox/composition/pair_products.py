@@ -341,7 +341,8 @@ class PairProducts:
         above: list[Factor] = []
         below: list[Factor] = []
         if self._runs:
-            below, above = factors_of(self._runs, grid, self._limits, added=False)
+            factors = factors_of(self._runs, grid, self._limits, [*BoundSide], added=False)
+            above, below = factors.values()
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
         cut = int(share * (1 << bits))

@@ -33,7 +33,7 @@ from dipapprox.composition.catalogue import (
     shift_of,
 )
 from dipapprox.composition.discrete_profiles import MOST_LOSSES, Outcomes, group_sizes
-from dipapprox.composition.divergences import Divergences, Statement, StatementProfile
+from dipapprox.composition.divergences import Divergences, Statement
 from dipapprox.composition.losses import BoundSide
 from dipapprox.composition.mechanisms import (
     Between,
@@ -45,6 +45,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile, UpperOnlyProfile
+from dipapprox.composition.statements import StatementProfile
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits

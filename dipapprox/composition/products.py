@@ -211,27 +211,36 @@ Factor = tuple[RunLosses, int]
 
 
 def factors_of(
-    runs: Sequence[RepeatedRun], grid: LossGrid, limits: Limits, *, added: bool
-) -> tuple[list[Factor], list[Factor]]:
-    """Put runs on a grid: from below, and from above.
+    runs: Sequence[RepeatedRun],
+    grid: LossGrid,
+    limits: Limits,
+    sides: Sequence[BoundSide],
+    *,
+    added: bool,
+) -> dict[BoundSide, list[Factor]]:
+    """Put runs on a grid, from some sides.
 
     Args:
         runs: What is run.
         grid: The grid.
         limits: What may be used.
+        sides: From where.
         added: Whether for the adding of a record, not the removal.
 
     Raises:
         LimitReached: If the limits are.
     """
+    found: dict[BoundSide, list[Factor]] = {side: [] for side in sides}
+    if not found:
+        return found
     step, share, bits = grid.step, grid.share(runs), grid.bits(runs)
-    below: list[Factor] = []
-    above: list[Factor] = []
     working = bits + 2 * max(bits_of(step.unit), 0) + 64
     with precision(working):
         pieces = pieces_on(runs, grid, working, limits, added=added)
         for piece in pieces:
-            profile = piece.profile
+            profile, own = piece.profile, [each for each in piece.sides if each in found]
+            if not own:
+                continue
             if isinstance(profile, UpperOnlyProfile):
                 profile = profile.profile
             knots: list[Knot] = []
@@ -241,7 +250,7 @@ def factors_of(
                 if grid.steepness:
                     weight, steepness = _MASS_THAT_MATTERS, grid.steepness
                 knots = choose_knots(knot, negligible, weight, limits, steepness)
-            if BoundSide.BELOW in piece.sides:
+            if BoundSide.BELOW in own:
                 lines: Iterable[tuple[arb, arb]] = ()
                 if isinstance(profile, DiscreteProfile) and profile is piece.profile:
                     lines = profile.lines()
@@ -249,14 +258,14 @@ def factors_of(
                     middles = between(knot, knots)
                     lines = ((each.point.first, each.point.second) for each in middles)
                 low = from_below(lines, piece.profile.ends, step, bits)
-                below.append((low, piece.times))
-            if BoundSide.ABOVE in piece.sides:
+                found[BoundSide.BELOW].append((low, piece.times))
+            if BoundSide.ABOVE in own:
                 if isinstance(profile, DiscreteProfile):
                     high = outcomes_above(profile, step, bits)
                 else:
                     high = from_above(knots, bits)
-                above.append((high, piece.times))
-    return below, above
+                found[BoundSide.ABOVE].append((high, piece.times))
+    return found
 
 
 def pieces_on(

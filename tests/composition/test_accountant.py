@@ -6,13 +6,11 @@ from fractions import Fraction
 from functools import reduce
 from importlib import import_module
 from importlib.util import find_spec
-from math import comb, exp, log
+from math import comb
 
-import numpy as np
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution
-from numpy.typing import NDArray
 from scipy import optimize
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -185,25 +183,6 @@ def test_statements_beside_noise_that_is_on_no_lattice() -> None:
     low, high = ends(answer)
     assert 2.26641 < low <= 2.26758 and 2.26741 <= high < 2.26858 and high - low <= 0.001
     assert answer.reason is None and answer.atoms < 50_000
-
-
-def test_two_outcomes_attain_nearly_what_a_concentrated_statement_allows() -> None:
-    """Of losses of 4.93 or next to 0: as likely as divergences of all orders, both ways, allow."""
-    loss, orders = 4.93, np.concatenate([1 + np.logspace(-6, 0, 400), np.linspace(2, 40, 4_000)])
-
-    def divergence(p: float, q: float) -> NDArray[np.float64]:
-        terms = [orders * log(a) + (1 - orders) * log(b) for a, b in ((p, q), (1 - p, 1 - q))]
-        return np.asarray(np.logaddexp(*terms) / (orders - 1))
-
-    low, high = 1e-9, 0.5
-    for _ in range(60):
-        p = (low * high) ** 0.5
-        q = p * exp(-loss)
-        allowed = max((divergence(*pair) - orders / 2).max() for pair in ((p, q), (q, p))) <= 0
-        low, high = (p, high) if allowed else (low, p)
-    least = loss + log(1 - 1e-5 / low)
-    _, upper = ends(cost((ConcentratedStatement(F(1, 2)), 1)))
-    assert upper - 1e-4 < least <= upper
 
 
 def test_noise_of_the_census() -> None:
