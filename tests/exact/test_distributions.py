@@ -13,7 +13,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
 from dipapprox.exact.signs.values import enclose_at
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -76,19 +76,6 @@ def test_outputs_sum_to_one_and_lie_in_the_enclosures(name: str, count: int) -> 
                 value = enclose_at(number, Q(1), 80, Limits())
                 assert value.meets(bound)
                 assert value.width < Q(1, 2**79) and bound.width < Q(1, 2**40)
-
-
-def test_randomised_response() -> None:
-    states = program("dipc/rand1", N=2)
-    power = ExponentialPolynomial.monomial(1, 0, 1)
-    half = ExponentialRatio.of(power, {power + ExponentialPolynomial.constant(1): 1})
-    other = ExponentialRatio.constant(1) - half
-    for input in rows_of(states):
-        for out, function in zip(
-            states.outputs, found(ExactDistributions(states, None, Limits()), input), strict=True
-        ):
-            kept = [half if a == b else other for a, b in zip(input, out, strict=True)]
-            assert not (function - kept[0] * kept[1]).numerator
 
 
 def test_weights_that_do_not_sum_to_one_are_noticed() -> None:

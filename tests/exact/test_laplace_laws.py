@@ -25,7 +25,7 @@ from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
-from tests.exact.laplace_events import ENGINE, FAMILIES, at_most, below, closed_form, form, lap
+from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap
 from tests.numerics.alone import alone
 
 Q = Fraction
@@ -58,57 +58,6 @@ def test_svt_1() -> None:
 def at_zero(function: ExponentialPolynomial) -> ExponentialPolynomial:
     """The limit for ε -> 0."""
     return form(*((c, 0, 0) for (n, _), c in function.terms if not n))
-
-
-def test_svt_4() -> None:
-    """Oracle 2."""
-    third = Q(4, 3)
-    assert closed_form(first_above(lap(0, 4), lap(-1, third), lap(0, third))) == form(
-        (Q(1, 2), 0, 0), (-Q(9, 16), 0, -Q(1, 4)), (Q(13, 56), 0, -Q(3, 4)), (-Q(9, 112), 0, -1)
-    )
-    assert closed_form(first_above(lap(0, 4), lap(0, third), lap(-1, third))) == form(
-        (Q(19, 112), 0, -Q(3, 4)), (-Q(9, 112), 0, -1)
-    )
-
-
-def test_svt_6() -> None:
-    """Oracle 3."""
-    eps = Q(67, 92)
-    for queries, digits in (((-1, -1, 0), "0.12602749"), ((0, 0, -1), "0.059771855")):
-        found = closed_form(first_above(lap(0, 2), *(lap(q, 2) for q in queries)))
-        value = enclose_at(found, eps, 60, Limits())
-        assert abs(value.lower - Q(digits)) <= Q(1, 10**8)
-
-
-def svt_3(query: int, rate: int) -> Event:
-    """Two queries below the threshold, the third above it and at most 0."""
-    laws = (lap(0, 2), *[lap(query, rate)] * 3)
-    return Event(laws, (below(1, 0), below(2, 0), below(0, 3), at_most(3, 0)))
-
-
-def test_svt_3() -> None:
-    """Oracle 4."""
-    assert closed_form(svt_3(-1, 2)) == form(
-        (-Q(85, 192), 0, -Q(1, 2)),
-        (Q(5, 12), 0, -1),
-        (Q(1, 32), 0, -Q(3, 2)),
-        (Q(1, 8), 1, -Q(1, 2)),
-        (Q(1, 8), 1, -1),
-    )
-    assert closed_form(svt_3(0, 2)) == form((Q(1, 192), 0, 0))
-
-
-def test_svt_3_changes_sign_where_published() -> None:
-    """Oracle 5: [-1]^5 against [0]^5, rate ε/4, is violated for ε below about 0.894686."""
-    functions = []
-    for query in (-1, 0):
-        laws = (lap(0, 2), *[lap(query, 4)] * 5)
-        guards = (*(below(i, 0) for i in range(1, 5)), below(0, 5), at_most(5, 0))
-        functions.append(closed_form(Event(laws, guards)))
-    gap = form((1, 0, 1)) * functions[1] - functions[0]
-    for eps, sign in ((Q(894685, 10**6), -1), (Q(894687, 10**6), 1)):
-        value = enclose_at(gap, eps, 60, Limits())
-        assert value.lower * sign > 0 and value.upper * sign > 0
 
 
 @pytest.mark.parametrize("distance", [Q(0), Q(1), Q(7, 3)])

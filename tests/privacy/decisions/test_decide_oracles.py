@@ -116,18 +116,6 @@ def test_values(name: str, input: str, output: str, eps: str, value: str) -> Non
     assert found.width < Fraction(1, 10**15)
 
 
-def test_closed_forms_of_svt3() -> None:
-    first = closed_forms("svt3", "-1,-1,-1", N=3, labels=2)["bot bot 0"]
-    assert set(first.replace(" - ", " + -").split(" + ")) == {
-        "-85/192 e^(-ε/2)",
-        "5/12 e^(-ε)",
-        "1/32 e^(-3 ε/2)",
-        "1/8 ε e^(-ε/2)",
-        "1/8 ε e^(-ε)",
-    }
-    assert closed_forms("svt3", "0,0,0", N=3, labels=2)["bot bot 0"] == "1/192"
-
-
 def ends_of(decision: Decision) -> list[tuple[Fraction, Fraction | None]]:
     """The ranges that are violated, from inside."""
     return [
