@@ -8,18 +8,13 @@ from random import Random
 
 import pytest
 
-from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Star
 from dipapprox.exact.methods import Exact
-from dipapprox.language.elaborate import elaborate
-from dipapprox.language.parser import parse
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.integers.sums import IntegerSums
-from dipapprox.semantics.execution import execute
 from tests.thorough import part
 
 
@@ -65,25 +60,3 @@ def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
     assert exact.meets(summed)
     assert summed.width <= Fraction(1, 2**50)
     assert abs(float(summed.lower) - probability(example)) < 1e-9
-
-
-def test_equalities_of_integers_are_no_stars() -> None:
-    """z = y is two guards between the same samples."""
-    text = """
-    input q in 0..1
-    output out in 0..1
-    adjacent all
-    z <- DLap(q, 1)
-    y <- DLap(0, 1)
-    x <- DLap(0, 2)
-    out <- 0
-    if z = y and x > y then out <- 1 end
-    """
-    states = execute(elaborate(parse(text, "ties"), {}, "ties"), True, Limits())
-    catalogue = Catalogue(states, Fraction(1))
-    catalogue.states([(Fraction(0),)])
-    exact = Exact().enclose(catalogue.events, 40, Limits())
-    summed = IntegerSums().enclose(catalogue.events, 40, Limits())
-    for left, right in zip(exact, summed, strict=True):
-        assert isinstance(right, Enclosure)
-        assert left.meets(right)

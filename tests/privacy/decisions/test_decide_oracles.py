@@ -130,30 +130,26 @@ def ends_of(decision: Decision) -> list[tuple[Fraction, Fraction | None]]:
         ("svt6", "-1,-1,0~0,0,-1", {"N": 3}, "1.105521"),
         ("svt3", "-1,-1,-1~0,0,0", {"N": 3, "labels": 2}, "0.871788"),
         ("svt3_q4", "-1,-1,-1,-1,-1~0,0,0,0,0", {"N": 5, "labels": 2}, "0.894686"),
+        ("svt3", "0,0,0~1,1,1", {"N": 3, "labels": 2}, None),
+        ("svt3_q4", "0,0,0,0,0~1,1,1,1,1", {"N": 5, "labels": 2}, None),
+        ("nmax3", "-1,-1,-1~0,0,0", {"N": 3}, None),
+        ("nmax4", "-1~0", {"N": 1}, None),
     ],
 )
-def test_violated_ranges(name: str, pair: str, parameters: dict[str, int], threshold: str) -> None:
+def test_violated_ranges(
+    name: str, pair: str, parameters: dict[str, int], threshold: str | None
+) -> None:
+    """From 0 to a threshold, or everywhere."""
     decision = ask(name, pairs=pair, violations=True, **parameters)
     assert decision.answer is Answer.NOT_DP
     (found,) = decision.violated_on
     assert found.lower.upper == 0
-    assert found.upper.width <= Fraction(1, 10**7)
-    assert abs(found.upper.lower - Fraction(threshold)) < Fraction(1, 10**6)
-    assert decision.violation.eps < found.upper.lower
-
-
-@pytest.mark.parametrize(
-    ("name", "pair", "parameters"),
-    [
-        ("svt3", "0,0,0~1,1,1", {"N": 3, "labels": 2}),
-        ("svt3_q4", "0,0,0,0,0~1,1,1,1,1", {"N": 5, "labels": 2}),
-        ("nmax3", "-1,-1,-1~0,0,0", {"N": 3}),
-        ("nmax4", "-1~0", {"N": 1}),
-    ],
-)
-def test_violated_everywhere(name: str, pair: str, parameters: dict[str, int]) -> None:
-    decision = ask(name, pairs=pair, violations=True, **parameters)
-    assert ends_of(decision) == [(0, None)]
+    if threshold is None:
+        assert found.upper is None
+    else:
+        assert found.upper.width <= Fraction(1, 10**7)
+        assert abs(found.upper.lower - Fraction(threshold)) < Fraction(1, 10**6)
+        assert decision.violation.eps < found.upper.lower
 
 
 def test_sparse_has_the_least_delta_31_240() -> None:
