@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Claim
+from dipapprox import Answer
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.rounding import require_sound_arithmetic
 from dipapprox.cli.app import main
@@ -65,7 +65,9 @@ end
 """
 """Not private at any budget without delta; and the probability that `out` is 1 is subnormal."""
 
-PURE = Claim(eps=Fraction(1), delta=Fraction(0))
+
+def pure(program: dipapprox.Program) -> dipapprox.Verdict:
+    return dipapprox.verify(program, eps=1, delta=0)
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +116,7 @@ def test_a_mode_that_changes_during_a_run_is_noticed(control: ctypes.CDLL) -> No
 
 
 RUNS = {
-    "verify": lambda p: dipapprox.verify(p, eps=PURE.eps, eps_prv=PURE.eps_prv, delta=PURE.delta),
+    "verify": pure,
     "verify_interval": lambda p: dipapprox.verify(p, eps=(1, 2), delta=0),
     "decide": dipapprox.decide,
     "probabilities": lambda p: dipapprox.probability(p, eps=1, input=[0]),
@@ -127,7 +129,7 @@ RUNS = {
 @pytest.mark.parametrize("bits", [FLUSHED | UNREAD, DOWN], ids=["flushed", "down"])
 def test_every_run_is_refused(control: ctypes.CDLL, bits: int) -> None:
     program = dipapprox.parse(BOTH_ABOVE)
-    verdict = dipapprox.verify(program, eps=PURE.eps, eps_prv=PURE.eps_prv, delta="9/10")
+    verdict = dipapprox.verify(program, eps=1, delta="9/10")
     certificate = dipapprox.certify(program, BOTH_ABOVE, verdict)
     with modes(control, bits):  # the kernel has no floating-point numbers
         assert dipapprox.check(certificate.to_json()).outcome is dipapprox.Outcome.CONFIRMED
@@ -160,19 +162,11 @@ def test_flushed_subnormals_prove_nothing(
     control: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = dipapprox.parse(BOTH_ABOVE)
-    assert (
-        dipapprox.verify(program, eps=PURE.eps, eps_prv=PURE.eps_prv, delta=PURE.delta).answer
-        is Answer.NOT_DP
-    )
+    assert pure(program).answer is Answer.NOT_DP
     monkeypatch.setattr(rounding, "require_sound_arithmetic", lambda: None)
     for bits in FLUSHING[2:]:
         with modes(control, bits):
-            assert (
-                dipapprox.verify(
-                    program, eps=PURE.eps, eps_prv=PURE.eps_prv, delta=PURE.delta
-                ).answer
-                is Answer.NOT_DP
-            )
+            assert pure(program).answer is Answer.NOT_DP
     with modes(control, FLUSHED | UNREAD):
         two = dipapprox.parse(BOTH_ABOVE.replace("{0..12}", "{11, 12}"))
         found = dipapprox.verify(two, eps=(1, Fraction(9, 8)), delta=0, eps_prv=Fraction(1, 8))

@@ -12,7 +12,7 @@ import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mass_functions
 
 import dipapprox
-from dipapprox import Answer, Claim, Limits, NotEnclosed, Options, PairDistributions, Program
+from dipapprox import Answer, Limits, NotEnclosed, Options, PairDistributions, Program
 from tests.thorough import part
 
 HALF = Fraction(1, 2)
@@ -109,13 +109,8 @@ def test_privacy_that_is_not_monotone_in_epsilon() -> None:
     )
     for end, answer in ((found.certified, Answer.DP), (found.refuted, Answer.NOT_DP)):
         if end is not None:
-            claim = Claim(end.eps, Fraction(1, 20), Fraction(1, 10))
-            assert (
-                dipapprox.verify(
-                    odd, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
-                ).answer
-                is answer
-            )
+            verdict = dipapprox.verify(odd, eps=end.eps, eps_prv="1/10", delta="1/20")
+            assert verdict.answer is answer
     assert found.certified is not None or found.refuted is not None
 
 

@@ -144,13 +144,12 @@ def test_terms_that_may_be_0_do_not_matter_for_all_pairs_together(
     budget: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = dipapprox.parse(EXPONENTIAL_MAX)
-    claim = Claim(Fraction(1), Fraction(0), Fraction(budget))
-    usual = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
+    usual = dipapprox.verify(program, eps=1, eps_prv=budget, delta=0)
     assert usual.answer is (Answer.NOT_DP if budget == "0.999" else Answer.DP)
     # More pairs than can be looked at one by one: 7^10 - 3^10.
     monkeypatch.setattr(many_pairs, "_MOST_IN_TABLE", 0)
     monkeypatch.setattr(many_pairs, "_MOST_IN_PORTIONS", 0)
-    together = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
+    together = dipapprox.verify(program, eps=1, eps_prv=budget, delta=0)
     assert together.answer is usual.answer
     assert together.pairs == usual.pairs or usual.answer is Answer.NOT_DP
 

@@ -37,8 +37,7 @@ def test_laplace_threshold_closed_form() -> None:
     program = dipapprox.parse(TEXT)
     delta = Fraction("0.1105996084642975659")
     near = Fraction(1, 10**15)
-    claim = Claim(HALF, delta + near, Fraction(1, 4))
-    verdict = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
+    verdict = dipapprox.verify(program, eps=HALF, eps_prv="1/4", delta=delta + near)
     assert verdict.answer is Answer.DP
     assert verdict.pairs == 2  # 0 ~ 1; 3 has no neighbour
     assert verdict.delta_enclosure.lower < delta + near
