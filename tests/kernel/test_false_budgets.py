@@ -366,3 +366,12 @@ def test_one_case_meets_the_guards_of_all_its_paths() -> None:
     with pytest.raises(Refuted, match="guard"):
         shared(machine, up, 0)
     assert shared(machine, up, to(None, [0, [0]])) == Budgets(Fraction(1))
+
+
+def test_integers_are_shifted_by_integers() -> None:
+    assert shifted(alone("DLap", True), 2, 1, -1) == Budgets(Fraction(2))
+    for by in ("3/2", [1, [[0, "1/2"]]]):
+        with pytest.raises(Refuted, match="fraction"):
+            shifted(alone("DLap", True), 3, by, -1)
+    with pytest.raises(NotProved, match="integer noise"):
+        shifted(alone("DLap", False), 2, 1, -1)

@@ -1,4 +1,4 @@
-"""A claim follows from what is stronger: less of DP, more of Not_DP, a budget or (eps_prv, delta).
+"""True claims are proved, claims a hair away are not, and a claim follows from what is stronger.
 
 Randomised response that lies with probability 1/4 has delta = 3/4 - e^eps_prv / 4, up to ln 3.
 """
@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import Answer, Options, verify
-from dipapprox.kernel.errors import BadProof, NotProved
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Budgets, Private, Violated
 from dipapprox.kernel.replay import follows, least_budget, read_budget, replay
 from dipapprox.proof_steps.liveness import machine_json
 from kernel.machines import RUN
-from kernel.small import program_of
+from kernel.small import CLOSED, LISTED, SMALL, Small, program_of
+from tests.thorough import part
 
 Json = Any
 
@@ -185,3 +186,29 @@ def test_one_budget_serves_and_none_below_another() -> None:
     ):
         with pytest.raises(BadProof, match="it is not that"):
             least_budget(machine, {}, *pair)
+
+
+# --- small machines: what is true within a hair ---------------------------------------------------
+
+
+@pytest.mark.parametrize("small", [*part(SMALL, 2), *LISTED], ids=lambda small: small.name)
+def test_enclosures_tell_a_hair(small: Small) -> None:
+    machine = small.machine
+    private, violated = (
+        replay(machine, *small.private(small.above())),
+        replay(machine, *small.violated(small.below())),
+    )
+    assert isinstance(private, Private)
+    assert isinstance(violated, Violated)
+    assert private.eps == violated.eps == Fraction(1, 2)
+    with pytest.raises(Refuted):
+        replay(machine, *small.private(small.below()))
+    with pytest.raises(Refuted):
+        replay(machine, *small.violated(small.above()))
+
+
+@pytest.mark.parametrize("small", CLOSED, ids=lambda small: small.name)
+def test_closed_forms_tell_a_hair(small: Small) -> None:
+    replay(small.machine, *small.private(small.above(), exactly=True))
+    with pytest.raises(Refuted):
+        replay(small.machine, *small.private(small.below(), exactly=True))
