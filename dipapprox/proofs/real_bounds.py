@@ -41,6 +41,9 @@ SAMPLES = "all samples"
 
 _MOST_CORNERS = 64
 
+_MOST_MOVES = 5_000
+"""Of final states, for couplings: some seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class RealBounds:
@@ -151,8 +154,9 @@ class RealBounds:
         """Return a budget of all real inputs at one ε; None if none is known."""
         limits = self.options.limits
         with EarlyEnd(), limited(limits):
-            couplings = Couplings(self._states(), eps, limits)
-            return couplings.budget_between(difference_pairs(self.program))
+            states, pairs = self._states(), difference_pairs(self.program)
+            if len(states.states) * len(pairs) <= _MOST_MOVES:
+                return Couplings(states, eps, limits).budget_between(pairs)
         return None
 
     def _by_samples(self, eps: Fraction, question: Question) -> Fraction | None:

@@ -8,9 +8,11 @@ import pytest
 
 import dipapprox
 from dipapprox.limits import Limits
+from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.real_inputs import execute_for_declared
 
 MECHANISM = """
 input q[2] in {{0, 1}}
@@ -40,6 +42,24 @@ def test_a_coupling_never_promises_too_much(first: str, published: str, compared
         return
     found = dipapprox.profile(program, eps=1, eps_prv=budget, pairs=(pair,))
     assert found.delta_enclosure.lower == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "budget"),
+    [
+        ("y <- abs(Logistic(q, 2))", Fraction(1, 2)),
+        ("y <- Logistic(2 * q, 3 / eps)\nc <- y > 1/2", Fraction(2, 3)),  # eps is 1
+        # At both ends of the change one guard is the stricter one; between, the other might be.
+        ("x <- Lap(q, 1)\ny <- 0\nif x > 1/2 and x > q then c <- 1 end", None),
+        ("y <- Gauss(q, 1)", None),
+    ],
+)
+def test_vertices_are_enough_where_guards_point_apart(body: str, budget: Fraction | None) -> None:
+    text = "input q in real 0..1\nadjacent linf 1\noutput y in real\noutput c in {0, 1}\nc <- 0\n"
+    program = dipapprox.parse(text + body + "\n")
+    states = execute_for_declared(program, True, Limits())
+    couplings = Couplings(states, Fraction(1), Limits())
+    assert couplings.budget_between(difference_pairs(program)) == budget
 
 
 def test_no_pure_budget_serves_gaussian_noise_or_published_inputs() -> None:
