@@ -1,4 +1,4 @@
-"""Gaussian events by rank: orthants, additivity, other engines, integration, degenerate ones."""
+"""Gaussian events by rank, and samples that take values in turn."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from itertools import combinations
 from math import asin, pi, sqrt
 
 import pytest
-from flint import fmpq
+from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
+from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import FAMILIES, GAUSSIAN
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.numerics.closed_form import enclose_closed_form
+from dipapprox.numerics.conditioning import engine
+from dipapprox.numerics.conditioning.engine import Conditioned, panels_for, weighted
+from dipapprox.numerics.conditioning.separators import Separator, separation_by
+from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Cones, Polyhedron, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
+from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
+from dipapprox.numerics.methods import InOrder, TriedMethod
+from dipapprox.numerics.nested.engine import Nested
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
+from tests.thorough import part
 
 Q = Fraction
 Coefficients = dict[int, int | Fraction]
@@ -114,3 +128,123 @@ def test_what_it_is_not_for() -> None:
     found = GaussianRank().enclose((chain, mixed), 40, Limits())
     assert found[0] == NotEnclosed("guards of a rank above 9")
     assert found[1] == NotEnclosed("not all samples are Gaussian")
+
+
+DOUBLES = Eliminated(Tier.FLOAT64)
+INNER = InOrder(
+    [
+        TriedMethod(lambda: Eliminated(Tier.FLOAT64), has_density),
+        TriedMethod(GaussianRank, is_gaussian, narrows=False),
+    ],
+    "inner",
+)
+CONTINUOUS = [family for family in FAMILIES.values() if not family.is_discrete]
+
+
+def law(family: Family, mean: Fraction | int = 0, scale: Fraction | int = 1) -> Distribution:
+    return Distribution(family, Q(mean), Q(scale))
+
+
+def row(constant: int, **terms: int) -> LinearForm:
+    """2 a - b + 1 is row(1, x0=2, x1=-1)."""
+    named: dict[Symbol, Fraction] = {int(name[1:]): Q(c) for name, c in terms.items()}
+    return LinearForm.of(named, Q(constant))
+
+
+def ring(families: list[Family]) -> Event:
+    """Three samples, each pair in one guard with noise of its own."""
+    samples = [law(family, k, 1 + k % 2) for k, family in enumerate(families)]
+    noise = [law(GAUSSIAN, 0, 2)] * 3
+    guards = (row(0, x0=1, x1=1, x3=1), row(-1, x1=1, x2=1, x4=1), row(1, x2=1, x0=-1, x5=1))
+    return Event((*samples, *noise), guards)
+
+
+@pytest.mark.parametrize("family", CONTINUOUS)
+@pytest.mark.parametrize("bounds", [(None, None), (Q(-1, 3), None), (Q(1), Q(2)), (Q(60), None)])
+def test_rules_integrate_what_they_bound(
+    family: Family, bounds: tuple[Fraction | None, Fraction | None]
+) -> None:
+    """Pr[a s + y <= b, s between bounds] = ∫ φ(s) Φ((b - a s) / τ) ds, by elimination of s, y."""
+    a, tau, b = Q(3, 2), Q(4, 5), Q(1, 7)
+    own, noise = law(family, Q(1, 2), Q(5, 4)), law(GAUSSIAN, 0, tau)
+    guards = [LinearForm.of({0: a, 1: Q(1)}, -b)]
+    low, high = bounds
+    guards += [] if low is None else [LinearForm.of({0: Q(-1)}, low)]
+    guards += [] if high is None else [LinearForm.of({0: Q(1)}, -high)]
+    whole = alone(DOUBLES, Event((own, noise), tuple(guards)), 40, Limits())
+    separation = separation_by(Event((own, noise), tuple(guards)), (0,))
+    (separator,) = separation.separators
+    assert separator == Separator(0, low, high, ((1, a),), a * a / tau**2)
+    panels = panels_for(separator, own, 45)
+    assert panels is not None
+    with precision(120):
+        rule = weighted(separator, own, panels, 45)
+        total = arb(0)
+        for place, weight in zip(rule.places, rule.weights, strict=True):
+            half_space = Event((noise,), (LinearForm.of({0: Q(1)}, a * place - b),))
+            inner = enclose_closed_form(half_space, 80)
+            total += weight * to_ball(inner.lower)
+        found = to_enclosure(total + arb(0, (rule.error + arb(2) ** -70).upper()))
+    assert isinstance(whole, Enclosure)
+    found = Enclosure(found.lower, found.upper + rule.lost)
+    assert found.meets(whole) and found.width < Q(1, 2**42)
+
+
+def test_errors_hold_where_panels_are_too_wide() -> None:
+    """The bound is of use only if it grows with the error: a rule for 4 bits, read to 60."""
+    own, noise = law(GAUSSIAN), law(GAUSSIAN, 0, Q(1, 4))
+    event = Event((own, noise), (row(-1, x0=2, x1=1),))
+    separation = separation_by(event, (0,))
+    truth = enclose_closed_form(event, 90)
+    assert isinstance(truth, Enclosure)
+    (separator,) = separation.separators
+    panels = panels_for(separator, own, 4)
+    assert panels is not None
+    with precision(150):
+        rule = weighted(separator, own, panels, 60)
+        values = [
+            enclose_closed_form(Event((noise,), (LinearForm.of({0: Q(1)}, 2 * t - 1),)), 90)
+            for t in rule.places
+        ]
+        total = arb(0)
+        for weight, value in zip(rule.weights, values, strict=True):
+            total += weight * to_ball(value.lower)
+        cut = Q(2, 2**4)  # the range is that of 4 bits
+        error = abs(total - to_ball(truth.lower))
+        assert error <= rule.error + to_ball(cut) + arb(2) ** -80
+        assert rule.error < 1
+
+
+@pytest.mark.parametrize("chosen", part([(1,), (0, 1, 2)], 2))
+def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
+    event = ring([GAUSSIAN] * 3)
+    by_rank = alone(GaussianRank(), event, 40, Limits())
+    separation = separation_by(event, chosen)
+    assert separation is not None and isinstance(by_rank, Enclosure)
+    bits = 6 if len(chosen) == 3 else 20
+    work = engine._cheapest(event, (separation,), bits)
+    assert not isinstance(work, NotEnclosed)
+    found = work.enclosed(DOUBLES, Limits())
+    assert found.meets(by_rank) and found.width < Q(1, 2**bits)
+
+
+def test_work_is_known_before() -> None:
+    """Three separators at 200 bits: refused at once; so are nests too deep."""
+    samples = [law(GAUSSIAN, 0, k + 1) for k in range(12)]
+    guards = []
+    for k, pair in enumerate([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (1, 3)]):
+        guards.append(LinearForm.of({pair[0]: Q(1), pair[1]: Q(1), 5 + k: Q(1)}, Q(k - 3)))
+    event = Event(tuple(samples), tuple(guards))
+    found = alone(Conditioned(INNER), event, 200, Limits())
+    assert isinstance(found, NotEnclosed)
+    assert "values in turn" in found.reason or "leave only" in found.reason
+    nested = alone(Nested(Strategy.LEAST_NESTING, most=1000), event, 40, Limits())
+    assert isinstance(nested, NotEnclosed) and "evaluations" in nested.reason
+
+
+@pytest.mark.parametrize(("scale", "bits"), [(Q(1, 10**100), 40), (Q(10) ** 20, 40), (Q(1), 9999)])
+def test_what_is_out_of_range_is_refused(scale: Fraction, bits: int) -> None:
+    event = ring([GAUSSIAN] * 3)
+    samples = (law(GAUSSIAN, 0, scale), *event.samples[1:])
+    found = alone(Conditioned(INNER), Event(samples, event.guards), bits, Limits(seconds=60))
+    assert isinstance(found, NotEnclosed) or found.lower <= found.upper
