@@ -9,6 +9,7 @@ from typing import Any
 
 from dipapprox import Program, parse
 from dipapprox.proof_steps.liveness import machine_json
+from kernel.machines import RUN
 
 Json = Any
 
@@ -56,21 +57,15 @@ class Small:
         if self.pairs is not None:
             listed = [each for pair in self.pairs for each in pair]
             inputs = [u for k, u in enumerate(listed) if u not in listed[:k]]
-        run = {"rule": "distributions", "from": [], "eps": EPS, "bits": 40, "cuts": []}
-        run["inputs"] = inputs
-        step = {"rule": "every pair", "from": [-1], **stated}
-        if exactly:
-            run["bits"] = None
-        return claim, [run, step]
+        run = {**RUN, "eps": EPS, "inputs": inputs, "bits": None if exactly else 40}
+        return claim, [run, {"rule": "every pair", "from": [-1], **stated}]
 
     def violated(self, delta: str | int) -> tuple[Json, list[Json]]:
         """The claim that it is not, and the steps of a proof."""
         stated = {"eps_prv": self.eps_prv, "delta": delta}
         claim = {"verdict": "Not_DP", "eps": EPS, "pairs": self.pairs, **stated}
         first, second, outputs = self.worst
-        inputs = [first, second]
-        run = {"rule": "distributions", "from": [], "eps": EPS, "bits": 40, "cuts": []}
-        run["inputs"] = inputs
+        run = {**RUN, "eps": EPS, "inputs": [first, second]}
         pair = {"input": first, "adjacent": second, "outputs": outputs}
         return claim, [run, {"rule": "violation", "from": [-1], **stated, **pair}]
 

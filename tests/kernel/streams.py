@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dipapprox.kernel.judgements import Budgets
+from dipapprox.kernel.replay import replay
+
 Json = Any
 
 
@@ -22,19 +25,14 @@ def say(value: Json) -> Json:
 
 def stream(body: list[Json], turn: list[Json] | None, **changed: Json) -> Json:
     """A machine that publishes what "out" gets, and whose input changes by 1 at most."""
+    seen = {"whenever": ["out"], "first": [], "each": [], "ends": True, "padding": None}
     return {
         "inputs": [["next q", {"low": None, "high": None}]],
         "whole": False,
         "adjacency": {"norm": "linf", "radius": 1},
         "body": body,
         "round": turn,
-        "published": {
-            "whenever": ["out"],
-            "first": [],
-            "each": [],
-            "ends": True,
-            "padding": None,
-        },
+        "published": seen,
         **changed,
     }
 
@@ -48,3 +46,14 @@ def once(adjacency: Json, *names: str, **changed: Json) -> Json:
         above = [["if", [">", ["cell", f"x {name}"], 0], above, [say(0)]]]
     machine = stream([*body, *above], None, inputs=inputs, adjacency=adjacency)
     return {**machine, **changed}
+
+
+RAY = {"rule": "ray", "from": [], "eps": "every", "paths": [0, 0], "parts": []}
+"""A step, but for inputs, noise and multipliers."""
+
+
+def lost(machine: Json, step: Json, budget: Json = 0) -> Budgets:
+    """Replay that more is lost than a budget, by one step."""
+    found = replay(machine, {"verdict": "Not_DP", "budget": budget}, [step])
+    assert isinstance(found, Budgets)
+    return found

@@ -28,6 +28,7 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.forgeries import outcome, single_changes
+from kernel.machines import finite
 
 Json = Any
 Rows = list[list[Fraction]]
@@ -49,17 +50,13 @@ def machine(kinds: list[Rows], adjacency: Json, shared: bool = False) -> Json:
     """A part of each kind, of an input of its own or of one for all."""
     names = ["q" if shared else f"q[{k}]" for k in range(1, len(kinds) + 1)]
     outs = [f"out[{k}]" for k in range(1, len(kinds) + 1)]
-    return {
-        "inputs": [[name, {"from": 0, "to": len(kinds[0]) - 1}] for name in dict.fromkeys(names)],
-        "outputs": [[out, [0, 1, 2]] for out in outs],
-        "reals": [],
-        "adjacency": adjacency,
-        "body": [
-            each
-            for rows, name, out in zip(kinds, names, outs, strict=True)
-            for each in chosen(rows, name, out)
-        ],
-    }
+    body = []
+    for rows, name, out in zip(kinds, names, outs, strict=True):
+        body += chosen(rows, name, out)
+    domain = {"from": 0, "to": len(kinds[0]) - 1}
+    cells = [[name, domain] for name in dict.fromkeys(names)]
+    outputs = [[out, [0, 1, 2]] for out in outs]
+    return finite(body, inputs=cells, outputs=outputs, adjacency=adjacency)
 
 
 def delta(kinds: list[Rows], u: tuple[int, ...], v: tuple[int, ...], eps_prv: float) -> float:
@@ -427,12 +424,9 @@ def test_parts_that_are_alike_but_for_names_are_one_machine() -> None:
     one, other = (next(parts.parts_of(of, each)) for each in ([0, 3], [3, 6]))
     assert one.machine == other.machine
     assert (one.inputs, other.inputs) == ((0,), (1,))
-    looked = [
-        ["set", ["cell", "k"], 1],
-        ["set", ["cell", "out"], ["element", "q", 2, ["cell", "k"]]],
-    ]
-    names: Json = {"inputs": [["q[1]", [0, 1]], ["q[2]", [0, 1]]], "outputs": [["out", [0, 1]]]}
-    computed = {**names, "reals": [], "adjacency": {"norm": "all"}, "body": looked}
+    looked = ["set", ["cell", "out"], ["element", "q", 2, ["cell", "k"]]]
+    inputs = [["q[1]", [0, 1]], ["q[2]", [0, 1]]]
+    computed = finite([["set", ["cell", "k"], 1], looked], inputs=inputs, outputs=[["out", [0, 1]]])
     (part,) = parts.parts_of(read_machine(computed), [0, 2])
     assert [name for name, _ in part.machine.inputs] == ["q[1]", "q[2]"]
     assert part.outputs == ("out",)
@@ -468,15 +462,8 @@ def test_cells_are_named_by_when_they_are_mentioned() -> None:
     """What is forgotten stays so, if the part has it at all; at the ends nothing is."""
     x, out = ["cell", "x"], ["cell", "out"]
     body = [["forget", ["z"]], ["set", x, ["cell", "q"]], ["forget", ["x", "z"]], ["set", out, 1]]
-    of = read_machine(
-        {
-            "inputs": [["p", [0, 1]], ["q", [0, 1]]],
-            "outputs": [["out", [0, 1]]],
-            "reals": [],
-            "adjacency": {"norm": "all"},
-            "body": [*body, ["forget", ["q"]]],
-        }
-    )
+    inputs, outputs = [["p", [0, 1]], ["q", [0, 1]]], [["out", [0, 1]]]
+    of = read_machine(finite([*body, ["forget", ["q"]]], inputs=inputs, outputs=outputs))
     (part,) = parts.parts_of(of, [0, 5])
     first, forgotten, last = part.machine.body
     assert first == ("set", ("cell", "#0"), ("cell", "#1"))

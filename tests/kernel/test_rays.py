@@ -17,6 +17,7 @@ from dipapprox.limits import Limits
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step
+from kernel.streams import RAY, lost
 from tests.automata.random_automata import random_automaton
 from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import (
@@ -32,20 +33,8 @@ def between(family: str, whole: bool = False, **fields: Any) -> Budgets:
     """Replay: the sample is at most 0 at the input 0, and less so at 1."""
     machine = alone(family, whole)
     machine["inputs"][0][1] = {"low": 0, "high": 1}
-    step = {
-        "rule": "ray",
-        "from": [],
-        "eps": "large",
-        "paths": [1],
-        "inputs": [["q", [[0, 1]]]],
-        "noise": [[0, -1]],
-        "parts": [],
-        "multipliers": [[[[0, 1]]]],
-        **fields,
-    }
-    found = replay(machine, {"verdict": "Not_DP", "budget": "9/10"}, [step])
-    assert isinstance(found, Budgets)
-    return found
+    ray = {"eps": "large", "paths": [1], "inputs": [["q", [[0, 1]]]], "noise": [[0, -1]]}
+    return lost(machine, {**RAY, **ray, "multipliers": [[[[0, 1]]]], **fields}, "9/10")
 
 
 def test_much_is_lost_between_two_inputs_as_eps_grows() -> None:
@@ -198,13 +187,9 @@ def contradicted(multipliers: Any, published: bool = False) -> Budgets:
     draw, (_, above, one, zero) = machine["body"]
     also = one if published else [["if", ["<", x, 0], [[*set_out, 0]], [[*set_out, 1]]]]
     machine["body"] = [draw, ["if", above, also, zero], *([[*set_out, x]] * published)]
-    step = {"rule": "ray", "from": [], "eps": "every", "paths": [0 if published else 2]}
-    step |= {"inputs": [["q", [[0, 1]]]], "noise": [[0, 1 if published else -1]], "parts": []}
-    found = replay(
-        machine, {"verdict": "Not_DP", "budget": "9/10"}, [{**step, "multipliers": multipliers}]
-    )
-    assert isinstance(found, Budgets)
-    return found
+    step = {**RAY, "paths": [0 if published else 2], "inputs": [["q", [[0, 1]]]]}
+    step |= {"noise": [[0, 1 if published else -1]], "multipliers": multipliers}
+    return lost(machine, step, "9/10")
 
 
 def test_guards_that_contradict_each_other_are_of_no_run() -> None:
@@ -293,17 +278,8 @@ def likelier(
 ) -> Budgets:
     """Replay: the sample is at most 0 at the input 0, and less so at 1."""
     machine["inputs"][0][1] = {"low": 0, "high": 1}
-    step = {
-        "rule": "trace",
-        "from": [],
-        "eps": 0,
-        "events": [[*inputs, [*seen]]],
-        "budget": 1,
-        **fields,
-    }
-    found = replay(machine, {"verdict": "Not_DP", "budget": 0}, [step])
-    assert isinstance(found, Budgets)
-    return found
+    step = {"rule": "trace", "from": [], "eps": 0, "events": [[*inputs, [*seen]]], "budget": 1}
+    return lost(machine, {**step, **fields})
 
 
 def with_bound(machine: dict[str, Any], bound: Any) -> dict[str, Any]:
@@ -405,20 +381,11 @@ def test_nobody_sees_that_a_program_without_rounds_exits() -> None:
     with pytest.raises(Refuted, match="so much likelier"):
         likelier(machine)
     machine["inputs"][0][1] = {"low": None, "high": None}
-    step = {
-        "rule": "ray",
-        "from": [],
-        "eps": "every",
-        "parts": [],
-        "paths": [0],
-        "inputs": [["q", [[0, 1]]]],
-        "noise": [[-1, 0]],
-    }
     for rows in ([[[[0, 1]]]], [[[]], [[]]], [[[[0, 1]]], [[[0, 1]]]]):
         for run in (0, 1):
-            forged = {**step, "paths": [run], "noise": [[2 * run - 1, 0]], "multipliers": rows}
+            forged = {**RAY, "paths": [run], "inputs": [["q", [[0, 1]]]], "multipliers": rows}
             with pytest.raises(NotProved):
-                replay(machine, {"verdict": "Not_DP", "budget": 0}, [forged])
+                lost(machine, {**forged, "noise": [[2 * run - 1, 0]]})
 
 
 VANISHING = """

@@ -13,10 +13,9 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import require_possible
 from dipapprox.kernel.regions import ZERO
-from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.runs import Flat, Runs, flat, may_equal, on_ray, read_inputs, read_parts
-from kernel.streams import draw, once, read, say, stream
+from kernel.streams import RAY, draw, lost, once, read, say, stream
 
 ONE = Fraction(1)
 LINF = {"norm": "linf", "radius": 1}
@@ -273,19 +272,11 @@ def test_what_a_part_publishes_is_told_whatever_comes_behind_it() -> None:
     ]
     inputs = [["next q", {"low": None, "high": 0}]]
     machine = stream([["set", ["cell", "s"], 0]], turn, inputs=inputs)
-    step = {
-        "rule": "ray",
-        "from": [],
-        "eps": "every",
-        "paths": [0, 0],
-        "inputs": [["next q", [[0, -1]]]],
-        "noise": [[1, 0]],
-        "parts": [],
-        "multipliers": [[[], [[0, 1]]]],
-    }
-    assert replay(machine, {"verdict": "Not_DP", "budget": "1/2"}, [step]) == Budgets(None, ONE)
+    step = {**RAY, "inputs": [["next q", [[0, -1]]]], "noise": [[1, 0]]}
+    step["multipliers"] = [[[], [[0, 1]]]]
+    assert lost(machine, step, "1/2") == Budgets(None, ONE)
     with pytest.raises(Refuted, match="turn 1 publishes does not tell enough"):
-        replay(machine, {"verdict": "Not_DP", "budget": 9}, [{**step, "parts": [[1, 2]]}])
+        lost(machine, {**step, "parts": [[1, 2]]}, 9)
 
 
 def test_an_end_that_nobody_sees_is_another_state() -> None:

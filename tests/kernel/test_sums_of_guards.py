@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.replay import replay
-from kernel.streams import Json, draw, read, say, stream
+from kernel.streams import RAY, Json, draw, lost, read, say, stream
 
 END = ["forget", ["q", "r", "out"]]
 COIN = [draw("c", 0)]
@@ -33,20 +31,8 @@ def moved(cell: Json, number: Json) -> Json:
 
 def proved(machine: Json, multipliers: Json, noise: Json, **fields: Json) -> Budgets:
     """Replay that no budget serves, as the input falls; the first round may come again."""
-    step: dict[str, Any] = {
-        "rule": "ray",
-        "from": [],
-        "eps": "every",
-        "paths": [0, 0],
-        "inputs": [["next q", [[0, -1]]]],
-        "noise": noise,
-        "parts": [[1, 2]],
-        "multipliers": multipliers,
-        **fields,
-    }
-    found = replay(machine, {"verdict": "Not_DP", "budget": 0}, [step])
-    assert isinstance(found, Budgets)
-    return found
+    falls = {"inputs": [["next q", [[0, -1]]]], "noise": noise, "multipliers": multipliers}
+    return lost(machine, {**RAY, **falls, "parts": [[1, 2]], **fields})
 
 
 def test_noise_outside_of_parts_is_had_once() -> None:
