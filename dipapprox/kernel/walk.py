@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dipapprox.kernel.adjacency import Number
 from dipapprox.kernel.budget import spend
@@ -38,15 +38,8 @@ Guard = tuple[Form, bool]
 """A form that is > 0 (True), or >= 0."""
 
 
-class HasStore(Protocol):
-    """A state."""
-
-    @property
-    def store(self) -> dict[str, Stored]:
-        """What its cells hold."""
-
-
-S = TypeVar("S", bound=HasStore)
+S = TypeVar("S", bound=Any)
+"""A state: it has a `store`, a dict of what cells hold."""
 
 
 class Walk(ABC, Generic[S]):
