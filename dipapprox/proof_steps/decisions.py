@@ -17,11 +17,11 @@ from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
-from dipapprox.privacy.decisions.decision import EXACT, Cause, Decision, Violation
+from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite
-from dipapprox.privacy.verdict import BY_BUDGET, Answer, Replayed, Witness
+from dipapprox.privacy.verdict import Answer, Replayed, Witness
 from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.formulas import formula_json, ratio_json, times_eps
 from dipapprox.proof_steps.machines import Json
@@ -83,8 +83,6 @@ def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
     broken = _broken(found)
     private = found.answer is Answer.DP
     if isinstance(found, Decision):
-        if private and found.engine not in (EXACT, BY_BUDGET):
-            raise NoCertificate("the decision rests on enclosures for all ε of an interval")
         on = Epsilons(found.epsilons.lower, found.epsilons.upper)
         eps_prv, delta = times_eps(found.budget), found.delta
     else:
