@@ -17,10 +17,8 @@ from dipapprox.errors import SourceError
 from dipapprox.language.functions import places
 from dipapprox.language.functions.machine import (
     HOME,
-    Annotation,
     Function,
     ImportedName,
-    Module,
     NameScope,
     Stream,
     Unread,
@@ -39,7 +37,7 @@ _REACHING = frozenset(
 
 
 def leave(
-    statement: ast.stmt, error: SourceError, scope: NameScope, modules: Iterable[Module]
+    statement: ast.stmt, error: SourceError, scope: NameScope, modules: Iterable[NameScope]
 ) -> None:
     """Leave unread what a statement binds, and what it may have changed, here or in other files."""
     unread = Unread(error)
@@ -49,10 +47,10 @@ def leave(
         raise error
     told = [(nodes, scope)]
     if any(map(_calls, nodes)) and any(map(_is_own, values)):
-        told = [(list(ast.walk(each.tree)), each.scope) for each in files]
-        values = [value for each in files for value in each.scope.values.values()]
+        told = [(list(ast.walk(each.tree)), each) for each in files if each.tree]
+        values = [value for each in files for value in each.values.values()]
     changed, reaching = reached(values, whole=False), False
-    kept = (ImportedName, Annotation, Module, Function, type)
+    kept = (ImportedName, NameScope, Function, type)
     for nodes, names in told:
         if any(n == "*" or isinstance(names.values.get(n), kept) for n in map(_stored, nodes)):
             raise error
@@ -61,10 +59,10 @@ def leave(
                 names.values.update(dict.fromkeys(node.names, unread))
         reaching = reaching or _reaches(nodes, list(names.values.values()))
     for each in files:
-        for name, value in each.scope.values.items():
+        for name, value in each.values.items():
             lost = reaching and not isinstance(value, kept)
             if lost or not changed.isdisjoint(reached([value], whole=False)):
-                each.scope.values[name] = unread
+                each.values[name] = unread
     decorators = getattr(statement, "decorator_list", ())
     if any("mechanism" in ast.unparse(each) for each in decorators):
         unread = Unread(error, mechanism=True)
@@ -94,7 +92,7 @@ def _reaches(nodes: list[ast.AST], values: list[Any]) -> bool:
 
 def _is_own(value: Any) -> bool:
     """Whether a value runs functions of the file."""
-    own = isinstance(value, type | Unread | MethodType | Module) or is_object(value)
+    own = isinstance(value, type | Unread | MethodType | NameScope) or is_object(value)
     return own or (isinstance(value, Function) and not value.standard)
 
 
@@ -138,8 +136,6 @@ def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
             waiting += [each.__func__, getattr(each, "__self__", None)]
         elif isinstance(each, property | Field):
             waiting.append(each.fget if isinstance(each, property) else each.default_factory)
-        elif isinstance(each, Module):
-            waiting.append(each.scope if whole else None)
         elif isinstance(each, Function):
             defaults = (known.default for known in each.signature.parameters.values())
             waiting += [each.scope, *defaults]

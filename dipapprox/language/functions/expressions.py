@@ -15,7 +15,6 @@ from dipapprox.language.functions.machine import (
     ERRORS,
     RULES,
     SCALARS,
-    Annotation,
     Array,
     Function,
     ImportedName,
@@ -147,9 +146,9 @@ def item(machine: Machine, value: Any, where: Any) -> Any:
     if isinstance(value, Symbolic):
         raise value.refusal("has no items")
     standard = isinstance(value, Function) and value.standard
-    if standard or isinstance(value, ImportedName | Annotation | type):
+    if standard or isinstance(value, ImportedName | type):
         name = value.name if isinstance(value, ImportedName) else ""
-        return Annotation(name, where if type(where) is tuple else (where,))
+        return ImportedName(name, where if type(where) is tuple else (where,))
     if type(value) is dict:
         return machine.native(value.__getitem__, key(machine, where))
     if isinstance(value, Array) and type(where) not in (bool, Condition):

@@ -25,11 +25,9 @@ from dipapprox.language.functions.effects import leave, reached
 from dipapprox.language.functions.expressions import bind
 from dipapprox.language.functions.machine import (
     ERRORS,
-    Annotation,
     Function,
     ImportedName,
     Machine,
-    Module,
     NameScope,
     Raised,
     Text,
@@ -52,9 +50,9 @@ class Files:
     def __init__(self, folder: Path) -> None:
         """Look for files in a folder."""
         self._folder = folder
-        self._modules: dict[Path, Module] = {}
+        self._modules: dict[Path, NameScope] = {}
 
-    def load(self, machine: Machine, name: str, folder: Path | None = None) -> Module | None:
+    def load(self, machine: Machine, name: str, folder: Path | None = None) -> NameScope | None:
         """Return the file that a name imports; None if it is none of the user's.
 
         Args:
@@ -71,7 +69,7 @@ class Files:
         top = name.partition(".")[0]
         if path in self._modules:
             known = self._modules[path]
-            if not known.scope.fixed:
+            if not known.fixed:
                 raise machine.refusal(f"'{name}' imports itself")
             return _kept(machine, known)
         if top == "dipapprox" or not path.is_file():
@@ -86,12 +84,12 @@ class Files:
             raise machine.refusal(f"'{path}' cannot be read: {error}") from None
         return _kept(machine, self.read(path, text))
 
-    def read(self, path: Path, text: str) -> Module:
+    def read(self, path: Path, text: str) -> NameScope:
         """Read a file."""
         tree = places.tree_of(SourceFile(str(path), text))
-        scope = NameScope(facts_of(tree).local | {"__name__"}, None, kind="module")
+        scope = NameScope(facts_of(tree).local | {"__name__"}, None, kind="module", tree=tree)
         scope.values["__name__"] = path.stem
-        module = self._modules[path.resolve()] = Module(scope, tree)
+        self._modules[path.resolve()] = scope
         machine = Machine(self.load)
         for statement in tree.body:
             try:
@@ -105,10 +103,10 @@ class Files:
                 deep = refusal("limit", "this is too deep", "", places.span_of(statement))
                 leave(statement, deep, scope, self._modules.values())
         scope.fixed = True
-        return module
+        return scope
 
 
-def _kept(machine: Machine, module: Module) -> Module:
+def _kept(machine: Machine, module: NameScope) -> NameScope:
     """Return a file of which a function, that imports it, changes nothing."""
     if machine.draws:
         machine.outside |= reached([module])
@@ -131,7 +129,7 @@ def _import(machine: Machine, node: ast.Import, scope: NameScope) -> None:
     for each in node.names:
         top = each.name if each.asname else each.name.partition(".")[0]
         found = machine.load(machine, top)
-        if isinstance(found, Module) and "." in each.name:
+        if isinstance(found, NameScope) and "." in each.name:
             raise machine.refusal("a file is imported by one name: from a import b")
         bind(machine, each.asname or top, library.word(top) if found is None else found, scope)
 
@@ -149,7 +147,7 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> No
             _import_all(machine, name, module, scope)
             continue
         if module is not None:
-            held = module.scope.values
+            held = module.values
             found = each.name in held
             value = held[each.name] if found else objects.attribute(machine, module, each.name)
         elif not name:
@@ -164,10 +162,10 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> No
         bind(machine, each.asname or each.name, value, scope)
 
 
-def _import_all(machine: Machine, name: str, module: Module | None, scope: NameScope) -> None:
+def _import_all(machine: Machine, name: str, module: NameScope | None, scope: NameScope) -> None:
     if scope.kind != "module":
         raise machine.refusal("'import *' stands at the top of a file")
-    held = module.scope.values if module else dict.fromkeys(library.names_in(name))
+    held = module.values if module else dict.fromkeys(library.names_in(name))
     names = followed(held.get("__all__", [each for each in held if not each.startswith("_")]))
     if not names or (module and not held.keys() >= set(names)):
         raise machine.refusal(f"what 'from {name} import *' brings is not known")
@@ -281,14 +279,14 @@ class LiveScope(NameScope):
         return Unread(refusal("type error", message, hint, span))
 
 
-def _annotation(value: Any) -> Annotation:
+def _annotation(value: Any) -> ImportedName:
     """Return a type of `typing` as the evaluator would."""
     said = getattr(value, "__metadata__", None)
     if said is not None:
-        return Annotation("typing.Annotated", (None, *said))
+        return ImportedName("typing.Annotated", (None, *said))
     name = getattr(get_origin(value), "_name", None) or getattr(value, "_name", None)
     literal = str(get_origin(value)) == "typing.Literal"
-    return Annotation("typing.Literal" if literal else f"typing.{name}", get_args(value))
+    return ImportedName("typing.Literal" if literal else f"typing.{name}", get_args(value))
 
 
 class _File:

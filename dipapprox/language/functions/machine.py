@@ -5,7 +5,7 @@ A value is
     known       int, bool, Fraction, str, None, an infinity, a range, or a list, tuple, dictionary
                 or set of values, by exact type
     a symbol    an input, a sample, or what follows from them (`symbols`)
-    of the file a `Function`, a method of one, a class, its objects, a `Module`
+    of the file a `Function`, a method of one, a class, its objects, a module
     a `ImportedName`    what is imported and not known: it is refused when it is used
     a `Stream`  of values, read once
     an `Array`  of numpy's: of numbers
@@ -56,8 +56,8 @@ ERRORS = {
 
 
 @dataclass(eq=False, slots=True)
-class NameScope:
-    """The variables of a function call, a comprehension, a class or a module.
+class NameScope(Uncopied):
+    """The variables of a function call, a comprehension, a class or a file: as a value, a module.
 
     Attributes:
         local: The names that belong to it, as the text says.
@@ -66,6 +66,7 @@ class NameScope:
         kind: "" or one of class (functions in it do not see it), comprehension (`:=` assigns
             outside) and module (names that it has no value for are Python's own).
         method: Of a method: the class that it stands in, and its object.
+        tree: Of a file.
     """
 
     local: Set[str]
@@ -74,6 +75,7 @@ class NameScope:
     fixed: bool = False
     kind: str = ""
     method: tuple[type, Any] | None = None
+    tree: ast.AST | None = None
 
     def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
         """Return the scope that a name belongs to, as Python decides it: by the text alone.
@@ -119,9 +121,15 @@ class Function(Uncopied):
 
 @dataclass(frozen=True, slots=True)
 class ImportedName(Uncopied):
-    """What is imported, by its whole name: "math", "numpy.random.normal"."""
+    """What is imported, by its whole name: "math", "numpy.random.normal".
+
+    Attributes:
+        name: The name; "|" of a union.
+        arguments: Of a type: what stands in its brackets.
+    """
 
     name: str
+    arguments: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +146,6 @@ class Unread:
 
 
 @dataclass(eq=False, slots=True)
-class Module(Uncopied):
-    """A file that is imported."""
-
-    scope: NameScope
-    tree: ast.Module
-
-
-@dataclass(eq=False, slots=True)
 class Stream:
     """Values that are read once; `age`: see `Machine`."""
 
@@ -154,14 +154,6 @@ class Stream:
 
     def __copy__(self) -> Stream:
         return Stream(copy(self.values), self.age)
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation(Uncopied):
-    """A type with what stands in its brackets: Annotated[int, "in {0, 1}"], Literal["a", "b"]."""
-
-    name: str
-    arguments: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +174,20 @@ class Text(Uncopied):
     said: Any = "…"
 
 
-class Returned(Exception):
-    """`return`, at a node."""
+class Left(Exception):
+    """A function is left at a node, with a value."""
 
     def __init__(self, value: Any, node: ast.AST | None) -> None:
         super().__init__()
         self.value, self.node = value, node
+
+
+class Returned(Left):
+    """`return`."""
+
+
+class Raised(Left):
+    """An exception of the function's."""
 
 
 class Broke(Exception):
@@ -200,14 +200,6 @@ class Continued(Exception):
 
 class Undone(Exception):
     """A branch reads on in a stream that was there before: that cannot be undone."""
-
-
-class Raised(Exception):
-    """An exception of the function's, at a node."""
-
-    def __init__(self, value: BaseException, node: ast.AST | None) -> None:
-        super().__init__()
-        self.value, self.node = value, node
 
 
 def followed(value: Any) -> Any:
@@ -246,6 +238,8 @@ def kind_of(value: Any) -> str:
             return f"'{value.name}'"
         case Symbolic():
             return value.WHAT
+        case NameScope():
+            return "the module"
         case _ if is_object(value):
             return f"an object of the class {type(value).__name__}"
         case _:
@@ -299,7 +293,7 @@ class Machine:
     """Whether noise may be drawn: on the paths of a mechanism."""
 
     def __init__(
-        self, load: Callable[..., Module | None], outside: frozenset[int] = frozenset()
+        self, load: Callable[..., NameScope | None], outside: frozenset[int] = frozenset()
     ) -> None:
         """Begin; see the class."""
         self.load = load

@@ -230,7 +230,7 @@ def mechanisms_in(path: Path, text: str) -> dict[str, Mechanism[Any, Any]]:
     module = files.read(path, plain)
     asking = Machine(files.load)
     found: dict[str, Mechanism[Any, Any]] = {}
-    for name, value in module.scope.values.items():
+    for name, value in module.values.items():
         if isinstance(value, Unread) and value.mechanism:
             raise value.error
         if isinstance(value, Function) and value.adjacent is not None:

@@ -19,7 +19,6 @@ from dipapprox.language.functions.library import MISSING, TAKEN, TYPES, Heap, Ra
 from dipapprox.language.functions.machine import (
     HOME,
     SCALARS,
-    Annotation,
     Array,
     Function,
     ImportedName,
@@ -126,7 +125,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @ours
 def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
-    if isinstance(value, Symbolic | Text | ImportedName | Annotation):
+    if isinstance(value, Symbolic | Text | ImportedName):
         message = "is asked for its type: what a function does may not depend on that"
         hint = "inputs and noise are numbers, named values or truth values"
         raise machine.refusal(f"{kind_of(value)} {message}", hint)

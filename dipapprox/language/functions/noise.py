@@ -128,7 +128,7 @@ def choose(
     call = ast.Choose(written, span=running().here)
     if None in finite:
         raise running().refusal("a choice among values that are not finitely many")
-    return run.drawn_of(call, "c", finite)
+    return run.drawn(call, "c", finite)
 
 
 _PAIRED = "pairs are (value, probability): choose([(0, Fraction(1, 3)), (1, Fraction(2, 3))])"

@@ -23,7 +23,6 @@ from dipapprox.language.functions.machine import (
     Function,
     ImportedName,
     Machine,
-    Module,
     NameScope,
     Raised,
     Returned,
@@ -53,8 +52,8 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
     match value:
         case Symbolic():
             raise value.refusal(f"has no attribute '{name}'", "")
-        case Module() if name in value.scope.values:
-            return followed(value.scope.values[name])
+        case NameScope() if name in value.values:
+            return followed(value.values[name])
         case ImportedName() | Function(standard=True):
             return library.word(f"{value.name}.{name}")
         case Function() if name == "__name__":

@@ -20,12 +20,11 @@ from dipapprox.language.functions.machine import (
     CONTAINERS,
     MOST_CELLS,
     SCALARS,
-    Annotation,
     Array,
     Function,
     ImportedName,
     Machine,
-    Module,
+    NameScope,
     Stream,
     Text,
     fields_of,
@@ -54,7 +53,7 @@ def truth(machine: Machine, value: Any) -> bool:
         return symbols.truth(value)
     if type(value) in SCALARS or type(value) in CONTAINERS or type(value) is range:
         return bool(value)
-    if isinstance(value, Function | MethodType | type | Module) or is_object(value):
+    if isinstance(value, Function | MethodType | type | NameScope) or is_object(value):
         return True
     raise machine.refusal("this has no truth value here")
 
@@ -212,9 +211,9 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
         return _combine_symbols(machine, op, left, right)
     if op is ast.Add and {type(left), type(right)} in ({Text}, {Text, str}):
         return Text()
-    types = (Annotation, type, Function, ImportedName, type(None))
+    types = (type, Function, ImportedName, type(None))
     if op is ast.BitOr and isinstance(left, types) and isinstance(right, types):
-        return Annotation("|", (left, right))
+        return ImportedName("|", (left, right))
     _, operate, allowed = _BINARY[op]
     ints = (type(left), type(right)) in _WHOLE
     if (type(left), type(right)) not in allowed or (op is ast.Pow and ints and right < 0):
@@ -422,11 +421,11 @@ def _is_alike(machine: Machine, one: Any, other: Any) -> bool:
 def is_same(machine: Machine, left: Any, right: Any) -> bool:
     """Whether two values are one object, where Python says so of all that they may be."""
     for one, other in ((left, right), (right, left)):
-        if isinstance(other, ImportedName | Annotation):
+        if isinstance(other, ImportedName):
             raise machine.refusal(f"what {kind_of(other)} is, is not known here")
         if isinstance(one, Condition) and type(other) is bool and not one.numpy:
             return symbols.truth(one) == other
-        if (one is None or isinstance(one, Module) or _is_itself(one)) and not isinstance(
+        if (one is None or isinstance(one, NameScope) or _is_itself(one)) and not isinstance(
             other, Symbolic | Text | Stream | MethodType
         ):
             if isinstance(one, tuple):

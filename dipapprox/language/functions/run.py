@@ -256,7 +256,7 @@ class PathRun(Machine):
     def where(self, condition: Condition, yes: object, no: object) -> Any:
         """Make a variable that has one value or the other."""
         (first, second), values = self.alike((yes, no))
-        found = self.drawn_of(second.node, "w", values)
+        found: Any = self.drawn(second.node, "w", values)
         body = (ast.Assign((found.node,), first.node, span=self.here),)
         branch = ast.Branch(condition.node, body, span=self.here)
         self.record(ast.If((branch,), (), span=self.here))
@@ -283,27 +283,18 @@ class PathRun(Machine):
         Args:
             value: The expression.
             otherwise: See `fresh`; `kind`, too, if `values` do not say it.
-            values: What it may be: one of some; None where these are not finitely many.
+            values: What it may be: one of some; None where these are not finitely many; nothing
+                for a truth value.
             kind: Of noise.
         """
-        kind = kind or ("mixed" if None in values else "number")
-        place = self._assigned(value, otherwise, kind)
+        kind = kind or ("truth" if not values else "mixed" if None in values else "number")
+        place = ast.Name(self.fresh(otherwise, kind), span=self.here)
+        self.record(ast.Assign((place,), value, span=self.here))
+        if not values:
+            return self.truth(place)  # type: ignore[return-value]  # of conditions
         if None in values:
             return Quantity(place)
         return self.variable(place, tuple(dict.fromkeys(v for each in values for v in each or ())))
-
-    def drawn_of(
-        self, value: ast.Expression, otherwise: str, values: Sequence[tuple[Value, ...] | None]
-    ) -> Any:
-        """Do so with one of the values that are `alike`: of no numbers a truth value is made."""
-        if values:
-            return self.drawn(value, otherwise, values)
-        return self.truth(self._assigned(value, otherwise, "truth"))
-
-    def _assigned(self, value: ast.Expression, otherwise: str, kind: str) -> ast.Name:
-        place = ast.Name(self.fresh(otherwise, kind), span=self.here)
-        self.record(ast.Assign((place,), value, span=self.here))
-        return place
 
     def fresh(self, otherwise: str, kind: str) -> str:
         """Return a new name: that of the Python variable it is assigned to, if there is one.

@@ -26,9 +26,9 @@ from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.language.functions import places
 from dipapprox.language.functions.machine import (
     SCALARS,
-    Annotation,
     Array,
     Function,
+    ImportedName,
     Machine,
     kind_of,
     plain,
@@ -161,7 +161,7 @@ def _hint(machine: Machine, function: Function, node: python.expr | None) -> Any
 
 def _domain_text(hint: Any) -> list[str]:
     """Return the texts in Annotated[…, "in {0, 1}"]."""
-    if not isinstance(hint, Annotation) or hint.name != "typing.Annotated":
+    if not isinstance(hint, ImportedName) or hint.name != "typing.Annotated":
         return []
     return [each for each in hint.arguments[1:] if isinstance(each, str)]
 
@@ -173,7 +173,7 @@ def _domain_of_type(hint: Any, taken: Container[str], whose: str, span: Span | N
     """
     if isinstance(hint, Function) and hint.standard and hint.name == "bool":
         return ["in bool"]
-    if not isinstance(hint, Annotation) or hint.name != "typing.Literal":
+    if not isinstance(hint, ImportedName) or hint.name != "typing.Literal" or not hint.arguments:
         return []
     values = [each for _, each in dict.fromkeys((type(v), v) for v in hint.arguments)]
     kinds = set(map(type, values))

@@ -10,7 +10,6 @@ from dipapprox.language.functions import library, objects, places
 from dipapprox.language.functions.expressions import access, around_star, assign, bind
 from dipapprox.language.functions.machine import (
     SCALARS,
-    Annotation,
     Array,
     Broke,
     Continued,
@@ -167,7 +166,7 @@ def _fits(
         case ast.MatchValue(value=value):
             return truth(machine, equal(machine, subject, machine.evaluate(value, scope)))
         case ast.MatchSingleton(value=value):
-            known = not isinstance(subject, Symbolic | ImportedName | Annotation)
+            known = not isinstance(subject, Symbolic | ImportedName)
             return subject is value if known else is_same(machine, subject, value)
         case ast.MatchAs(name=name) | ast.MatchStar(name=name):
             inner = getattr(pattern, "pattern", None)
