@@ -44,8 +44,7 @@ class PathKnowledge:
     def copy(self) -> PathKnowledge:
         """Return the same, of which nothing is learned with it."""
         found = PathKnowledge(self.domains)
-        found._known, found._signs = dict(self._known), dict(self._signs)
-        found._facts = list(self._facts)
+        vars(found).update((name, held.copy()) for name, held in vars(self).items())
         return found
 
     def possible(self, quantity: Quantity) -> tuple[Value, ...] | None:

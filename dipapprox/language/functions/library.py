@@ -329,12 +329,8 @@ def _where(holds: Callable[[Any], bool], message: str, hint: str = "") -> _Taker
     return taken
 
 
-def _rational(machine: Machine, value: Any) -> Any:
-    return value if value is None else _numeral(machine, value)
-
-
 def _numeral(machine: Machine, value: Any) -> Any:
-    return value if type(value) is str else number(machine, value)
+    return value if value is None or type(value) is str else number(machine, value)
 
 
 _SEQUENCES = (list, tuple, range, str)
@@ -348,7 +344,7 @@ TAKEN: dict[str, _Taker] = {
         for each in (
             *(whole, number, truth, key, items, listed, _small, end, _bound, keys, _text, _some),
             *(_row, _numbers),
-            *(called, _test, _joining, _symbols, _rational, _numeral),
+            *(called, _test, _joining, _symbols, _numeral),
         )
     },
     "changed": Machine.change,

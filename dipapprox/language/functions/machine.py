@@ -229,6 +229,13 @@ def fields_of(value: Any) -> tuple[Any, ...]:
     return tuple(getattr(value, each.name) for each in dataclasses.fields(value))
 
 
+def refill(content: Any, values: Any) -> Any:
+    """Make what a list, dictionary or set holds other values; return it."""
+    content.clear()
+    (content.extend if type(content) is list else content.update)(values)
+    return content
+
+
 def kind_of(value: Any) -> str:
     """Say what a value is."""
     match value:
@@ -383,8 +390,7 @@ class Machine:
     def undo(self) -> None:
         """Make all as it was when the branch began."""
         for _, content, before in (self.kept or {}).values():
-            content.clear()
-            (content.extend if type(content) is list else content.update)(before)
+            refill(content, before)
 
     def refusal(self, message: str, hint: str = "", kind: str = "type error") -> SourceError:
         """Return the error that ends the evaluation here: no function can catch it."""

@@ -38,7 +38,7 @@ from dipapprox.language.functions import places
 from dipapprox.language.functions.effects import reached
 from dipapprox.language.functions.files import Files, LiveScope
 from dipapprox.language.functions.machine import Function, Machine, Unread
-from dipapprox.language.functions.paths import explore
+from dipapprox.language.functions.paths import Exploration
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.signature import (
     SignatureHead,
@@ -114,7 +114,7 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
         return end_of(value, declarations.outputs, head.several, run.here)
 
     begin = partial(PathRun, files.load, reached([function]), domains, names, texts)
-    course = explore(begin, call, finish, span, cells)
+    course = Exploration(begin, finish, span, cells).course(call)
     declared = closed_declarations(declarations, head.program)
     program = ast.Program(declared, with_defaults(course, cells), span=span)
     shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())

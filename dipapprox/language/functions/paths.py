@@ -36,35 +36,8 @@ from dipapprox.source import Span
 MOST_PATHS = 4096
 
 
-def explore(
-    begin: Callable[[], PathRun],
-    call: Callable[[PathRun], Any],
-    finish: Callable[[PathRun, Any], End],
-    span: Span | None,
-    cells: Cells,
-) -> Course:
-    """Follow every path of a function.
-
-    Args:
-        begin: Makes a run.
-        call: Evaluates the function on a path.
-        finish: Says what outputs are, given what the function returns.
-        span: Of its definition.
-        cells: The output cells.
-    """
-    whole = set[Span | None]()
-    while True:
-        run = begin()
-        followed = _Exploration(run, finish, span, cells, whole)
-        try:
-            with running_as(run):
-                return followed.follow(partial(call, run))
-        except Undone:
-            continue
-
-
-class _Exploration:
-    """The paths of one run.
+class Exploration:
+    """The paths of a function.
 
     Attributes:
         whole: Where branches are not followed at once: they cannot be undone.
@@ -72,15 +45,32 @@ class _Exploration:
 
     def __init__(
         self,
-        run: PathRun,
+        begin: Callable[[], PathRun],
         finish: Callable[[PathRun, Any], End],
         span: Span | None,
         cells: Cells,
-        whole: set[Span | None],
     ) -> None:
-        self.run, self.finish, self.span, self.cells, self.whole = run, finish, span, cells, whole
-        self.count = 0
-        run.split = self.split
+        """Explore no path yet.
+
+        Args:
+            begin: Makes a run.
+            finish: Says what outputs are, given what the function returns.
+            span: Of its definition.
+            cells: The output cells.
+        """
+        self.begin, self.finish, self.span, self.cells = begin, finish, span, cells
+        self.whole = set[Span | None]()
+
+    def course(self, call: Callable[[PathRun], Any]) -> Course:
+        """Follow every path; `call` evaluates the function on one."""
+        while True:
+            self.run, self.count = self.begin(), 0
+            self.run.split = self.split
+            try:
+                with running_as(self.run):
+                    return self.follow(partial(call, self.run))
+            except Undone:
+                continue
 
     def follow(self, attempt: Callable[[], Any]) -> Course:
         """Follow all paths from where the run is, to their ends; it is there again then."""

@@ -276,7 +276,7 @@ class enum:
 
 
 class fractions:
-    def Fraction(numerator: rational = 0, denominator: rational = None): ...
+    def Fraction(numerator: numeral = 0, denominator: numeral = None): ...
 
 
 class statistics:

@@ -22,6 +22,7 @@ from dipapprox.language.functions.machine import (
     is_object,
     kind_of,
     plain,
+    refill,
     rule,
 )
 from dipapprox.language.functions.objects import function_of
@@ -87,13 +88,7 @@ def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: NameSco
         return before
     after = combine(machine, type(node.op), before, value)
     if type(before) in (list, set, dict) and type(after) is type(before):
-        machine.change(before)
-        if type(before) is list:
-            before[:] = after
-        else:
-            before.clear()
-            before.update(after)
-        return before
+        return refill(machine.change(before), after)
     return after
 
 
@@ -252,8 +247,8 @@ def _try(machine: Machine, node: ast.Try, scope: NameScope) -> None:
         try:
             _block(machine, node.body, scope)
         except Raised as error:
-            handler = _handler(machine, node, error, scope)
-            if handler is None:
+            caught = (each for each in node.handlers if _catches(machine, each, error, scope))
+            if (handler := next(caught, None)) is None:
                 raise
             _handle(machine, handler, error, scope)
         else:
@@ -267,19 +262,14 @@ def _try(machine: Machine, node: ast.Try, scope: NameScope) -> None:
         machine.tries -= 1
 
 
-def _handler(
-    machine: Machine, node: ast.Try, error: Raised, scope: NameScope
-) -> ast.ExceptHandler | None:
-    for handler in node.handlers:
-        if handler.type is None:
-            return handler
-        kinds = machine.evaluate(handler.type, scope)
-        for kind in kinds if type(kinds) is tuple else (kinds,):
-            if not isinstance(kind, type) or not issubclass(kind, BaseException):
-                raise machine.refusal(f"{kind_of(kind)} is no exception")
-            if isinstance(error.value, kind):
-                return handler
-    return None
+def _catches(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: NameScope) -> bool:
+    kinds = BaseException if handler.type is None else machine.evaluate(handler.type, scope)
+    for kind in kinds if type(kinds) is tuple else (kinds,):
+        if not isinstance(kind, type) or not issubclass(kind, BaseException):
+            raise machine.refusal(f"{kind_of(kind)} is no exception")
+        if isinstance(error.value, kind):
+            return True
+    return False
 
 
 def _handle(machine: Machine, handler: ast.ExceptHandler, error: Raised, scope: NameScope) -> None:

@@ -430,9 +430,6 @@ def joined(operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, which are conditions or truth values: one of & | ^."""
     first, second = (constant(s) if type(s) is bool else s for s in (left, right))
     if operator == "^":
-        if second.known is not None or first.known is not None:
-            known, other = (second, first) if second.known is not None else (first, second)
-            return inverted(other) if known.known else other
         one = joined("&", first, inverted(second))
         return joined("|", one, joined("&", inverted(first), second))
     for side, rest in ((first, second), (second, first)):
