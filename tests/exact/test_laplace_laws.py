@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Chosen, Event, Impossible, Star
-from dipapprox.events.reduce import reduce
+from dipapprox.events.event import Event, Star
 from dipapprox.exact.laplace import algebra
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
-from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.signs.values import enclose_at
-from dipapprox.exponentials import ONE, ExponentialPolynomial, exponential_sum
+from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN
 from dipapprox.laws.family import Family
@@ -146,42 +143,6 @@ def test_trees_lie_in_the_enclosures_of_elimination(event: Event, eps: Fraction)
 @given(event=events(sums=True), factor=st.sampled_from([Q(2), Q(1, 3), Q(7, 5)]))
 def test_dividing_the_scales_dilates(event: Event, factor: Fraction) -> None:
     assert closed_form(at(event, factor)) == closed_form(event).dilated(factor)
-
-
-FEW = st.sampled_from([Q(0), Q(0), Q(1), Q(-1), Q(2), Q(-1, 2)])
-
-
-@given(data=st.data())
-def test_simplifying_and_renaming_change_nothing(data: st.DataObject) -> None:
-    """Any guards: the canonical factors of an event multiply to what the event is."""
-    size = data.draw(st.integers(1, 4))
-    order = data.draw(st.permutations(range(size)))
-    laws = [
-        Distribution(data.draw(st.sampled_from(FAMILIES)), data.draw(means), data.draw(scales))
-        for _ in range(size)
-    ]
-    numbers = st.lists(FEW, min_size=size, max_size=size).filter(any)
-    guards = [
-        LinearForm.of(dict(enumerate(data.draw(numbers))), data.draw(means))
-        for _ in range(data.draw(st.integers(1, size + 1)))
-    ]
-    event = Event(tuple(laws), tuple(guards))
-    expected = integrate(event, Limits())
-    renamed = Event(
-        tuple(laws[order.index(k)] for k in range(size)),
-        tuple(guard.renamed(lambda s: order[int(s)]) for guard in guards),
-    )
-    assert integrate(renamed, Limits()) == expected
-    simplified = reduce(event)
-    if isinstance(simplified, Impossible):
-        assert expected == ExponentialPolynomial(())
-        return
-    total = ONE
-    for factor in simplified.factors:
-        found = canonical(factor)
-        assert not isinstance(found, Chosen)
-        total = total * closed_form(found)
-    assert total == expected
 
 
 def test_rates_without_short_units_need_the_general_way() -> None:
