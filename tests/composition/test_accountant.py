@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
-from math import comb
 from typing import Any
 
 import pytest
@@ -72,20 +71,6 @@ def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
         true = gaussian(shift, budget)
         assert float(bounds.lower) - 1e-12 <= true <= float(bounds.upper) + 1e-12
         assert bounds.upper - bounds.lower <= F(1, 10**6)
-
-
-@pytest.mark.parametrize("times", [1, 7, 200])
-def test_randomised_response_is_a_binomial_sum(times: int) -> None:
-    """With rational e^ε the sum is exact, and so is the grid."""
-    composition = Composition((RepeatedRun(RandomisedResponse(F(3, 4)), times),))
-    width = F(1, 10**25)
-    answer = composition.delta([F(0)], width, Limits())
-    true = sum(
-        comb(times, k) * (F(3) ** (times - k) - F(3) ** k) / F(4) ** times
-        for k in range((times + 1) // 2)
-    )
-    (bounds,) = answer.bounds
-    assert bounds.lower <= true <= bounds.upper <= bounds.lower + width
 
 
 @pytest.mark.parametrize(
