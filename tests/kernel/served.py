@@ -10,47 +10,25 @@ from dipapprox import Limits
 from dipapprox.services.service_proof import ServiceProof, prove_service
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of, slots
 
-CHOSEN = """
+ANSWER = """
 on query ask do
     if done then
         reply <- stop
     else
         done <- true
-        reply <- choose {n : exp(eps)/(1 + exp(eps)), 1 - n : 1/(1 + exp(eps))}
+        REPLY
     end
 end
 """
-DECIDED = """
-on query ask do
-    if done then
-        reply <- stop
-    else
-        done <- true
-        z <- Lap(n, 2 / eps)
-        if z >= 1/2 then reply <- 1 else reply <- 0 end
-    end
-end
-"""
-UNCOUNTED = """
-on query ask do
-    reply <- clamp(DLap(n, 1 / eps), 0, 1)
-end
-"""
-TOLD = """
-on query ask do
-    if n = 1 then reply <- stop else reply <- 0 end
-end
-"""
-FIXED = """
-on query ask do
-    if done then
-        reply <- stop
-    else
-        done <- true
-        reply <- choose {n : 3/4, 1 - n : 1/4}
-    end
-end
-"""
+CHOSEN = ANSWER.replace(
+    "REPLY", "reply <- choose {n : exp(eps)/(1 + exp(eps)), 1 - n : 1/(1 + exp(eps))}"
+)
+DECIDED = ANSWER.replace(
+    "REPLY", "z <- Lap(n, 2 / eps)\nif z >= 1/2 then reply <- 1 else reply <- 0 end"
+)
+FIXED = ANSWER.replace("REPLY", "reply <- choose {n : 3/4, 1 - n : 1/4}")
+UNCOUNTED = "on query ask do reply <- clamp(DLap(n, 1 / eps), 0, 1) end\n"
+TOLD = "on query ask do if n = 1 then reply <- stop else reply <- 0 end end\n"
 REAL = """
 state left in 0..1 <- 1
 state total in int <- 0

@@ -103,9 +103,8 @@ TEXTS: dict[str, tuple[str, int | str]] = {
         x <- Lap(q[1], 1 / eps)
         y <- Lap(q[2] - 1/2, 2 / eps)
         z <- Lap(0, 1)
-        if x < y and 2 * y <= 2 * x + 3 and y >= 0 then o <- 1 else
-            if x + 1/3 > 2 * z then o <- 2 else o <- 0 end
-        end
+        if x < y and 2 * y <= 2 * x + 3 and y >= 0 then o <- 1
+        elif x + 1/3 > 2 * z then o <- 2 else o <- 0 end
         """,
         "1/8",
     ),
@@ -129,9 +128,7 @@ TEXTS: dict[str, tuple[str, int | str]] = {
         output o in {0, 1, 2}
         adjacent increasing 1
         x <- DGauss(-q, 1 / eps)
-        if x < -5/2 then o <- 0 else
-            if 3 * x + 1 > 0 then o <- 1 else o <- 2 end
-        end
+        if x < -5/2 then o <- 0 elif 3 * x + 1 > 0 then o <- 1 else o <- 2 end
         """,
         0,
     ),
@@ -164,9 +161,7 @@ TEXTS: dict[str, tuple[str, int | str]] = {
         adjacent linf 1
         x <- LapPlus(q, 1 / eps)
         y <- LapMinus(q, 1 / eps)
-        if x < 1 then o <- 0 else
-            if y > 0 then o <- 1 else o <- 2 end
-        end
+        if x < 1 then o <- 0 elif y > 0 then o <- 1 else o <- 2 end
         """,
         "1/2",
     ),
@@ -233,11 +228,9 @@ TEXTS: dict[str, tuple[str, int | str]] = {
         x <- Gauss(q[1], 1 / eps)
         y <- Gauss(q[2], 1 / eps)
         z <- Lap(q[3], 1 / eps)
-        if x > y and x > z and x < 3 then o <- 1 else
-            if y > x and y > 1/2 * z + 1/4 then o <- 2 else
-                if z > y and y > x then o <- 3 else o <- 4 end
-            end
-        end
+        if x > y and x > z and x < 3 then o <- 1
+        elif y > x and y > 1/2 * z + 1/4 then o <- 2
+        elif z > y and y > x then o <- 3 else o <- 4 end
         """,
         "1/4",
     ),
@@ -249,9 +242,7 @@ TEXTS: dict[str, tuple[str, int | str]] = {
         x <- DLap(q[1], 1 / eps)
         y <- DLap(q[2], 1)
         z <- DGauss(0, 1)
-        if x <= y and y < z then o <- 0 else
-            if x < z + 1 and x > y - 2 then o <- 1 else o <- 2 end
-        end
+        if x <= y and y < z then o <- 0 elif x < z + 1 and x > y - 2 then o <- 1 else o <- 2 end
         """,
         "1/8",
     ),
