@@ -105,6 +105,8 @@ def test_delta_of_losses_is_rounded_by_a_unit(above: bool) -> None:
             loss = (given.start + k) * STEP + given.offset
             true += (m - n * exp(eps_prv - loss)) if loss >= eps_prv else 0
         assert -TINY <= sign * (float(given.delta(eps_prv)) * 64 - min(true, 64)) <= 1 + TINY
+        if above:
+            assert given.bounds()((given.start - 1) * STEP + given.offset) == 1
         for k in range(len(given.masses) + 2) if above else ():
             # At its own places what is known of all losses at once is as close.
             at = (given.start + k) * STEP
@@ -117,17 +119,18 @@ def test_losses_through_knots_are_above_by_few_units() -> None:
     """Above all of what is enclosed, and of what is infinite."""
     source, width = random.Random(6), 1 / 128
     around = arb(-width, width)
-    for infinite in [0, 0.05] * 15:
+    for infinite, first in [(0, -9), (0.05, 0)] * 15:
         p, q = (source.randint(1, 9) / 10 for _ in "pq")
 
         def most(a: float, p: float = p, q: float = q, beyond: float = infinite) -> float:
             cells = (p, q), (1 - p, 1 - q)
             return beyond + width + sum(max(0, m * (1 - beyond) - a * n) for m, n in cells)
 
-        asked = grid(5)
+        asked = grid(5, first)
         with precision(asked.bits):
             found = asked.above(lambda t: to_ball(Fraction(most(exp(t)))) + around)
-        for k in range(-36, 37):
+        assert found.infinite + sum(found.masses) >= 32
+        for k in range(4 * first, 37):
             a = exp(k / 12)
             values = ((m, exp((found.start + j) * STEP)) for j, m in enumerate(found.masses))
             above = found.infinite + sum(m * max(0, 1 - a / b) for m, b in values)
@@ -168,8 +171,8 @@ def test_nothing_run_is_known_by_a_unit(above: bool, reach: int) -> None:
         assert found.others == (*(ceil(64 * slope) for slope in slopes), *nothing)
 
 
-def grid(places: int) -> Grid:
-    return Grid({"step": "1/3", "offset": 0, "places": places, "knots": [[-9, 9, 1]]})
+def grid(places: int, first: int = -9) -> Grid:
+    return Grid({"step": "1/3", "offset": 0, "places": places, "knots": [[first, 9, 1]]})
 
 
 @pytest.mark.parametrize(
