@@ -21,15 +21,15 @@ A price is b >= 0 with f <= e^b g everywhere, or of two scalars, as far as their
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import zip_longest
 from math import isqrt
 
 from flint import arb, arb_poly
 
-from dipapprox.kernel.adjacency import Input, Inputs
+from dipapprox.kernel.adjacency import Inputs
 from dipapprox.kernel.balls import between, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refuted
@@ -120,30 +120,6 @@ class Excesses:
         self._graph, self._eps, self._eps_prv, self._growth = graph, eps, eps_prv, growth
         self._prices = Prices(graph, eps)
         self._known = cache(self._excess)
-
-    def of_pairs(
-        self, run: Run, pairs: Iterable[Inputs], wide: Container[Sum] | None
-    ) -> tuple[dict[Sum, Inputs], int]:
-        """Return sums that pairs have, each with one that has it; and how many pairs there are.
-
-        Args:
-            wide: Of pairs with these sums other ones, where terms of a label are added up first.
-        """
-        found: dict[Input, Mapping[Label, list[Published]]] = {}
-        sums, count = dict[Sum, Inputs](), 0
-        for pair in pairs:
-            spend(100)
-            count += 1
-            for input in pair:
-                if input not in found:
-                    found[input] = published(run, input)
-            first, second = (found[input] for input in pair)
-            own = self.of_pair(first, second)
-            if wide is None:
-                sums.setdefault(own, pair)
-            elif own in wide:
-                sums.setdefault(self.of_pair(first, second, added=True), pair)
-        return sums, count
 
     def of_pair(
         self,
@@ -259,23 +235,24 @@ def published_pairs(proof: Proof, step: Step) -> Private:
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), places, graph = claimed(step), bits + 16, Graph()
     run, growth = Run(proof.machine, Signs.at(eps), graph), growth_bound(eps_prv, places, False)
-    excesses, counts, wide = Excesses(graph, eps, eps_prv, growth), list[int](), None
-    while wide or not counts:
-        sums, count = excesses.of_pairs(run, pairs_of(proof), wide)
-        counts.append(count)
+    excesses, known = Excesses(graph, eps, eps_prv, growth), cache(partial(published, run))
+
+    def above(pairs: Iterable[Inputs], added: bool) -> tuple[list[Inputs], int]:
+        """Return the pairs that are not known to have so small a delta, and how many there are."""
+        sums: dict[Sum, list[Inputs]] = {}
+        for pair in pairs:
+            own = excesses.of_pair(known(pair[0]), known(pair[1]), added)
+            sums.setdefault(own, []).append(pair)
         nodes = {node for own in sums for node in own}
         aim = accuracy(bits, most_factors(graph, nodes))
         with precision(aim.precision):
             values = evaluate(graph, nodes, eps, aim)
             bounds = {node: upper_at(value, places) for node, value in values.items()}
-        most = delta * (1 << places)
-        large = {
-            parts: pair
-            for parts, pair in sums.items()
-            if sum(map(bounds.__getitem__, parts)) > most
-        }
-        if large and wide:
-            first, second = next(iter(large.values()))
-            raise Refuted(f"the bound of delta for {first}, {second} is larger")
-        wide = large
-    return Private(eps, eps_prv, delta, proof.pairs, counts[0], proof.in_sets)
+        most, listed = delta * (1 << places), sums.items()
+        wide = [pairs for own, pairs in listed if sum(map(bounds.__getitem__, own)) > most]
+        return [pair for pairs in wide for pair in pairs], sum(map(len, sums.values()))
+
+    wide, count = above(pairs_of(proof, 150), False)
+    if wide and (left := above(wide, True)[0]):
+        raise Refuted(f"the bound of delta for {left[0][0]}, {left[0][1]} is larger")
+    return Private(eps, eps_prv, delta, proof.pairs, count, proof.in_sets)

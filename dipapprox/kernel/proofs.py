@@ -11,7 +11,7 @@ from dipapprox.kernel.adjacency import Input, Inputs, Output, Range, adjacent_pa
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Distributions, ExactDistributions, Private
+from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine, Tree, read_input, read_value, read_weight
 from dipapprox.kernel.reading import as_list, as_number
@@ -132,30 +132,7 @@ def kept(
     return Private(eps, *stated, proof.pairs, count, proof.in_sets)
 
 
-def violating_set(
-    proof: Proof, step: Step, found: Distributions | ExactDistributions
-) -> tuple[tuple[Output, ...], Inputs, list[int]]:
-    """Read a set of outputs and a pair: "outputs", "input" and "adjacent".
-
-    Returns:
-        The set; the pair; and the places of the set among the outputs that were found.
-    """
-    machine, pair = proof.machine, pair_of(proof, step)
-    known = found.bounds if isinstance(found, Distributions) else found.values
-    if not all(input in known for input in pair):
-        raise Refuted("an input of the pair has no distribution")
-    outputs = tuple(_output(machine, each) for each in as_list(step["outputs"], "outputs"))
-    if len(set(outputs)) < len(outputs):
-        raise BadProof("an output twice")
-    # What no state ends with has probability 0 for both inputs.
-    places = {output: number for number, output in enumerate(found.outputs)}
-    numbers = [places[output] for output in outputs if output in places]
-    if machine.reals and len(numbers) < len(outputs):
-        raise Refuted("an output that is not among them, or no such interval")
-    return outputs, pair, numbers
-
-
-def _output(machine: Machine, json: object) -> Output:
+def read_output(machine: Machine, json: object) -> Output:
     """Read the finite outputs, and for each real one a number or the name of an interval."""
     size = len(machine.outputs)
     values = as_list(json, "an output", size + len(machine.reals))

@@ -41,11 +41,12 @@ from dipapprox.kernel.proofs import (
     growth_bound,
     kept,
     largest_of,
+    pair_of,
     positive,
+    read_output,
     stated,
-    violating_set,
 )
-from dipapprox.kernel.reading import as_integer
+from dipapprox.kernel.reading import as_integer, as_list
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
 
 PLACES = 64
@@ -102,8 +103,18 @@ def violation(proof: Proof, step: Step, found: Distributions | ExactDistribution
     Step: "eps_prv", "delta", "input", "adjacent", "outputs";
     one premise: distributions for both inputs.
     """
-    eps_prv, delta = claimed(step)
-    outputs, pair, numbers = violating_set(proof, step, found)
+    (eps_prv, delta), machine, pair = claimed(step), proof.machine, pair_of(proof, step)
+    known = found.bounds if isinstance(found, Distributions) else found.values
+    if not all(input in known for input in pair):
+        raise Refuted("an input of the pair has no distribution")
+    outputs = tuple(read_output(machine, each) for each in as_list(step["outputs"], "outputs"))
+    if len(set(outputs)) < len(outputs):
+        raise BadProof("an output twice")
+    # What no state ends with has probability 0 for both inputs.
+    places = {output: number for number, output in enumerate(found.outputs)}
+    numbers = [places[output] for output in outputs if output in places]
+    if machine.reals and len(numbers) < len(outputs):
+        raise Refuted("an output that is not among them, or no such interval")
     if isinstance(found, ExactDistributions):
         above = named("closed.exceeds")(found, pair, numbers, eps_prv, delta)
         eps = found.epsilons.value

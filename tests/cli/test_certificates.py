@@ -21,7 +21,7 @@ def test_where_the_kernel_has_no_rule_the_verdict_stands(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "certificate.json"
-    words = ["--eps", "1/2..1", "--delta", "1/10", "--certificate", str(path)]
+    words = ["--eps", "1/2..1", "--eps-prv", "eps^2", "--delta", "1/5", "--certificate", str(path)]
     assert main(["verify", SVT, *words]) == 0
     shown = capsys.readouterr()
     assert shown.err == (
