@@ -24,6 +24,7 @@ from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
 from dipapprox.language.constants import literal
 from dipapprox.language.core import Relation, Value
+from dipapprox.language.symbols import EPSILON
 from dipapprox.language.traversal import operands_of
 from dipapprox.source import Diagnostic, Span
 
@@ -177,6 +178,10 @@ def _has_names(node: ast.Expression) -> bool:
 # --- exact numbers and expressions ----------------------------------------------------------------
 
 
+_END = 10**1000
+"""Of the numbers that programs have."""
+
+
 def is_number(value: object) -> bool:
     """Whether a known value is an exact number, by its very class."""
     return type(value) in (int, bool, Fraction)
@@ -185,7 +190,10 @@ def is_number(value: object) -> bool:
 def exact(value: object, what: str) -> Fraction:
     """Take an exact number."""
     if is_number(value):
-        return Fraction(value)  # type: ignore[call-overload, no-any-return]  # a number
+        number: Fraction = Fraction(value)  # type: ignore[call-overload]  # a number
+        if max(abs(number.numerator), number.denominator) >= _END:
+            raise running().refusal("a number of more than 1000 digits", kind="limit")
+        return number
     if isinstance(value, Symbolic):
         raise running().refusal(f"{what} must be known, but this depends on inputs or samples")
     shown = repr(value) if isinstance(value, float) else type(value).__name__
@@ -197,17 +205,12 @@ def refusal(kind: str, message: str, hint: str = "", span: Span | None = None) -
     return SourceError([Diagnostic(kind, message, span, hint)])
 
 
-_END = 10**1000
-"""Of the numbers that programs have."""
-
-
 def constant(value: Fraction | str | bool, kind: type[Any] = Quantity) -> Any:
     """Return a number, a named value or a truth value as a symbol."""
     span = running().here
     if type(value) is bool:
         return Condition(ast.Truth(value, span=span), compute=lambda _: value)
-    if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) >= _END:
-        raise running().refusal("a number of more than 1000 digits", kind="limit")
+    value = exact(value, "a number") if is_number(value) else value
     return kind(literal(value, span), compute=lambda _: value)
 
 
@@ -382,11 +385,12 @@ def compared(relation: Relation, left: Any, right: Any) -> Any:
 
     A condition that is compared is a number: with ==, that of the path.
     """
-    for side in (left, right):
-        if isinstance(side, Weight):
-            raise side.unknown()
-    if not isinstance(left, Symbolic):
+    if not isinstance(left, Symbolic) or isinstance(left, Weight) < isinstance(right, Weight):
         return compared(relation.mirrored(), right, left)
+    if isinstance(left, Weight):
+        if left.node != ast.Name(EPSILON) or not is_number(right) or right > 0:
+            raise left.unknown()
+        return constant(relation.holds(Fraction(1), Fraction(0)))  # eps > 0 >= right
     if isinstance(left, Condition):
         if relation in _EQUALITIES and isinstance(right, Condition):
             return (truth(left) == truth(right)) == (relation is Relation.EQUAL)

@@ -175,6 +175,7 @@ NATURAL = [
     "try: return Fraction(1, k) > Fraction(on, 2)\nexcept ZeroDivisionError: return 7",
     "try: raise KeyError(k)\nexcept KeyError:\n    try:\n        try: raise ValueError(k)\n"
     "        finally: raise\n    except ValueError: return 1\n    except KeyError: return 2",
+    "if eps <= 0 or not 0 < eps or eps == 0: raise ValueError\nreturn k + (eps >= -1)",
     "try: return len(str(10**5000))\nexcept ValueError: return k",
     "m = np.max(q)\nreturn m**2 // 2 - m % 3 + sum([m > 1, on]) * abs(-m) + ((m > 1) & (m < 3))",
     "m = np.max([laplace(x, 1) for x in q])\nreturn (not m > 1) + int(m > 0) + (m > k or 2)",
@@ -331,6 +332,10 @@ OUTSIDE = [
     "d = deque([k, 1, 2])\nd.appendleft(q[0])\nreturn d.index(k) + d.count(1)",
     "try:\n    raise ValueError(1)\nexcept* ValueError:\n    r = k\nreturn r",
     "return int(2.7) + k",
+    "return 1 if eps < 1 else 0",
+    "return 1 if eps > 2 * eps or eps == eps else 0",
+    "return 1 if laplace(k, 1 / eps) > 10**2000 else 0",
+    "return 1 if clamp(laplace(k, 1 / eps), 0, 10**2000) > 1 else 0",
     "try: a, b = q\nexcept ValueError as e: return len(e.args[0])",
     "try: q.index(7)\nexcept ValueError as e: return 'x' in e.args[0]",
     "class A: g = functools.partial(lambda *a: len(a), 1)\nreturn A().g(2)",
