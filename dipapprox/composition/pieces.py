@@ -112,7 +112,7 @@ def pieces_of(
     square = Fraction(0)
     steps = 0
     last: Statement | None = None
-    free = not any(_with_several_pairs(run.mechanism) for run in runs)
+    free = together = not any(_with_several_pairs(run.mechanism) for run in runs)
     for run in runs:
         several = _with_several_pairs(run.mechanism)
         if several is not None and steps + run.times <= MOST_STEPS:
@@ -142,7 +142,7 @@ def pieces_of(
                     profile = profile_of(mechanism, bits)
                     profile = ReversedProfile(profile) if added else profile
                     found.append(Piece(profile, times, sides))
-    found += _divergences(statements, last, square)
+    found += _divergences(statements, last, square, together=together)
     found += _grouped(few)
     if several_pairs:
         stages = [_stage(*each, added=added) for each in several_pairs]
@@ -160,7 +160,11 @@ class _Few:
 
 
 def _divergences(
-    statements: Sequence[tuple[Statement, int]], last: Statement | None, square: Fraction
+    statements: Sequence[tuple[Statement, int]],
+    last: Statement | None,
+    square: Fraction,
+    *,
+    together: bool,
 ) -> Iterator[Piece]:
     """Yield what Gaussian noise, and statements about divergences, are together.
 
@@ -172,6 +176,9 @@ def _divergences(
             all shifts is the same on both sides; and they dominate runs that are chosen adaptively
             (Dong, Roth, Su, Gaussian differential privacy, 2022, corollary 3.3). Of statements but
             the last one some such noise is what they allow.
+        together: Whether divergences add up. What is run between them must be dominated by one
+            pair, whatever came before: it is a random function of that pair's outcome, which may
+            as well come first. Several worst pairs that are chosen from are no such pair.
     """
     if not statements:
         if square:
@@ -182,7 +189,9 @@ def _divergences(
         own, known = shift_of(last), Divergences.of([(last, 1)])
         attained -= own
         yield Piece(StatementProfile(known, noise_of(own), last), 1, (_BELOW,))
-    yield Piece(StatementProfile(Divergences.of(statements), Equal()), 1, (_ABOVE,))
+    sums = [(statements, 1)] if together else [([(each, 1)], n) for each, n in statements]
+    for summed, times in sums:
+        yield Piece(StatementProfile(Divergences.of(summed), Equal()), times, (_ABOVE,))
     for own, side in ((square, _ABOVE), (attained, _BELOW)):
         if own:
             yield Piece(noise_of(own), 1, (side,))

@@ -43,6 +43,7 @@ Source: Bun, Steinke, Concentrated differential privacy, 2016; Mironov, Rényi d
 from __future__ import annotations
 
 from fractions import Fraction
+from math import exp
 
 from flint import arb
 
@@ -91,11 +92,11 @@ class StatementProfile:
             share = (factor - ends[0]) / (ends[1] - ends[0])
             bound = values[0] + share * (values[1] - values[0])
         bound = min(1 - alpha + alpha * bound if turned else bound, arb(1), key=arb.upper)
-        had = None if self._single is None else self._had(tangents[0], self._single)
-        if had is None:
+        told = None if self._single is None else allowed(tangents[0], self._single)
+        if told is None:
             point = self._below.at(alpha)
             return ProfilePoint(bound, point.first, point.second)
-        p, q = had
+        p, q = map(to_ball, told[:2])
         return ProfilePoint(bound, *((1 - q, 1 - p) if turned else (p, q)))
 
     def _above(self, tangent: Tangent, factor: arb) -> arb:
@@ -109,58 +110,67 @@ class StatementProfile:
         )
         return own / ((1 + less) * part)
 
-    def _had(self, tangent: Tangent, single: Statement) -> tuple[arb, arb] | None:
-        """Two outcomes, by P(S) and Q(S), that a statement surely allows; None: it is not sure."""
-        first, _ = tangent.masses
-        p, turn = to_ball(Fraction(first)), to_ball(Fraction(tangent.upper))
-        q = p * (-turn).exp()
-        p -= to_ball(Fraction(_INWARD)) * (p - q)
-        for pair in (((p, q), (1 - p, 1 - q)), ((1 - q, 1 - p), (q, p))):
-            match single:
-                case RenyiStatement(listed):
-                    holds = all(
-                        _tilted(pair, to_ball(a))[0] <= to_ball((a - 1) * d) for a, d in listed
-                    )
-                case ConcentratedStatement(rho):
-                    holds = are_concentrated(pair, rho, 1 + Fraction(tangent.less))
-            if not holds:
-                return None
-        return p, q
+
+def allowed(tangent: Tangent, single: Statement) -> tuple[Fraction, ...] | None:
+    """Return two outcomes, by P(S) and Q(S), that a statement surely allows; None: it is not sure.
+
+    Of zCDP two orders follow, at which (2) holds for them, and turned round.
+    """
+    first = tangent.masses[0]
+    p, q = Fraction(first), Fraction(first * exp(-tangent.upper))
+    p -= Fraction(_INWARD) * (p - q)
+    if not 0 < q < p < 1:
+        return None
+    orders: list[Fraction] = []
+    one, two = (to_ball(p), to_ball(q)), (to_ball(1 - p), to_ball(1 - q))
+    for pair in ((one, two), (two[::-1], one[::-1])):
+        match single:
+            case RenyiStatement(listed):
+                if not all(_tilted(pair, a)[0] <= to_ball((a - 1) * d) for a, d in listed):
+                    return None
+            case ConcentratedStatement(rho):
+                order = concentrated_at(pair, rho, 1 + Fraction(tangent.less))
+                if order is None:
+                    return None
+                orders.append(order)
+    return p, q, *orders
 
 
 _Pair = tuple[tuple[arb, arb], tuple[arb, arb]]
 """(p, q) of the outcome of the greater loss, then of the other one."""
 
 
-def are_concentrated(pair: _Pair, rho: Fraction, order: Fraction) -> bool:
-    """Whether (2) surely holds, one way round, at 1 or where g' is 0, next to an order."""
-    twice, half = 2 * to_ball(rho), arb(1) / 2
+def concentrated_at(pair: _Pair, rho: Fraction, order: Fraction) -> Fraction | None:
+    """Return an order at which (2) surely holds, one way round: 1, or where g' is 0 about there."""
+    twice = 2 * to_ball(rho)
 
-    def bent(place: arb) -> tuple[arb, arb, arb, arb]:
-        """Return g, g', m and π."""
+    def bent(place: Fraction) -> tuple[arb, arb, bool]:
+        """Return g', m, and whether (2) holds but for g' at 1."""
         value, slope, share, gap = _tilted(pair, place)
-        grown, rise = twice * half * place * (place - 1) - value, twice * (place - half) - slope
-        return grown, rise, twice - gap * gap * share * (1 - share), share
+        bend = twice - gap * gap * share * (1 - share)
+        grown = to_ball(rho * place * (place - 1)) - value
+        rise = to_ball(rho * (2 * place - 1)) - slope
+        near = (rise >= 0 and grown >= to_ball(place - 1) * rise) or (
+            rise <= 0 and 2 * bend * grown >= rise * rise
+        )
+        behind = bool(2 * share >= 1 and bend >= 0) and (place == 1 or near)
+        return rise, bend, behind or bool(gap * gap <= 4 * twice)
 
-    _, start, bend, share = bent(arb(1))
-    gap = _tilted(pair, arb(1))[3]
-    if not start >= 0:
-        return False
-    if (share >= half and bend >= 0) or gap * gap <= 4 * twice:
-        return True
-    _, rise, bend, _ = bent(to_ball(order))
-    place = (to_ball(order) - rise / bend).mid()
-    grown, rise, bend, share = bent(place)
-    if not (place >= 1 and share >= half and bend >= 0):
-        return False
-    falls = bool(rise <= 0 and 2 * bend * grown >= rise * rise)
-    return falls or bool(rise >= 0 and grown >= (place - 1) * rise)
+    start, _, holds = bent(Fraction(1))
+    if not start >= 0 or holds:
+        return Fraction(1) if start >= 0 else None
+    rise, bend, _ = bent(order)
+    moved = (to_ball(order) - rise / bend).mid()
+    if not (moved.is_finite() and moved >= 1):
+        return None
+    place = Fraction(float(moved))
+    return place if bent(place)[2] else None
 
 
-def _tilted(pair: _Pair, order: arb) -> tuple[arb, arb, arb, arb]:
+def _tilted(pair: _Pair, order: Fraction) -> tuple[arb, arb, arb, arb]:
     """K, K', π and w of two outcomes at an order."""
     (upper, one), (lower, two) = (
-        (loss, p * ((order - 1) * loss).exp()) for p, q in pair for loss in [(p / q).log()]
+        (loss, p * (to_ball(order - 1) * loss).exp()) for p, q in pair for loss in [(p / q).log()]
     )
     share = one / (one + two)
     return (one + two).log(), share * upper + (1 - share) * lower, share, upper - lower

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
@@ -193,7 +194,7 @@ def _known(first: Private, known: Sequence[Private | Distributions]) -> Pair:
         if not isinstance(each.eps_prv, Fraction) or not isinstance(each.delta, Fraction):
             raise BadProof("numbers are wanted, not formulas")
         points[each.eps_prv] = min(each.delta, points.get(each.eps_prv, each.delta))
-    return of_deltas(points)
+    return of_deltas({t: to_ball(delta) for t, delta in points.items()})
 
 
 class Rows:
@@ -375,13 +376,18 @@ def _whole(
 def read_pipeline(json: object) -> Pipeline:
     """Read a pipeline; Gaussian noise of all data is one run, the last one.
 
+    So are statements about divergences before it, which add up whatever is chosen by what came
+    before: E y^t of all is the product of what it is at most after all that came (`divergences`).
+    What else is run between them is dominated by one pair, of which it is a random function, and
+    that pair may as well come first. A machine may have several; beside it they stay runs.
+
     Theorem (Dong, Roth, Su 2022, corollary 3.3): laws N(m_k, 1) and N(0, 1), of so many runs, are
     N(m, 1) and N(0, 1) together, m^2 = sum of m_k^2, as what lies across the line of all m is the
     same. They dominate runs that depend on those before (`losses`), and independent runs have them.
     """
     record = as_record(json, "a pipeline", ("adjacency", "runs"))
     adjacency = as_word(record["adjacency"], "an adjacency", ("add/remove", "substitution"))
-    runs, square = [], Fraction(0)
+    runs, square, statements = [], Fraction(0), list[tuple[str, tuple[Any, ...], int]]()
     for each in as_list(record["runs"], "runs"):
         run = as_record(each, "a run", ("what", "subsample", "times"))
         times, what, eps = as_integer(run["times"], "times"), run["what"], None
@@ -401,8 +407,17 @@ def read_pipeline(json: object) -> Pipeline:
                 distance, variance = what.values
                 square += times * distance**2 / variance
                 continue
+            if rate is None and what.name in ("rdp", "zcdp"):
+                statements.append((what.name, what.values, times))
+                continue
         sample = None if rate is None else (rate, False)
         runs.append((Change(what, eps, None, sample), times))
+    if any(isinstance(run.what, Machine) for run, _ in runs):
+        sums = [([(name, values, 1)], times) for name, values, times in statements]
+    else:
+        sums = [(statements, 1)] if statements else []
+    for summed, times in sums:
+        runs.append((Change(Mechanism("divergences", tuple(summed)), None, None, None), times))
     if square:
         normal = Mechanism("Gauss", (Fraction(1), 1 / square))
         runs.append((Change(normal, None, None, None), 1))

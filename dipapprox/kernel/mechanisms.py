@@ -27,6 +27,7 @@ as the best set of the one is the complement of the best set of the other.
     approx_dp    (eps, delta)-DP: delta at infinity, the rest at the losses eps and -eps
     rdp          Rényi divergences of some orders > 1 are at most these, either way round
     zcdp         divergence of every order > 1 at most rho order
+    divergences  statements that are run: all of a pipeline's that get all data
 
 On a Poisson sample of rate r the outputs are mixtures, over the other records, of r P + (1 - r) Q
 against Q, and H is convex in the pair: it is r H((a - 1 + r) / r), or 1 - a if a <= 1 - r, for the
@@ -56,6 +57,11 @@ ZERO, ONE = arb(0), arb(1)
 PLACES = 512
 """Losses that are no rational numbers are rounded to multiples of 2^-PLACES."""
 
+Statement = tuple[str, tuple[Any, ...], int]
+"""The name and the values of a statement about divergences, and how often it is run."""
+
+Statements = Sequence[Statement]
+Outcomes = tuple[tuple[arb, arb], tuple[arb, arb]]
 Cells = list[tuple[arb, arb]]
 """The masses (p, q) of outcomes, or of sets of them; an exact 0 means that there is none."""
 
@@ -140,29 +146,120 @@ def noise(name: str, distance: Fraction, size: Fraction) -> Pair:
     return Pair(most, outcomes)
 
 
-def divergences(orders: Sequence[tuple[Fraction, Fraction]]) -> Pair:
-    """(1 - a y) y^(order - 1) is largest at y = (order - 1) / (order a): y^(order - 1) / order.
+def divergences(runs: Statements, told: Sequence[Fraction]) -> Pair:
+    """Statements add up: for y = dP/dQ, E y^order <= M = e^((order - 1) sum of divergences) by Q.
 
-    That bounds H of the pair and, by (1), that of its reversal.
+    With l = order - 1, y^order >= order x^l y - l x^order, at x = z on a set S and at x = u z off
+    it, 0 < u < 1: order (1 - u^l) z^l P(S) <= M - order (u z)^l + l (u z)^order
+    + l (1 - u^order) z^order Q(S). That is P(S) <= d + a Q(S) for
+
+        a = z (l / order) (1 - u^order) / (1 - u^l), d = (M - order (u z)^l + l (u z)^order) / own,
+
+    own = order (1 - u^l) z^l. So H(a) <= d, in either order. One run may have any two outcomes that
+    keep its statement; so many may all be Gaussian noise, of which these divergences are
+    order m^2 / 2, where squares of shifts m add up.
+
+    Args:
+        runs: What is run.
+        told: ln a >= 0, order and -ln u of every bound; or P(S) > Q(S) of two outcomes, and of zCDP
+            two orders (`concentrated`); or nothing, for noise.
     """
+    if len(told) in (2, 4):
+        if sum(times for _, _, times in runs) > 1:
+            raise Refused("of several runs no two outcomes are known")
+        p, q = map(to_ball, told[:2])
+        one, other = (p, q), (1 - p, 1 - q)
+        if not 0 < told[1] < told[0] < 1 or not all(
+            _keeps(runs[0], way, told[2 + k : 3 + k])
+            for k, way in enumerate([(one, other), (other[::-1], one[::-1])])
+        ):
+            raise BadProof("two outcomes do not keep the statement")
+        return finite([one, other])
+    if len(told) % 3:
+        raise BadProof("bounds have three numbers each")
+    points, size = dict[Fraction, arb](), 8 + sum(len(values) for _, values, _ in runs)
+    for loss, order, gap in zip(told[::3], told[1::3], told[2::3], strict=True):
+        if loss < 0 or order <= 1 or gap <= 0:
+            raise BadProof("orders or bounds are out of range")
+        spend_balls(size)
+        total = sum((n * divergence(name, values, order) for name, values, n in runs), Fraction(0))
+        less, power = to_ball(order - 1), to_ball(order)
+        rest = -(-less * to_ball(gap)).expm1()
+        z = to_ball(loss).exp() * power / less * rest / -(-power * to_ball(gap)).expm1()
+        x = z * to_ball(-gap).exp()
+        most = (less * to_ball(total)).exp() - power * x**less + less * x**power
+        points[loss] = most / (power * rest * z**less)
+    shifts = (n * _square(name, values) for name, values, n in runs)
+    square = sum(shifts, Fraction(0))
+    had = noise("Gauss", Fraction(1), 1 / square).outcomes if square else _unknown
+    return Pair(of_deltas(points).most, had)
 
-    def bound(loss: Fraction) -> arb:
-        spend_balls(3 * len(orders))
-        found = ONE
-        for order, divergence in orders:
-            place = to_ball((order - 1) / order).log() + to_ball(divergence - loss)
-            found = found.min((place * to_ball(order - 1)).exp() / to_ball(order))
-        return found
 
-    def most(loss: Fraction) -> arb:
-        factor = to_ball(loss).exp()
-        turned = 1 - factor + factor * bound(-loss)
-        return bound(loss).min(turned).min(ONE)
-
-    return Pair(most, _unknown)
+def divergence(name: str, values: tuple[Any, ...], order: Fraction) -> Fraction:
+    """What a statement bounds that of an order by: it does not fall as orders grow."""
+    if name == "zcdp":
+        return Fraction(values[0]) * order
+    known = [Fraction(own) for a, own in values if a >= order]
+    if not known:
+        raise Refused("nothing is known of that order")
+    return min(known)
 
 
-def of_deltas(points: Mapping[Fraction, Fraction]) -> Pair:
+def _square(name: str, values: tuple[Any, ...]) -> Fraction:
+    """That of the largest shift for which all divergences are kept."""
+    if name == "zcdp":
+        return 2 * Fraction(values[0])
+    return min(Fraction(2 * own / a) for a, own in values)
+
+
+def _keeps(run: Statement, outcomes: Outcomes, orders: Sequence[Fraction]) -> bool:
+    """Whether two outcomes (p, q), the likelier one by P first, keep a statement this way round."""
+    name, values, _ = run
+    if name == "zcdp":
+        return bool(orders) and concentrated(outcomes, values[0], orders[0])
+    spend_balls(8 * len(values))
+    return all(_tilted(outcomes, order)[0] <= to_ball((order - 1) * own) for order, own in values)
+
+
+def concentrated(outcomes: Outcomes, rho: Fraction, order: Fraction) -> bool:
+    """Whether D_t <= rho t for all t > 1, that is g(t) = rho t (t - 1) - K(t) >= 0.
+
+    K(t) = ln sum of p^t q^(1-t); K' and K'' are the mean and the variance of losses, weighted so:
+    with w the distance of the two losses and s the weight of the greater one, K'' = w^2 s (1 - s),
+    and s grows with t. So g is concave on one interval at most, where s (1 - s) > 2 rho / w^2. At 1
+    g is 0; let g' be >= 0 there. If w^2 <= 8 rho, g is convex, and >= 0. Else let s >= 1/2 and
+    g'' >= 0 at the order: it is at or behind that interval, and from its end on g is convex and g''
+    grows. There g is >= 0 if the order is 1, or it lies above its tangent at the order, g' >= 0,
+    which is at least g - (order - 1) g' >= 0; or if g' <= 0, g is >= 0 before the order and at
+    least g + g' d + g'' d^2 / 2 >= g - g'^2 / (2 g'') at d behind. On the interval g is at least
+    what it is at one of its ends, and before it g is above its tangent at 1.
+    """
+    spend_balls(16)
+    start = to_ball(rho) - _tilted(outcomes, Fraction(1))[1]
+    value, mean, weight, gap = _tilted(outcomes, order)
+    bend = to_ball(2 * rho) - gap * gap * weight * (1 - weight)
+    if order < 1 or not start >= 0:
+        return False
+    if gap * gap <= to_ball(8 * rho):
+        return True
+    if not (weight >= to_ball(Fraction(1, 2)) and bend >= 0):
+        return False
+    height = to_ball(rho * order * (order - 1)) - value
+    slope = to_ball(rho * (2 * order - 1)) - mean
+    behind = bool(slope <= 0 and slope * slope <= 2 * bend * height)
+    return order == 1 or behind or bool(slope >= 0 and to_ball(order - 1) * slope <= height)
+
+
+def _tilted(outcomes: Outcomes, order: Fraction) -> tuple[arb, arb, arb, arb]:
+    """K and K', the weight of the first outcome, and by how much its loss is greater."""
+    (p, q), (r, s) = outcomes
+    loss, other, less = (p / q).log(), (r / s).log(), to_ball(order - 1)
+    one, two = p * (less * loss).exp(), r * (less * other).exp()
+    weight = one / (one + two)
+    return (one + two).log(), weight * loss + (1 - weight) * other, weight, loss - other
+
+
+def of_deltas(points: Mapping[Fraction, arb]) -> Pair:
     """All pairs that have, in either order, H at e^t at most d, for some t >= 0.
 
     By (1) it is at most 1 - e^-t + e^-t d at e^-t; it is at most 1 at 0, convex, and does not
@@ -170,7 +267,7 @@ def of_deltas(points: Mapping[Fraction, Fraction]) -> Pair:
     """
     losses, ends = sorted({sign * t for t in points for sign in (1, -1)}), [(ZERO, ONE)]
     for t in losses:
-        factor, bound = to_ball(t).exp(), to_ball(points[abs(t)])
+        factor, bound = to_ball(t).exp(), points[abs(t)]
         ends.append((factor, bound if t >= 0 else 1 - factor + factor * bound))
 
     def most(loss: Fraction) -> arb:
@@ -239,13 +336,16 @@ class Mechanism:
         """Return what is known of it, at this precision.
 
         Args:
-            orders: Of zCDP; or the greater loss of two outcomes of an exponential mechanism.
+            orders: What is told of `divergences`; or the greater loss of two outcomes of an
+                exponential mechanism.
         """
         match self.name, self.values:
-            case "rdp", listed if all(order > 1 and bound >= 0 for order, bound in listed):
-                return divergences(listed)
-            case "zcdp", [rho] if rho > 0 and all(order > 1 for order in orders):
-                return divergences([(order, rho * order) for order in orders])
+            case "divergences", runs:
+                return divergences(runs, orders)
+            case "rdp", [_, *_] as listed if all(order > 1 and own >= 0 for order, own in listed):
+                return divergences([(self.name, self.values, 1)], orders)
+            case "zcdp", [rho] if rho > 0:
+                return divergences([(self.name, self.values, 1)], orders)
             case "randomised_response", [p, n] if 0 < p < 1 and n >= 2 and n.denominator == 1:
                 likely, other = to_ball(p), to_ball((1 - p) / (n - 1))
                 rest = 1 - likely - other if n > 2 else ZERO
@@ -256,7 +356,7 @@ class Mechanism:
                 sure, odds = to_ball(delta), to_ball(eps).exp()
                 likely, other = (1 - sure) * odds / (1 + odds), (1 - sure) / (1 + odds)
                 own = finite([(sure, ZERO), (ZERO, sure), (likely, other), (other, likely)])
-                return replace(own, most=of_deltas({eps: delta}).most)
+                return replace(own, most=of_deltas({eps: sure}).most)
             case family, [distance, size] if family in FAMILIES and distance > 0 and size > 0:
                 if isinstance(FAMILIES[family], IntegerFamily) and distance.denominator > 1:
                     raise BadProof("a sensitivity of integers is none")

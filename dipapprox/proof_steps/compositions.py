@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
-from math import ceil, log2
+from math import ceil, exp, log, log2
 
 from dipapprox.composition import mechanisms as catalogue
+from dipapprox.composition.divergences import Statement
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
@@ -32,17 +33,21 @@ from dipapprox.proof_steps.composed_runs import ComposedParts, ComposedProgram, 
 from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps, grid_json, promising
 from dipapprox.proof_steps.knots import (
     bends_of_mechanism,
-    farthest,
     knots,
+    losses_of,
     reach,
-    renyi_orders,
     sampled_bends,
+    told_above,
+    told_below,
 )
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.sets import values_json
 
 _FEW = 1 << 11
 """Knots for statements about divergences, whose bounds cost more: all as far apart."""
+
+_ABOUT = [Fraction(k * k, 64) for k in range(60)]
+"""Losses at which statements are looked at to find out where next to nothing is left."""
 
 _MOST_BITS = 80
 """Of probabilities of a program that is run once; 13 more than a gap has are enough."""
@@ -81,12 +86,24 @@ class PipelineProofs:
 
     def __init__(self, pipeline: composed.Pipeline, options: Options) -> None:
         self._options = options
-        normal, others = list[PipelineRun](), list[PipelineRun]()
+        normal, others, stated = (list[PipelineRun]() for _ in range(3))
         for run in pipeline.runs:
-            is_normal = run.rate is None and isinstance(run.what, catalogue.Gaussian)
-            (normal if is_normal else others).append(run)
-        # To the kernel they are one, whatever its scale.
-        self._runs = [*others, *(replace(run, times=1) for run in normal[:1])]
+            whole = run.rate is None
+            is_normal = whole and isinstance(run.what, catalogue.Gaussian)
+            is_stated = whole and isinstance(run.what, Statement)
+            (normal if is_normal else stated if is_stated else others).append(run)
+        # To the kernel they are one, whatever its scale; so are statements without programs.
+        self._statements: dict[int, list[tuple[Statement, int]]] = {
+            number: [(run.what, 1)]
+            for number, run in enumerate([*others, *stated])
+            if isinstance(run.what, Statement)
+        }
+        if stated and not any(isinstance(run.what, ProgramAt) for run in others):
+            self._statements[len(others)] = [
+                (run.what, run.times) for run in stated if isinstance(run.what, Statement)
+            ]
+            stated = [replace(stated[0], times=1)]
+        self._runs = [*others, *stated, *(replace(run, times=1) for run in normal[:1])]
         self._total = sum(run.times for run in self._runs)
         runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
@@ -212,10 +229,6 @@ class PipelineProofs:
         """Write the steps of all runs for a direction; return the last one."""
         powers, first = [], None
         for number, run in enumerate(self._runs):
-            if not goal.kept and isinstance(
-                run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement
-            ):
-                continue  # no pair is known that attains it
             near = self._knots(number, goal.kept, added, step, tiny)
             grid = grid_json(step, Fraction(0), places, near)
             if number == self._adaptive(step):
@@ -280,13 +293,15 @@ class PipelineProofs:
         sample: Json = None if run.rate is None else [number_json(run.rate), added]
         fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid}
         fields |= {"orders": [], "above": kept, "input": None, "adjacent": None}
-        program = self._program(number)
+        program, statements = self._program(number), self._statements.get(number)
+        if statements is not None:
+            places = [self._inner(run, added, each) for each in losses_of(grid)]
+            told = told_above(statements, places) if kept else list[Fraction]()
+            if not kept and loss is not None and sum(times for _, times in statements) == 1:
+                told = told_below(statements[0][0], self._inner(run, added, loss))
+            fields["orders"] = [number_json(each) for each in told]
         if kept:
             known = [] if program is None else [program.distributions(steps)]
-            if isinstance(run.what, catalogue.ConcentratedStatement):
-                fields["orders"] = [
-                    number_json(each) for each in renyi_orders(run.what.rho, farthest(grid))
-                ]
             return steps.add("losses", known, fields)
         if program is None:
             match run.what:
@@ -359,12 +374,20 @@ class PipelineProofs:
             pair = program.pair()
         else:
             orders: Sequence[Fraction] = ()
-            if isinstance(run.what, catalogue.ConcentratedStatement):
-                orders = renyi_orders(run.what.rho, 25.0)
+            if number in self._statements:
+                orders = told_above(self._statements[number], _ABOUT)
             what = self._read.runs[number][0].what
             assert isinstance(what, Mechanism)
             pair = what.pair(orders)
         return sampled(pair, None if run.rate is None else (run.rate, added))
+
+    @staticmethod
+    def _inner(run: PipelineRun, added: bool, loss: Fraction) -> Fraction:
+        """About the loss of what is sampled, where that of the sample is one."""
+        if run.rate is None:
+            return loss
+        share = (exp(-loss if added else loss) - 1) / float(run.rate) + 1
+        return Fraction(log(share) if share > 0 else 0)
 
     def _parts(self, number: int) -> ComposedParts | None:
         """A program whose parts are multiplied; None: it is looked at as a whole, or it is none."""
@@ -406,7 +429,7 @@ class PipelineProofs:
                 return upper_at(pair.most(-k * step) - line, _SEARCH_BITS) > least
 
             high, low = reach(above), reach(below)
-            if isinstance(run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement):
+            if number in self._statements:
                 return [[-low, high, -(-(low + high) // _FEW)]]
             if program is not None:
                 bends: list[float] | None = program.bends()

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import exp, expm1, floor, log, log1p
+from math import exp, expm1, floor, log
 from typing import cast
 
 import numpy as np
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.catalogue import outcomes_of
+from dipapprox.composition.divergences import Divergences, Statement, WorstOutcomes
 from dipapprox.composition.mechanisms import Mechanism
+from dipapprox.composition.statements import allowed
 from dipapprox.proof_steps.machines import Json
 
 _DENSE = 1 << 13
@@ -29,7 +32,7 @@ _LOOKED_AT = 2_000
 """Losses at which it is asked which pair is the worst."""
 
 _MOST_REACH = 1 << 20
-_ORDERS = 48
+_SURELY = 256
 
 
 def bends_of(outcomes: Iterable[tuple[float, float]]) -> list[float]:
@@ -98,24 +101,32 @@ def knots(low: int, high: int, bends: Iterable[float] | None) -> list[Json]:
     return _ranges(few) if len(few) <= min(low + high, 2 * _DENSE) else everywhere
 
 
-def farthest(grid: dict[str, Json]) -> float:
-    """The largest loss of a knot in modulus, about."""
+def losses_of(grid: dict[str, Json]) -> list[Fraction]:
+    """The losses of knots."""
     knots, step = cast("list[list[int]]", grid["knots"]), Fraction(str(grid["step"]))
-    return float(max(abs(end) for triple in knots for end in triple[:2]) * step)
+    offset = Fraction(str(grid["offset"]))
+    return [k * step + offset for a, b, stride in knots for k in range(a, b + 1, stride)]
 
 
-def renyi_orders(rho: Fraction, most: float) -> list[Fraction]:
-    """Orders at which divergences of zCDP tell most, for losses up to some."""
-    found = []
-    for k in range(1, _ORDERS + 1):
-        loss, low, high = most * (k / _ORDERS) ** 2, 1e-9, 1e9
-        for _ in range(100):
-            middle = (low * high) ** 0.5
-            # rho (2 λ - 1) + ln(1 - 1 / λ) = loss, at λ = 1 + middle
-            slope = float(rho) * (1 + 2 * middle) - log1p(1 / middle) - loss
-            low, high = (middle, high) if slope < 0 else (low, middle)
-        found.append(1 + Fraction(max(int(low * 2**20), 1), 1 << 20))
-    return sorted(set(found))
+def told_above(
+    statements: Sequence[tuple[Statement, int]], places: Iterable[Fraction]
+) -> list[Fraction]:
+    """Return what the kernel is told to bound statements at losses (`kernel.mechanisms`)."""
+    worst = WorstOutcomes(Divergences.of(statements))
+    told: dict[Fraction, tuple[Fraction, Fraction]] = {}
+    for place in sorted({abs(each) for each in places}):
+        found = worst.at(float(place))
+        for each in found:
+            own = place if len(found) == 1 else Fraction(each.place)
+            told[own] = 1 + Fraction(each.less), Fraction(f"{each.gap:.12g}")
+    return [number for place, own in told.items() for number in (place, *own)]
+
+
+def told_below(statement: Statement, place: Fraction) -> list[Fraction]:
+    """Return two outcomes that a statement allows, best at a loss; nothing: Gaussian noise."""
+    tangent = WorstOutcomes(Divergences.of([(statement, 1)])).at(abs(float(place)))[0]
+    with precision(_SURELY):
+        return [*(allowed(tangent, statement) or ())]
 
 
 def _side(far: int, sign: int) -> list[Json]:

@@ -15,7 +15,7 @@ from dipapprox.composition.mechanisms import ConcentratedStatement, Gaussian
 from dipapprox.composition.mechanisms import RenyiStatement as Renyi
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.profile import Equal
-from dipapprox.composition.statements import StatementProfile, are_concentrated
+from dipapprox.composition.statements import StatementProfile, concentrated_at
 from dipapprox.limits import Limits
 
 STATEMENTS = [
@@ -99,7 +99,7 @@ def test_what_is_concentrated_is_told_from_what_is_not(rho: F) -> None:
             with precision(200):
                 one, two = to_ball(F(q + (p - q) * share)), to_ball(F(q))
                 ways = ((one, two), (1 - one, 1 - two)), ((1 - two, 1 - one), (two, one))
-                told = [any(are_concentrated(way, rho, a) for a in orders) for way in ways]
+                told = [any(concentrated_at(way, rho, a) for a in orders) for way in ways]
             assert all(told) == holds
 
 

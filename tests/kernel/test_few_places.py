@@ -311,7 +311,8 @@ def losses_at(
     asked = fine_grid(ranges)
     with precision(asked.bits):
         cells = [(to_ball(p), to_ball(q)) for p, q in OUTCOMES]
-        pair = of_deltas(BOUNDS) if above else finite(cells)
+        bounds = {t: to_ball(delta) for t, delta in BOUNDS.items()}
+        pair = of_deltas(bounds) if above else finite(cells)
         pair = sampled(pair, sample)
         if above:
             return asked.above(pair.most)

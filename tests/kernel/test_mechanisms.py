@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
-from math import exp
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.mechanisms import (
     Cells,
+    Mechanism,
     Pair,
     noise,
     of_deltas,
@@ -116,33 +117,108 @@ def test_bounded_range_ends_and_is_had() -> None:
             pair_of(mechanism, beyond)
 
 
-def test_statements_have_the_bounds_of_their_orders() -> None:
-    """The conversion of Canonne, Kamath and Steinke 2020, at each order; either way round."""
-    orders = [[2, "1/10"], [5, "1/3"], [9, 2]]
-    pair = pair_of({"mechanism": "rdp", "orders": orders})
+ORDERS = 1 + np.logspace(-4, 3, 700)
+CONCENTRATED = {"mechanism": "zcdp", "rho": "1/2"}
+SEVERAL = {"mechanism": "rdp", "orders": [[2, "1/10"], [5, "1/3"], [9, 2]]}
 
-    def bound(loss: float) -> float:
-        found = 1.0
-        for order, divergence in ((2, 0.1), (5, 1 / 3), (9, 2.0)):
-            found = min(
-                found,
-                exp((order - 1) * (divergence - loss)) * (1 - 1 / order) ** (order - 1) / order,
+
+def broken(json: dict[str, object], p: float, q: float) -> float:
+    """By how much a divergence is larger than a statement allows, either way round."""
+    orders, allowed = ORDERS, ORDERS / 2
+    if json is SEVERAL:
+        orders, allowed = np.array([2.0, 5.0, 9.0]), np.array([0.1, 1 / 3, 2.0])
+    found = []
+    for (a, b), (c, d) in (((p, q), (1 - p, 1 - q)), ((q, p), (1 - q, 1 - p))):
+        terms = [orders * log(x) + (1 - orders) * log(y) for x, y in ((a, b), (c, d))]
+        found.append((np.logaddexp(*terms) / (orders - 1) - allowed).max())
+    return float(max(found))
+
+
+def farthest(json: dict[str, object]) -> list[tuple[float, float]]:
+    """Outcomes (p, q) that a statement just allows, by bisection."""
+    found = []
+    for q in np.concatenate([np.logspace(-7, -1, 7), np.linspace(0.15, 0.6, 7)]).tolist():
+        low, high = q, 1 - 1e-15
+        for _ in range(50):
+            p = (low + high) / 2
+            low, high = (p, high) if broken(json, p, q) <= 0 else (low, p)
+        found.append((low, q))
+    return found
+
+
+@pytest.mark.parametrize("json", [CONCENTRATED, SEVERAL], ids=["zcdp", "rdp"])
+def test_statements_bound_all_that_they_allow_by_any_order(json: dict[str, object]) -> None:
+    """Whatever is told; and the best that is told leaves no room."""
+    allowed = farthest(json)
+    for loss in (Fraction(-1, 2), Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3)):
+        turned = [(1 - q, 1 - p) for p, q in allowed] if loss < 0 else allowed
+        best = max(p - exp(loss) * q for p, q in turned)
+        found = []
+        for order in map(Fraction, ("5/4", 2, 3, 5, 9)):
+            for gap in (Fraction(1, 2), Fraction(2), Fraction(100)):
+                told = [each for t in (abs(loss), Fraction(2)) for each in (t, order, gap)]
+                found.append(upper(pair_of(json, *told).most(loss)))
+        assert min(found) >= best * (1 - 1e-9)
+        # Markov's inequality (Canonne, Kamath and Steinke 2020), where all off S has y = 0.
+        if loss > 0:
+            divergence = 1.0 if json is CONCENTRATED else 0.1
+            markov = exp(divergence - loss) / 4
+            assert upper(pair_of(json, loss, Fraction(2), Fraction(100)).most(loss)) == (
+                pytest.approx(markov)
             )
-        return found
+    # Of order 8 and 1, E y^8 = e^7 for two outcomes: y = 1.98 and 0.0195, at a = e.
+    single = {"mechanism": "rdp", "orders": [[8, 1]]}
+    told = Fraction(1), Fraction(8), Fraction(461, 100)
+    assert upper(pair_of(single, *told).most(Fraction(1))) == pytest.approx(0.0490849, abs=1e-5)
 
+
+def test_statements_add_up() -> None:
+    runs = (("rdp", ((Fraction(2), Fraction(1)), (Fraction(8), Fraction(3))), 2),)
+    runs += (("zcdp", (Fraction(1, 4),), 3),)
+    told = [Fraction(3, 2), Fraction(5, 2), Fraction(4)]
+    together = Mechanism("divergences", runs).pair(told)
+    # 2.5 is not greater than 8, of which 3 is known.
+    alone = pair_of({"mechanism": "rdp", "orders": [["5/2", "63/8"]]}, *told)
     for loss in LOSSES:
-        x = float(loss)
-        expected = min(bound(x), 1 - exp(x) + exp(x) * bound(-x), 1.0)
-        assert upper(pair.most(loss)) == pytest.approx(expected, rel=1e-9)
-    concentrated = pair_of({"mechanism": "zcdp", "rho": "1/8"}, Fraction(3), Fraction(7))
-    alike = pair_of({"mechanism": "rdp", "orders": [[3, "3/8"], [7, "7/8"]]})
-    gaussian = noise("Gauss", Fraction(1), Fraction(4))
-    for loss in LOSSES:
-        assert upper(concentrated.most(loss)) == upper(alike.most(loss))
-        # rho = D^2 / (2 sigma^2)
-        assert upper(concentrated.most(loss)) >= upper(gaussian.most(loss)) - 1e-12
-    with pytest.raises(Refused):
-        pair.outcomes([Fraction(1)])
+        assert upper(together.most(loss)) == upper(alone.most(loss))
+    with pytest.raises(Refused, match="order"):
+        Mechanism("divergences", runs).pair([Fraction(3, 2), Fraction(9), Fraction(4)])
+    # Divergences of noise are order m² / 2: m² is 2 · 3/4 and 3 · 1/2.
+    noisy = noise("Gauss", Fraction(1), Fraction(1, 3)).outcomes(LOSSES)
+    for one, other in zip(together.outcomes(LOSSES), noisy, strict=True):
+        assert [*map(upper, one)] == [*map(upper, other)]
+    with pytest.raises(Refused, match="two outcomes"):
+        Mechanism("divergences", runs).pair([Fraction(1, 2), Fraction(1, 4)])
+
+
+@pytest.mark.parametrize("json", [CONCENTRATED, SEVERAL], ids=["zcdp", "rdp"])
+def test_two_outcomes_are_had_if_all_orders_allow_them(json: dict[str, object]) -> None:
+    """Inside of what is allowed some order tells so, outside none does."""
+    orders = [*(1 + Fraction(k, 8) for k in range(48)), *map(Fraction, range(7, 20))]
+    for p, q in farthest(json):
+        for share, holds in ((0.9, True), (1 + 1e-7, False)):
+            two = [Fraction(q + (p - q) * share), Fraction(q)]
+            ways = [each for order in orders for each in [(order, Fraction(1)), (order, order)]]
+            found = False
+            for way in ways if json is CONCENTRATED else [()]:
+                try:
+                    (one, other) = pair_of(json, *two, *way).outcomes([])
+                except BadProof:
+                    continue
+                found = True
+                assert float(one[0] + other[0]) == float(one[1] + other[1]) == 1
+                break
+            assert found == holds
+
+
+def test_what_is_told_of_statements_is_refused_out_of_range() -> None:
+    half, one, two = Fraction(1, 2), Fraction(1), Fraction(2)
+    out = [(-one, two, one), (one, one, one), (one, two, Fraction(0)), (one,), (one,) * 5]
+    out += [(half, half, one, one), (half / 2, half, one, one), (half, Fraction(0), one, one)]
+    out += [(one, half, one, one), (half, half / 2), (half, Fraction(2, 5), half, one)]
+    for told in out:
+        with pytest.raises(BadProof):
+            pair_of(CONCENTRATED, *told)
 
 
 def best_of(cells: Cells, loss: Fraction) -> float:
@@ -200,9 +276,9 @@ def test_samples_are_mixtures(json: object, added: bool) -> None:
 
 
 def test_deltas_that_are_known_are_used_as_they_are() -> None:
-    known = {Fraction(1, 2): Fraction(1, 4), Fraction(1): Fraction(1, 8)}
+    known = {Fraction(1, 2): ball(Fraction(1, 4)), Fraction(1): ball(Fraction(1, 8))}
     for loss, delta in known.items():
-        assert of_deltas(known).most(loss) == ball(delta)
+        assert of_deltas(known).most(loss) == delta
     pair = {"mechanism": "exponential_mechanism", "eps": 1}
     first, other = Fraction(1, 4), Fraction(3, 4)
     both = [pair_of(pair, *orders).outcomes([]) for orders in ((first, other), (first,))]
@@ -236,16 +312,9 @@ def test_what_is_no_mechanism_is_refused(json: object) -> None:
         read_mechanism(json)
 
 
-def test_orders_are_above_1() -> None:
-    for name in ({"mechanism": "zcdp", "rho": 1}, {"mechanism": "rdp", "orders": [[2, 1], [1, 1]]}):
-        with pytest.raises(BadProof, match="out of range"):
-            pair_of(name, Fraction(2), Fraction(1))
-    low = Fraction(9, 8)
-    several = {"mechanism": "rdp", "orders": [["9/8", "9/8"]]}
-    both = [pair_of({"mechanism": "zcdp", "rho": 1}, low), pair_of(several)]
-    assert upper(both[0].most(low)) == upper(both[1].most(low)) < 1
-
-
 def test_what_diverges_from_nothing_reveals_nothing() -> None:
-    pair = pair_of({"mechanism": "rdp", "orders": [[1000, 0]]})
+    json = {"mechanism": "rdp", "orders": [[1000, 0]]}
+    pair = pair_of(json, Fraction(1, 10), Fraction(1000), Fraction(1))
     assert upper(pair.most(Fraction(1, 10))) < 1e-3
+    with pytest.raises(Refused, match="no pair"):
+        pair.outcomes([Fraction(1)])

@@ -287,13 +287,13 @@ def coins(count: int, pairs: int) -> Proof:
 
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
-ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
+TOLD = [number for k in range(8, 1500) for number in (k, f"{2 * k + 1}/2", 1)]
 SPARSE = losses([[0, 0, 1], [500, 500, 1]], PAIR)
 TWICE = {"rule": "composed", "from": [0, 0], "cut": [0, 0]}
 
 COSTLY: dict[str, Proof] = {
     "sums of a discrete Gaussian": losses([[0, 2, 1]], NOISE, places=200),
-    "orders, at many bits": losses([[0, 50, 1]], {"mechanism": "zcdp", "rho": 1}, orders=ORDERS),
+    "bounds, at many bits": losses([[0, 5, 1]], {"mechanism": "zcdp", "rho": 1}, orders=TOLD),
     "knots, at many bits": losses([[0, 1000, 1]], PAIR),
     "products of long masses": (*SPARSE[:2], [*SPARSE[2], TWICE]),
     "a statement for every turn": parted(100),
