@@ -2,8 +2,7 @@
 
     pairs that differ most   of numbers that are published, from below
     couplings of these       from above: a pure budget of all pairs        (`published.couplings`)
-    all samples, published   from above: they tell no less than what is made of them
-                                                                           (`published.processed`)
+    programs that tell more  from above: they publish all samples, say     (`published.processed`)
 
 The upper ends are about finite outputs, too, and about one ε; neither need be attained. So they are
 asked last.
@@ -22,8 +21,8 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Progress, limited
 from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
-from dipapprox.pairs.published.processed import all_samples
-from dipapprox.pairs.published.together import COUPLING
+from dipapprox.pairs.published.processed import telling_more
+from dipapprox.pairs.published.together import COUPLING, PROCESSING
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
@@ -37,7 +36,7 @@ from dipapprox.proofs.budget_verdict import at_most, kept, most_of, within_budge
 from dipapprox.semantics.real_inputs import execute_for_declared
 from dipapprox.semantics.state import FinalStates
 
-SAMPLES = "all samples"
+_Least = LeastDelta | LeastEpsPrv
 
 _MOST_CORNERS = 64
 
@@ -61,28 +60,27 @@ class RealBounds:
     options: Options
     progress: Progress
 
-    def refuted(self, found: Verdict, claim: Claim) -> Verdict:
-        """Return Not_DP for a claim, Unknown, if some pairs break it; else what was found."""
-        corners = self._corners()
+    def decided(self, found: Verdict, claim: Claim) -> Verdict:
+        """Return Not_DP for a claim, Unknown, if some pairs break it; DP if upper ends prove it.
+
+        Where answers are to be proved, upper ends are not asked.
+        """
+        corners, limits = self._corners(), self.options.limits
         if corners is not None:
             broken = verify(self.program, claim, corners, self.options, self.progress)
             if broken.answer is Answer.NOT_DP:
                 return replace(broken, run=replace(broken.run, scope=found.run.scope))
-        return found
-
-    def kept(self, found: Verdict, claim: Claim) -> Verdict:
-        """Return DP for a claim, Unknown, that upper ends prove; else what was found."""
-        if not _is_wide(found.delta_enclosure):
+        if self.options.proved or not _is_wide(found.delta_enclosure):
             return found
         budget = self._coupled(claim.eps)
-        most, by = UNIT.upper, COUPLING
         if budget is not None:
             most = most_of(budget, claim.eps_prv, self.program)
-        if most > claim.delta:
-            told = self._by_samples(claim.eps, AtEpsPrv(claim.eps_prv))
-            most, by = UNIT.upper if told is None else told, SAMPLES
-        limits = self.options.limits
-        return found if most > claim.delta else kept(found, most, by, limits)
+            if most <= claim.delta:
+                return kept(found, most, COUPLING, limits)
+        told = self._processed(claim.eps, AtEpsPrv(claim.eps_prv))
+        return (
+            found if told is None or told > claim.delta else kept(found, told, PROCESSING, limits)
+        )
 
     def from_below(self, eps: Fraction, question: Question, reason: str) -> ProfileAnswer | None:
         """Answer a question about the profile at an ε by some pairs; None if there are none.
@@ -117,15 +115,15 @@ class RealBounds:
             lower, claimed = found.eps_prv_enclosure.lower, question.claimed
             if claimed is not None and (lower is None or lower > claimed):
                 return found
-        if isinstance(found, LeastDelta | LeastEpsPrv) and _is_wide(_known(found)):
+        if isinstance(found, _Least) and _is_wide(_known(found)):
             budget = self._coupled(found.eps)
             if budget is not None:
                 known = budget / found.eps, self.program, COUPLING
                 found = within_budget(found, question, *known)
-        if isinstance(found, LeastDelta | LeastEpsPrv) and _is_wide(_known(found)):
-            most = self._by_samples(found.eps, question)
+        if isinstance(found, _Least) and _is_wide(_known(found)):
+            most = self._processed(found.eps, question)
             if most is not None:
-                found = at_most(found, question, most, SAMPLES)
+                found = at_most(found, question, most, PROCESSING)
         return found
 
     def _corners(self) -> OrderedPairs | None:
@@ -144,10 +142,10 @@ class RealBounds:
         """Return the final states for all real inputs.
 
         Raises:
-            LimitReached: If only some of them are asked about, or a limit is reached.
+            LimitReached: If others are asked about, or a limit is reached.
         """
-        if self.selection != AllPairs():
-            raise LimitReached("selected pairs")
+        if self.selection != AllPairs() or not has_real_inputs(self.program):
+            raise LimitReached("not all real inputs")
         return execute_for_declared(self.program, self.options.merge, self.options.limits)
 
     def _coupled(self, eps: Fraction) -> Fraction | None:
@@ -159,24 +157,27 @@ class RealBounds:
                 return Couplings(states, eps, limits).budget_between(pairs)
         return None
 
-    def _by_samples(self, eps: Fraction, question: Question) -> Fraction | None:
-        """Return the upper end of what a program tells that publishes all samples."""
-        with EarlyEnd(), limited(self.options.limits):
-            more = all_samples(self._states())
-            if more is not None:
-                told = AllPairs(), self.options, self.progress
-                found = profile(more.program, eps, question, *told, executed=more)
-                if isinstance(found, LeastDelta | LeastEpsPrv):
-                    return _known(found).upper
+    def _processed(self, eps: Fraction, question: Question) -> Fraction | None:
+        """Return the upper end of what a program needs that tells more; None if none is known."""
+        limits = self.options.limits
+        with EarlyEnd(), limited(limits):
+            for more in telling_more(self._states()):
+                with EarlyEnd():
+                    told = AllPairs(), self.options, self.progress
+                    found = profile(more.program, eps, question, *told, executed=more)
+                    most = _known(found).upper if isinstance(found, _Least) else None
+                    if most is not None:
+                        return most
+                limits.check()
         return None
 
 
-def _known(found: LeastDelta | LeastEpsPrv) -> Enclosure | Extended:
+def _known(found: _Least) -> Enclosure | Extended:
     return found.delta_enclosure if isinstance(found, LeastDelta) else found.eps_prv_enclosure
 
 
 def _is_wide(known: Enclosure | Extended | None) -> bool:
-    """Whether an upper end is more than twice the lower one."""
+    """Whether an upper end is more than a 64th above the lower one."""
     if known is None or known.lower is None:
         return known is None
-    return known.upper is None or known.upper > 2 * known.lower
+    return known.upper is None or known.upper * 64 > known.lower * 65

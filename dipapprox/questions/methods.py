@@ -25,7 +25,6 @@ from dipapprox.privacy.methods import (
     DECIDES,
     KEEPS,
     LOWER,
-    REFUTES,
     UPPER,
     Consultation,
     always,
@@ -69,8 +68,8 @@ else:
     subjects = Deferred("dipapprox.privacy.subjects")
     verifier = Deferred("dipapprox.privacy.verifier")
 
-LEAST_BUDGET, CORNERS = "least budget", "pairs whose inputs differ most"
-TELLS_MORE = "couplings, and programs that tell more"
+LEAST_BUDGET = "least budget"
+SOME_BOUNDS = "pairs whose inputs differ most, couplings, processing"
 
 
 @dataclass(slots=True)
@@ -189,10 +188,10 @@ def _verify_by_budget(asked: AskedClaim) -> None:
         asked.found = budget_verdict.by_budget(asked.found, budget, stated, *told)
 
 
-def _verify_more(asked: AskedClaim) -> None:
+def _verify_bounds(asked: AskedClaim) -> None:
     claim, found = asked.question.claim, asked.found
     if claim is not None and isinstance(found, Verdict):
-        asked.found = asked.bounds.kept(found, claim)
+        asked.found = asked.bounds.decided(found, claim)
 
 
 def _verify_pairs(asked: AskedClaim) -> None:
@@ -216,20 +215,13 @@ def _verify_interval(asked: AskedClaim) -> None:
     )
 
 
-def _verify_corners(asked: AskedClaim) -> None:
-    claim, unknown = asked.question.claim, asked.found
-    if claim is not None and isinstance(unknown, Verdict):
-        asked.found = asked.bounds.refuted(unknown, claim)
-
-
 VERIFY: tuple[Consultation[AskedClaim], ...] = (
     Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_soon_kept, _verify_by_budget),
     Consultation("pairs at one ε", DECIDES, lambda asked: asked.is_plain, _verify_pairs),
     Consultation("rational bounds", DECIDES, lambda asked: asked.at_one_eps, _verify_formulas),
     Consultation("every ε", DECIDES, lambda asked: asked.over_interval, _verify_interval),
     Consultation(LEAST_BUDGET, KEEPS, always, _verify_by_budget),
-    Consultation(CORNERS, REFUTES, lambda asked: asked.is_plain, _verify_corners),
-    Consultation(TELLS_MORE, KEEPS, lambda asked: asked.is_plain and asked.is_real, _verify_more),
+    Consultation(SOME_BOUNDS, DECIDES, lambda asked: asked.is_plain, _verify_bounds),
 )
 
 
@@ -328,7 +320,7 @@ PROFILE: tuple[Consultation[AskedProfile], ...] = (
     Consultation("rational scales", BOTH, lambda asked: asked.is_rounded, _profile_rounded),
     Consultation(LEAST_BUDGET, BOTH, lambda asked: asked.prefers_budgets, _profile_nothing),
     Consultation("pairs", BOTH, lambda asked: asked.found is None, _profile_pairs),
-    Consultation(CORNERS, LOWER, lambda asked: not asked.options.proved, _profile_corners),
+    Consultation(SOME_BOUNDS, LOWER, lambda asked: not asked.options.proved, _profile_corners),
     Consultation(
         LEAST_BUDGET,
         UPPER,
@@ -336,7 +328,7 @@ PROFILE: tuple[Consultation[AskedProfile], ...] = (
         _profile_by_budget,
     ),
     Consultation(
-        TELLS_MORE, UPPER, lambda asked: asked.is_real and not asked.is_rounded, _profile_more
+        SOME_BOUNDS, UPPER, lambda asked: asked.is_real and not asked.is_rounded, _profile_more
     ),
 )
 

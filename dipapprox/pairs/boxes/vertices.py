@@ -127,7 +127,6 @@ def _numbers(states: FinalStates) -> list[LinearForm] | None:
     if not alone or state.path is not None or state.conditions or states.choices:
         raise LimitReached(
             "numbers published beside guards or random choices are not covered for real inputs"
-            + _otherwise(states)
         )
     families = [states.samples[k].family for form in state.reals for k in form.samples()]
     real = not any(family.is_discrete for family in families)
@@ -144,7 +143,7 @@ def _numbers(states: FinalStates) -> list[LinearForm] | None:
     if not real or max(shared.values()) > 1:
         raise LimitReached(
             "for real inputs only numbers with Gaussian noise, or with independent real noise, are "
-            "covered" + _otherwise(states)
+            "covered"
         )
     return found
 
@@ -188,7 +187,6 @@ def _furthest(
         if furthest is None:
             raise LimitReached(
                 "of several numbers with real inputs no pair of inputs moves all furthest"
-                + _otherwise(states)
             )
         found[furthest] = None
     return list(found)
@@ -213,15 +211,6 @@ def _sizes(changes: Sequence[Sequence[Fraction]], is_normal: bool) -> list[list[
     if is_normal:
         return [[sum((x * x for x in column), _ZERO) for column in columns]]
     return [list(each) for each in zip(*map(accumulate, columns), strict=True)]
-
-
-def _otherwise(states: FinalStates) -> str:
-    """Name the question that may have an answer."""
-    pure = all(
-        sample.family.is_exponential and not sample.family.is_discrete and sample.scale.power == -1
-        for sample in states.samples
-    )
-    return "; for δ = 0 there is 'prove'" if pure and not states.choices else ""
 
 
 def _vertices(pairs: PairSet) -> Iterator[Sequence[Point]]:

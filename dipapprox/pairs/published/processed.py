@@ -5,15 +5,15 @@ then its delta_{u,u'} is at most the other's: every set of what is computed is a
 computed from.
 
     less    some of the numbers, beside the finite outputs; or these alone
-    more    all samples, where guards and numbers are made of these and of no inputs; what is
-            chosen at random is chosen alike, whatever the inputs are
+    more    all samples, or numbers of which what is compared and published are sums, where these
+            are made of no inputs; what is chosen at random is chosen alike, whatever inputs are
 
 So where a joint density is out of reach, other programs bound delta from both sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -25,6 +25,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.span import FormSpan
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
 from dipapprox.pairs.selections import Pair
@@ -58,8 +59,8 @@ class Processed:
 
     @cached_property
     def _more(self) -> PublishedDivergences | None:
-        samples = all_samples(self._own.states)
-        return None if samples is None else self._own.of(samples)
+        more = telling_more(self._own.states)
+        return self._own.of(more[-1]) if more else None
 
     def bounds(self, pair: Pair, factor: Factor, least: Fraction) -> Enclosure:
         """Bound the delta of a pair; [0, 1] if nothing is known.
@@ -139,21 +140,33 @@ def _less_published(states: FinalStates) -> Iterator[tuple[tuple[int, ...], Fina
             yield places, replace(states, program=program, states=tuple(own))
 
 
-def all_samples(states: FinalStates) -> FinalStates | None:
-    """Return a program that publishes all samples; None if more than these tells inputs apart."""
+def telling_more(states: FinalStates) -> list[FinalStates]:
+    """Return programs that tell no less; none if more than samples tells inputs apart.
+
+    The last one publishes all samples; before it comes one that publishes fewer numbers, of which
+    all that is compared and published are sums.
+    """
     forms = [guard.form for state in states.states for guard in guards_of(state.path)]
     forms += [form for state in states.states for form in state.reals]
     told = states.comparisons or any(isinstance(each, Reading) for each in states.choices)
     told = told or any(state.conditions for state in states.states)
     if told or any(form.inputs() for form in forms):
-        return None
+        return []
     used = sorted({sample for form in forms for sample in form.samples()})
     if len(used) > _MOST_SAMPLES or any(states.samples[k].family.is_discrete for k in used):
-        return None
+        return []
+    span = FormSpan()
+    for number, form in enumerate(forms):
+        span.put(form, number)
+    numbers = [[LinearForm.symbol(k) for k in used]]
+    if len(span.rows) < len(used):
+        numbers.insert(0, [row for row, _ in span.rows.values()])
+    return [_publishing(states, each) for each in numbers]
+
+
+def _publishing(states: FinalStates, numbers: Sequence[LinearForm]) -> FinalStates:
     one = states.states[0].outputs
-    state = FinalState(one, (), None, reals=tuple(map(LinearForm.symbol, used)))
-    names = [f"{states.samples[k].label} {k}" for k in used]
-    program = replace(
-        states.program, real_outputs=tuple([Cell(name, name, None, AllReals()) for name in names])
-    )
+    state = FinalState(one, (), None, reals=tuple(numbers))
+    cells = tuple([Cell(f"number {k}", "number", k, AllReals()) for k in range(len(numbers))])
+    program = replace(states.program, real_outputs=cells)
     return replace(states, program=program, choices=(), states=(state,), outputs=(one,))
