@@ -55,28 +55,19 @@ _SEPARATOR = LaplaceNoise(Fraction(0))
 
 @dataclass(frozen=True, slots=True)
 class _Joint:
-    """Steps that are taken as one; masks as those of transitions.
+    """Steps that are taken as one.
 
     Attributes:
         steps: Indices of the steps.
+        one: What they are.
         least: Running minima.
         largest: Running maxima.
     """
 
     steps: tuple[int, ...]
-    source: int
-    above: int
-    below: int
-    target: int
-    output: Output
-    assigned: int
+    one: Transition
     least: int = 0
     largest: int = 0
-
-    @property
-    def used(self) -> int:
-        """What the guard mentions."""
-        return self.above | self.below
 
     @property
     def running(self) -> int:
@@ -100,8 +91,8 @@ def cells_of(whole: Unfolding) -> Automaton | None:
     joints = [
         replace(
             joint,
-            least=joint.least & live[joint.target],
-            largest=joint.largest & live[joint.target],
+            least=joint.least & live[joint.one.target],
+            largest=joint.largest & live[joint.one.target],
         )
         for joint in joints
     ]
@@ -134,21 +125,16 @@ def _joints(whole: Unfolding) -> list[_Joint]:
     joints = []
     for indices, joint in found:
         if joint is None or joint.running & both:
-            joints += [_alone(automaton, index) for index in indices]
+            joints += [_Joint((index,), automaton.transitions[index]) for index in indices]
         else:
             joints.append(joint)
     return sorted(joints, key=lambda joint: joint.steps[0])
 
 
-def _alone(automaton: Automaton, index: int) -> _Joint:
-    t = automaton.transitions[index]
-    return _Joint((index,), t.source, t.above, t.below, t.target, t.output, t.assigned)
-
-
 def _joint(automaton: Automaton, indices: list[int], orders: Sequence[ValueOrder]) -> _Joint | None:
     """Return some steps as one; None if they are not."""
-    first = _alone(automaton, indices[0])
     steps = [automaton.transitions[index] for index in indices]
+    first = steps[0]
     above, below, always, sometimes = first.above, first.below, first.assigned, 0
     compared = 0
     for step in steps:
@@ -177,23 +163,21 @@ def _joint(automaton: Automaton, indices: list[int], orders: Sequence[ValueOrder
         largest &= ~(stored ^ over)
     if running & ~(least | largest):
         return None
-    return replace(
-        first, steps=tuple(indices), above=above, below=below, assigned=always,
-        least=least, largest=largest & ~least,
-    )  # fmt: skip
+    one = replace(first, above=above, below=below, assigned=always)
+    return _Joint(tuple(indices), one, least, largest & ~least)
 
 
 def _live(count: int, joints: Sequence[_Joint]) -> list[int]:
     """Return, for each state, what some path compares before it stores it outright."""
-    ends = [(joint.source, joint.target) for joint in joints]
-    used, kept = [joint.used for joint in joints], [~joint.assigned for joint in joints]
+    ends = [(joint.one.source, joint.one.target) for joint in joints]
+    used, kept = [joint.one.used for joint in joints], [~joint.one.assigned for joint in joints]
     return masks_ahead(count, ends, used, kept)
 
 
 def _running_on(count: int, joints: Sequence[_Joint]) -> list[int]:
     """Return, for each state, what is a running one on some path before a new period begins."""
-    ends = [(joint.source, joint.target) for joint in joints]
-    kept = [~(joint.assigned | joint.used) for joint in joints]
+    ends = [(joint.one.source, joint.one.target) for joint in joints]
+    kept = [~(joint.one.assigned | joint.one.used) for joint in joints]
     return masks_ahead(count, ends, [joint.running for joint in joints], kept)
 
 
@@ -210,7 +194,7 @@ class _Builder:
         self.automaton, self.live = automaton, live
         self.leaving: list[list[_Joint]] = [[] for _ in automaton.states]
         for joint in joints:
-            self.leaving[joint.source].append(joint)
+            self.leaving[joint.one.source].append(joint)
         self.running_on = _running_on(len(automaton.states), joints)
         self.largest = 0
         for joint in joints:
@@ -241,15 +225,15 @@ class _Builder:
     def _names(self, mask: int) -> list[int]:
         return sorted(members(mask), key=lambda x: self.automaton.variables[x])
 
-    def _runs_on(self, joint: _Joint, variables: int) -> int:
+    def _runs_on(self, step: Transition, variables: int) -> int:
         """Return those of some variables that count after a step, and run before they do."""
-        return variables & self.live[joint.target] & self.running_on[joint.target]
+        return variables & self.live[step.target] & self.running_on[step.target]
 
     def _may_open_before(self, state: int) -> int:
         """Return what holds nothing that counts and is stored by the next step."""
         found = 0
         for joint in self.leaving[state]:
-            found |= self._runs_on(joint, joint.assigned)
+            found |= self._runs_on(joint.one, joint.one.assigned)
         return found & ~self.live[state]
 
     def _steps(self, place: _Place) -> Iterator[tuple[int, int, _Place, Output, int]]:
@@ -265,20 +249,21 @@ class _Builder:
             return
         early = opened & ~self.live[state]
         for joint in self.leaving[state]:
-            if early & ~self._runs_on(joint, joint.assigned):
+            step = joint.one
+            if early & ~self._runs_on(step, step.assigned):
                 continue
-            if (opened & ~early) & (joint.used | joint.assigned | ~self.live[joint.target]):
+            if (opened & ~early) & (step.used | step.assigned | ~self.live[step.target]):
                 continue
-            fresh = self._runs_on(joint, joint.assigned & self.live[state] | joint.used)
-            begins = fresh | self._may_open_before(joint.target)
+            fresh = self._runs_on(step, step.assigned & self.live[state] | step.used)
+            begins = fresh | self._may_open_before(step.target)
             after = tuple(self._names(begins))
             settling = [x for x in self._names(joint.running) if opened >> x & 1]
             for chosen in product((False, True), repeat=len(settling)):
                 settled = sum(1 << x for x, c in zip(settling, chosen, strict=True) if c)
                 least = joint.running & joint.least | early & ~self.largest
                 largest = joint.running & joint.largest | early & self.largest
-                above = joint.above | least & ~settled | largest & settled
-                below = joint.below | largest & ~settled | least & settled
-                target = joint.target, opened & ~settled, after
-                assigned = joint.assigned & ~early | settled
-                yield above, below, target, joint.output, assigned
+                above = step.above | least & ~settled | largest & settled
+                below = step.below | largest & ~settled | least & settled
+                target = step.target, opened & ~settled, after
+                assigned = step.assigned & ~early | settled
+                yield above, below, target, step.output, assigned

@@ -253,28 +253,20 @@ class ConeBuilder:
         own = [guard.form for guard in self._possible.telling(guards)]
         forms = own + [side for form in state.reals for side in (form, -form)]
         numbers = sorted({sample for form in forms for sample in form.samples()})
-        places = {number: place for place, number in enumerate(numbers)}
-        rows = dict.fromkeys(self._row(form, places) for form in forms)
-        kept = tuple(row for row in rows if row.noise or row.inputs)
         around: dict[Symbol, LinearForm] = {
             number: LinearForm.symbol(place) + self._means[number]
-            for number, place in places.items()
+            for place, number in enumerate(numbers)
         }
+        rows = dict.fromkeys(self._row(form.substitute(around)) for form in forms)
+        kept = tuple(row for row in rows if row.noise or row.inputs)
         centred = tuple(dict.fromkeys(form.substitute(around) for form in own))
         shown = tuple([form.substitute(around) for form in state.reals])
         sources = tuple(self._sources[number] for number in numbers)
         return Cone(kept, sources, start, centred, shown, self._inputs)
 
-    def _row(self, form: LinearForm, places: dict[int, int]) -> GuardRow:
-        noise = {places[s]: c for s, c in form.terms if isinstance(s, int)}
-        change: dict[int, Fraction] = {}
-        for symbol, coefficient in form.terms:
-            if isinstance(symbol, str):
-                parts: Iterable[tuple[int, Fraction]] = ((self._inputs[symbol], Fraction(1)),)
-            else:
-                parts = self._sources[symbol].mean
-            for cell, factor in parts:
-                change[cell] = change.get(cell, Fraction(0)) - coefficient * factor
+    def _row(self, form: LinearForm) -> GuardRow:
+        noise = {place: c for place, c in form.terms if isinstance(place, int)}
+        change = {self._inputs[name]: -c for name, c in form.terms if isinstance(name, str)}
         unit = content([*noise.values(), *change.values()]) or Fraction(1)
         return GuardRow(_integers(noise, unit), _integers(change, unit))
 

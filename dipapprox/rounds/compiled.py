@@ -39,7 +39,8 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
 from dipapprox.rounds.offsets import Offsets
 from dipapprox.rounds.paths import refusal
-from dipapprox.rounds.steps import Atom, Point, Shown, Step, Steps
+from dipapprox.rounds.points import Point, Steps
+from dipapprox.rounds.steps import Atom, Shown, Step
 from dipapprox.rounds.visible import Seen, tells_steps, with_numbers
 from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 
@@ -273,7 +274,7 @@ class _Compiler:
         draw = noise.statement
         known = [
             f"{name} = {value if isinstance(value, str) else value.constant}"
-            for name, value in point.values.items()
+            for name, value in point.path.values.items()
             if not (isinstance(value, LinearForm) and value.terms) and not name.startswith("out[")
         ]
         line = "a round" if draw is None or draw.span is None else f"line {draw.span.line}"

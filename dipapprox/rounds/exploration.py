@@ -31,16 +31,8 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.noises import read_noise
 from dipapprox.rounds.paths import DRAWN, Foreseen, RoundPath, WantsMean, refusal
-from dipapprox.rounds.points import PointMaker, RoundLiveness
-from dipapprox.rounds.steps import (
-    Atom,
-    Noise,
-    Point,
-    Step,
-    Steps,
-    inputs_in,
-    samples_in,
-)
+from dipapprox.rounds.points import Point, PointMaker, RoundLiveness, Steps
+from dipapprox.rounds.steps import Atom, Noise, Step, inputs_in, samples_in
 from dipapprox.rounds.visible import END
 from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
 from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, cell_of, evaluate, form_of
@@ -138,7 +130,7 @@ class _Exploration:
         if stop is _Stop.DRAW and not path.shown.symbols:
             self._number_of(self._points.point(here, path, True))
         else:  # something is published, or the program ends, before anything is drawn
-            self._number_of(Point(start, False, False, {}, frozenset(), 0))
+            self._number_of(Point(start, False, RoundPath(self._integers, False, {})))
         for number, point in enumerate(self._found.points):
             self._limits.check_states(len(self._found.points))
             if len(self._found.points) > MOST_POINTS:
@@ -155,15 +147,10 @@ class _Exploration:
         return self._numbers[key]
 
     def _steps_from(self, number: int, point: Point) -> None:
-        serial = 1 + len({s for v in point.values.values() for s in inputs_in(v)})
-        begun = RoundPath(
-            self._integers, point.in_rounds, point.values, point.used, cells=point.shown,
-            serial=serial, facts=point.facts,
-        )  # fmt: skip
-        noise, start = self._found.noises[number], point.here
+        begun, noise, start = point.path, self._found.noises[number], point.here
         if noise.statement is not None and start is not None:
             begun, start = self._drawn(begun, noise.statement), start.after()
-        rounds = int(noise.statement is None and point.in_rounds)
+        rounds = int(noise.statement is None and begun.in_rounds)
         self._source = number
         try:
             for path, after in self._arrivals(start, begun, rounds):
@@ -208,7 +195,7 @@ class _Exploration:
         if draw is None or draw.site in self._added:
             return wanted.refused
         try:
-            self._take_around(draw, point.values, wanted.input, wanted.factor)
+            self._take_around(draw, point.path.values, wanted.input, wanted.factor)
         except _Anew as anew:
             return anew
         return wanted.refused
@@ -374,8 +361,8 @@ class _Exploration:
             return Noise(None, Fraction(1), Fraction(0), Fraction(0), None)
         if not isinstance(statement, core.Draw):
             raise BrokenInvariant("a point that draws is at no draw")
-        noise = self._noise(RoundPath(self._integers, point.in_rounds, point.values), statement)
-        if noise.input is not None and noise.input in point.used:
+        noise = self._noise(point.path, statement)
+        if noise.input is not None and noise.input in point.path.used:
             self._found.shares = statement
         return noise
 

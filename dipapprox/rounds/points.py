@@ -8,14 +8,15 @@ A point is a stack of places in blocks; the loop begins again after the last sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import partial
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.language import core
 from dipapprox.language.cells import assigned
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.rounds.paths import DRAWN, RoundPath
-from dipapprox.rounds.steps import Atom, Facts, Point, samples_in
+from dipapprox.rounds.steps import Atom, Facts, Noise, Step, samples_in
 from dipapprox.semantics.courses import Frame
 from dipapprox.semantics.liveness import Liveness
 
@@ -65,6 +66,46 @@ class RoundLiveness:
                 self._assigned[key] = Names(assigned(block[place:]))
             found |= self._assigned[key]
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """A program just before it draws.
+
+    Attributes:
+        here: The place of the draw, or where a step that draws nothing begins; None at the end.
+        draws: Whether the step draws what the program says.
+        path: Of live values, and of what is known of them.
+    """
+
+    here: Frame | None
+    draws: bool
+    path: RoundPath
+
+    def key(self) -> Hashable:
+        """What tells points apart."""
+        path, place = self.path, () if self.here is None else self.here.key()
+        values = tuple(sorted(path.values.items(), key=lambda item: item[0]))
+        facts = frozenset(path.facts.items())
+        return place, path.in_rounds, self.draws, values, path.used, path.cells, facts
+
+
+@dataclass(slots=True)
+class Steps:
+    """A program with rounds as a graph.
+
+    Attributes:
+        points, noises: In the order in which they are reached.
+        steps: From them.
+        places: The name of each place for a stored value.
+        shares: Where an input is read a second time; None if that never happens.
+    """
+
+    points: list[Point] = field(default_factory=list)
+    noises: list[Noise] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    shares: core.Draw | None = None
 
 
 class PointMaker:
@@ -119,7 +160,11 @@ class PointMaker:
                 values[name] = value.renamed(partial(_renamed, renamed))
         used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
         facts = self._facts(path, taken - new, new)
-        return Point(here, path.in_rounds, draws, values, used, path.cells, facts)
+        kept = RoundPath(
+            path.integers, path.in_rounds, values, used, facts=facts, cells=path.cells,
+            serial=1 + len(inputs),
+        )  # fmt: skip
+        return Point(here, draws, kept)
 
     def _facts(self, path: RoundPath, old: set[int], new: set[int]) -> Facts:
         """Return what is known of stored values: of old ones what was, of new ones what is asked.
@@ -152,7 +197,7 @@ class PointMaker:
     def stored(self, path: RoundPath, after: Point) -> frozenset[int]:
         return frozenset(
             symbol
-            for name, value in after.values.items()
+            for name, value in after.path.values.items()
             if DRAWN in samples_in(path.values[name])
             for symbol in samples_in(value)
             if symbol not in samples_in(path.values[name])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from fractions import Fraction
 
 from dipapprox.automata.model import LaplaceNoise
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.courses import Frame
 from dipapprox.semantics.evaluation import StoredValue
 
 
@@ -38,36 +36,6 @@ def inputs_in(value: StoredValue) -> tuple[str, ...]:
 
 Facts = dict[tuple[int, Atom], bool]
 """Whether the value in a place is >= another one, or a number."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Point:
-    """A program just before it draws.
-
-    Attributes:
-        here: The place of the draw, or where a step that draws nothing begins; None at the end.
-        in_rounds: Whether the rounds have begun.
-        draws: Whether the step draws what the program says.
-        values: Of the live cells.
-        used: Inputs in `values` that some sample has read.
-        facts: How stored values compare, as far as it was foreseen that this will matter.
-        shown: How many output cells of the round are published.
-    """
-
-    here: Frame | None
-    in_rounds: bool
-    draws: bool
-    values: dict[str, StoredValue]
-    used: frozenset[str]
-    shown: int
-    facts: Facts = field(default_factory=dict)
-
-    def key(self) -> Hashable:
-        """What tells points apart."""
-        place = () if self.here is None else self.here.key()
-        values = tuple(sorted(self.values.items(), key=lambda item: item[0]))
-        facts = frozenset(self.facts.items())
-        return place, self.in_rounds, self.draws, values, self.used, self.shown, facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +94,3 @@ class Noise:
     def is_integer(self) -> bool:
         """Whether the sample is an integer."""
         return self.statement is not None and self.statement.family.is_discrete
-
-
-@dataclass(slots=True)
-class Steps:
-    """A program with rounds as a graph.
-
-    Attributes:
-        points, noises: In the order in which they are reached.
-        steps: From them.
-        places: The name of each place for a stored value.
-        shares: Where an input is read a second time; None if that never happens.
-    """
-
-    points: list[Point] = field(default_factory=list)
-    noises: list[Noise] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
-    shares: core.Draw | None = None
