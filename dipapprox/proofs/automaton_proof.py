@@ -135,7 +135,7 @@ class StreamProof(EndlessProof):
         return self.analysed if self.few is None else max(self.analysed, self.few.lower)
 
     def _where(self) -> str:
-        numbers = "integer" if self.compiled is not None and self.compiled.integers else "real"
+        numbers = "integer" if self.compiled.integers else "real"
         return f"every {self._parameter()}, every ε > 0 and all {numbers} inputs"
 
     def _where_violated(self) -> str:

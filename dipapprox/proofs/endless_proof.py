@@ -66,10 +66,9 @@ class EndlessProof(BudgetAnswer):
     """An answer for inputs of any length and every eps.
 
     Attributes:
-        compiled: The automaton that it is, with its visible stops if they are seen; None if a limit
-            ended that.
-        analysis: Of that automaton; None if there is none.
-        ended: Why there is no automaton; "" if there is one.
+        compiled: The automaton that it is, with its visible stops if they are seen; one without
+            states if a limit ended that.
+        analysis: Of that automaton.
         rounds: Where there is no budget: what going round the cycles of the structure loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
             not found.
@@ -79,9 +78,8 @@ class EndlessProof(BudgetAnswer):
             shifted together; None if none less is known.
     """
 
-    compiled: Compiled | None = field(repr=False)
-    analysis: Analysis | None = field(repr=False)
-    ended: str
+    compiled: Compiled = field(repr=False)
+    analysis: Analysis = field(repr=False)
     rounds: tuple[Round, ...]
     beyond: int | None
     again: WrittenProof | None = field(repr=False)
@@ -91,10 +89,8 @@ class EndlessProof(BudgetAnswer):
     def analysed(self) -> Fraction:
         """The lower bound that the analysis proves."""
         compiled, analysis = self.compiled, self.analysis
-        if compiled is None or analysis is None or compiled.losses:
-            return Fraction(0)
-        if isinstance(analysis.lower, WordBound) and not compiled.is_plain:
-            return Fraction(0)  # it is one for certain numbers, which are not the program's
+        if compiled.losses or (isinstance(analysis.lower, WordBound) and not compiled.is_plain):
+            return Fraction(0)  # words are about certain numbers, which are not the program's
         if compiled.is_one_way and not _is_run_of(compiled, analysis):
             return Fraction(0)
         return analysis.lower_bound * compiled.factor
@@ -107,17 +103,17 @@ class EndlessProof(BudgetAnswer):
     @property
     def upper(self) -> Fraction | None:
         """A budget that serves every eps; None if none is known, or there is none."""
-        compiled, analysis = self.compiled, self.analysis
-        if compiled is None or analysis is None or self.quiet is not None:
+        if self.quiet is not None:
             return self.quiet
-        if not compiled.factor:
+        factor, known = self.compiled.factor, self.analysis.upper_bound
+        if not factor:
             return Fraction(0)  # adjacent inputs are equal
-        return None if analysis.upper_bound is None else analysis.upper_bound * compiled.factor
+        return None if known is None else known * factor
 
     @property
     def has_none(self) -> bool:
         """Whether it is proved that there is no budget."""
-        return self._at_any or (self.analysis is not None and self.analysis.loses_again)
+        return self._at_any or self.analysis.loses_again
 
     @property
     def _at_any(self) -> bool:
@@ -127,8 +123,6 @@ class EndlessProof(BudgetAnswer):
     @property
     def reason(self) -> str | None:
         """Why the least budget is not known; None if it is, or there is none."""
-        if self.analysis is None or self.compiled is None:
-            return self.ended
         if self.has_none or self.is_exact:
             return None
         reasons = [*self.compiled.losses]
@@ -139,7 +133,7 @@ class EndlessProof(BudgetAnswer):
     @property
     def structure(self) -> Structure | None:
         """What leaves no budget to the shifts of samples; None if nothing does."""
-        return None if self.analysis is None else self.analysis.structure
+        return self.analysis.structure
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -149,34 +143,31 @@ class EndlessProof(BudgetAnswer):
     @property
     def published_weight(self) -> Fraction | None:
         """What the paper on DiP automata calls the weight; no budget where WF⁺ fails."""
-        if self.analysis is None or self.compiled is None or self.analysis.published is None:
-            return None
-        return self.analysis.published * self.compiled.factor
+        published = self.analysis.published
+        return None if published is None else published * self.compiled.factor
 
     @property
     def states(self) -> int:
         """Those of the automaton; 0 if there is none."""
-        return 0 if self.compiled is None else len(self.compiled.automaton.states)
+        return len(self.compiled.automaton.states)
 
     @property
     def quotient_states(self) -> int | None:
         """The nodes that the unfolded automaton has when merged; None if there was no room."""
-        quotient = None if self.analysis is None else self.analysis.quotient
+        quotient = self.analysis.quotient
         return None if quotient is None else len(quotient.graph.states)
 
     @property
     def evidence(self) -> Evidence | None:
         """What shows that there is no budget, or that no smaller one serves; None for neither."""
         analysis = self.analysis
-        if analysis is None:
-            return None
         if analysis.structure is not None and (self._at_any or self.answer is Answer.UNKNOWN):
             return analysis.structure
         return analysis.lower if self.analysed or analysis.loses_again else None
 
     def _witness(self) -> dict[str, object] | None:
         evidence = self.evidence
-        if evidence is None or self.compiled is None:
+        if evidence is None:
             return None
         fields = evidence_fields(self.compiled, evidence)
         if isinstance(evidence, RunCost | WordBound):
@@ -190,15 +181,15 @@ class EndlessProof(BudgetAnswer):
         Raises:
             UserError: If there is none.
         """
-        if self.compiled is None:
-            raise UserError("there is no automaton to draw", self.ended)
+        if not self.compiled.automaton.states:
+            raise UserError("there is no automaton to draw", self.analysis.reason or "")
         marked = frozenset[int]() if self.evidence is None else transitions_of(self.evidence)
         return to_dot(self.compiled.automaton, marked, self.program)
 
     # --- for people -----------------------------------------------------------------------------
 
     def _facts(self) -> Iterable[tuple[str, str | None]]:
-        if self.analysis is None or self.compiled is None:
+        if not self.compiled.automaton.states:
             return
         structure = self.structure
         yield "structure", None if structure is None else structure_text(self.compiled, structure)
@@ -208,7 +199,7 @@ class EndlessProof(BudgetAnswer):
         yield "automaton", self._size(self.compiled.automaton)
 
     def _where_violated(self) -> str:
-        is_word = self.analysis is not None and isinstance(self.analysis.lower, WordBound)
+        is_word = isinstance(self.analysis.lower, WordBound)
         return " for large ε" if is_word else ", at any ε > 0"
 
     def _proof(self, analysis: Analysis) -> Iterable[str]:
@@ -266,7 +257,7 @@ class EndlessProof(BudgetAnswer):
 
     def _below(self) -> list[Table | str]:
         evidence, compiled = self.evidence, self.compiled
-        if evidence is None or compiled is None:
+        if evidence is None:
             return []
         below = [evidence_table(compiled, evidence, self._ray()), *self._tight(compiled, evidence)]
         if self.rounds:
@@ -299,8 +290,6 @@ def _is_run_of(compiled: Compiled, analysis: Analysis) -> bool:
     return isinstance(lower, RunCost) and allowed.issuperset(lower.changes)
 
 
-def is_unbounded(compiled: Compiled | None, analysis: Analysis | None) -> bool:
+def is_unbounded(compiled: Compiled, analysis: Analysis) -> bool:
     """Whether it is proved that there is no budget."""
-    if compiled is None or analysis is None or compiled.losses:
-        return False
-    return analysis.unbounded and compiled.factor > 0
+    return analysis.unbounded and not compiled.losses and compiled.factor > 0

@@ -94,7 +94,6 @@ def prove_automaton(
         stopping=stopping,
         compiled=compiled,
         analysis=found,
-        ended="",
         ray=ray,
         rounds=rounds,
         beyond=beyond,

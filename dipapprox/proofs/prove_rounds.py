@@ -7,6 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 
 from dipapprox.automata.analysis import Analysis, analyse
+from dipapprox.automata.model import Automaton
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.kernel.errors import NotProved
@@ -17,14 +18,15 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.budgets import BudgetBounds, replayed
 from dipapprox.proof_steps.serving import quiet_budget
 from dipapprox.proofs.automaton_proof import FewRounds, StreamProof
-from dipapprox.proofs.endless_proof import Round, is_unbounded
+from dipapprox.proofs.endless_proof import is_unbounded
+from dipapprox.proofs.evidence import in_own_words
 from dipapprox.proofs.prove_automaton import (
     MOST_STEPS,
     comes_again,
     going_round,
 )
 from dipapprox.proofs.prove_real import prove_real
-from dipapprox.rounds.compiled import Compiled, compile_program
+from dipapprox.rounds.compiled import compile_program
 
 TURNS = (1, 2, 3)
 """Numbers of rounds that are written out."""
@@ -43,17 +45,15 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         SourceError: If no theorem speaks of the program; the place says why.
     """
     begun = time.monotonic()
-    compiled: Compiled | None = None
-    analysis: Analysis | None = None
-    rounds: tuple[Round, ...] = ()
-    beyond: int | None = None
+    compiled = in_own_words(Automaton((), (), ()))
     with EarlyEnd() as end, limited(limits):
         compiled = compile_program(program, limits)
         with_words = compiled.is_plain and compiled.tells
         looks = None if compiled.tells else compiled.seen
         analysis = analyse(compiled.automaton, limits, with_words=with_words, looks=looks)
-    if compiled is not None and analysis is not None:
-        rounds, beyond = going_round(compiled, analysis, budget, limits)
+    if end.reason:
+        analysis = Analysis(compiled.automaton, reason=end.reason)
+    rounds, beyond = going_round(compiled, analysis, budget, limits)
     proof = StreamProof(
         subject=program,
         budget=budget,
@@ -62,12 +62,11 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         few=None,
         quiet=None,
         again=None,
-        ended=end.reason or "",
         rounds=rounds,
         beyond=beyond,
         seconds=time.monotonic() - begun,
     )
-    if compiled is None or is_unbounded(compiled, analysis) or proof.is_exact or end.reason:
+    if is_unbounded(compiled, analysis) or proof.is_exact or end.reason:
         return proof
     proof = replace(proof, quiet=_quiet(proof, limits))
     again = comes_again(program, True, limits) if proof.upper is None else None

@@ -143,7 +143,7 @@ def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | No
 def _beyond(answer: EndlessProof, lost: WordBound, limits: Limits) -> WordBound:
     """Return a word that loses more than the claimed budget, if its steps come again."""
     known = answer.analysis
-    if answer.budget is None or known is None or known.quotient is None:
+    if answer.budget is None or known.quotient is None:
         return lost
     return beyond(known.quotient.graph, lost, answer.budget, limits)
 

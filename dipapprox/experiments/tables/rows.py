@@ -312,8 +312,6 @@ def _as_printed(value: int | Fraction, printed: str) -> str:
 
 def _of_proof(proof: AutomatonProof, kind: str) -> str:
     analysis = proof.analysis
-    if analysis is None:
-        return _NOTHING
     match kind:
         case "nodes":
             quotient = analysis.quotient
