@@ -192,6 +192,19 @@ def joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
     return dearest([*alone, *together])
 
 
+def free_losses(runs: Sequence[PartRun], changes: Changes, free: Sequence[bool]) -> Losses:
+    """Return where most is lost by changes of inputs without bounds alone: such rays leave none.
+
+    Args:
+        runs: Of all parts.
+        changes: Of one input at a time.
+        free: Whether each input has no bounds.
+    """
+    kept = (b for b in changes.boxes if all(free[k] or not any(e) for k, e in enumerate(b)))
+    rays = (run.ray_at(tuple(lo for lo, _ in box)) for box in kept for run in runs)
+    return dearest((each,) for each in rays if each is not None and each.ray.loss != 0)
+
+
 def dearest(losses: Iterable[Losses]) -> Losses:
     """Return where most is lost."""
     return max(losses, key=lambda each: dearness(lost_in(each)), default=())

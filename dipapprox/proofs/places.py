@@ -64,6 +64,7 @@ class _Event:
     """An output of a part, and what its real outputs are close to."""
 
     part: int
+    place: int
     output: tuple[Value, ...]
     shown: Shown
     states: tuple[CostOfPoints, ...]
@@ -104,9 +105,10 @@ def between_places(
     events = [
         event
         for number, part in enumerate(parts)
-        for output in part.outputs
+        for place, output in enumerate(part.outputs)
         for event in _events(
             number,
+            place,
             output.output,
             tuple([CostOfPoints(each.cone, inputs.integers, limits) for each in output.states]),
             list(dict.fromkeys(_own(point, part.inputs) for point in points)),
@@ -118,7 +120,11 @@ def between_places(
 
 
 def _events(
-    part: int, output: tuple[Value, ...], states: tuple[CostOfPoints, ...], points: Sequence[Point]
+    part: int,
+    place: int,
+    output: tuple[Value, ...],
+    states: tuple[CostOfPoints, ...],
+    points: Sequence[Point],
 ) -> Iterator[_Event]:
     """Yield an output with the numbers that it shows when noise is cheapest at some points."""
     shown = dict[Shown, None]()
@@ -128,7 +134,7 @@ def _events(
             if found.cost is not None:
                 shown[state.shown_at(point, found.noise)] = None
     for each in shown:
-        yield _Event(part, output, each, states)
+        yield _Event(part, place, output, each, states)
 
 
 class _Search:
@@ -227,7 +233,7 @@ def _loss(event: _Event, before: _Costs, after: _Costs, integers: bool) -> LostO
     if integers and likely is not None and any(e.denominator != 1 for e in likely.noise):
         return None
     loss = None if most is None else most[0] - least[0]
-    return LostOutput(event.part, event.output, loss, event.shown, after)
+    return LostOutput(event.part, event.output, loss, event.shown, after, event.place)
 
 
 def _least(costs: _Costs) -> tuple[Fraction, int] | None:

@@ -35,6 +35,7 @@ from dipapprox.proofs.part_proofs import (
     Losses,
     PartRun,
     dearest,
+    free_losses,
     joint_losses,
     lost_in,
     share_inputs,
@@ -116,10 +117,11 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
     known = Proof(program, Answer.UNKNOWN, "", Fraction(0), None, integers, None)
     try:
         with limited(limits):
-            changes = changes_of(
-                program.adjacency, len(program.inputs), integers, width_of(program, integers)
-            )
             parts = independent_parts(program)
+            read = [program.inputs[k] for k in sorted({k for each in parts for k in each.inputs})]
+            changes = changes_of(
+                program.adjacency, len(program.inputs), integers, width_of(read, integers)
+            )
             if share_inputs([part.inputs for part in parts]):
                 changes = changes.in_corners(MOST_CORNERS)
             known = replace(known, changes=changes)
@@ -144,23 +146,26 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
         return replace(known, answer=Answer.DP, upper=Fraction(0))
     ended = ""
     bounded = are_bounded(program)
-    with_rays = not (bounded or serving)
-    losses: Losses
+    losses: Losses = ()
     try:
         with limited(limits):
             for run in runs:
-                run.prove(with_rays=with_rays)
-            losses = joint_losses(runs, changes)
+                run.prove(with_rays=not (bounded or serving))
+            if not (bounded or serving):
+                losses = joint_losses(runs, changes)
+            elif not (serving or changes.is_bounded):
+                free = [bounds_of(cell.domain, integers) is None for cell in program.inputs]
+                losses = free_losses(runs, changes, free)
     except LimitReached as reached:
         ended = reached.reason
-        losses = dearest(single_losses(runs))
+        losses = () if bounded else dearest(single_losses(runs))
     known = replace(known, parts=tuple(run.proof for run in runs))
-    if bounded and not serving:
-        with EarlyEnd(), limited(limits):
-            known = _with_places(known, states, limits)
-    found = _concluded(known, runs, losses if with_rays else (), ended)
+    found = _concluded(known, runs, losses, ended)
     if serving:
         return found
+    if bounded:
+        with EarlyEnd(), limited(limits):
+            found = _with_places(found, states, limits)
     if found.answer is not Answer.NOT_DP and found.lower != found.upper and not ended:
         found = _with_more_lost(found, runs, states, limits)
     told = None if bounded else next((cell for run in runs if (cell := run.telling)), None)
@@ -179,7 +184,7 @@ def _with_more_lost(
     """
     if not are_bounded(found.program):
         with EarlyEnd(), limited(limits):
-            found = _with_more_places(found, runs, states, limits)
+            found = _with_places(found, states, limits)
     changes = found.changes
     if found.answer is Answer.NOT_DP or found.lower == found.upper or changes is None:
         return found
@@ -201,7 +206,7 @@ def _with_more_lost(
         if place is not None:
             points = place.first, place.second
             found = _with_lost(found, as_eps_vanishes(known, [points]))
-            found = _with_more_places(found, runs, states, limits, points)
+            found = _with_places(found, states, limits, points)
             found = _with_lost(found, lost_at(known, place, limits))
     return found
 
@@ -213,52 +218,33 @@ def _inputs_of(known: Proof, changes: Changes) -> RealInputs:
 
 
 def _with_places(
-    known: Proof,
-    states: Iterable[FinalStates],
-    limits: Limits,
-    tried: Sequence[Point] = (),
+    found: Proof, states: Iterable[FinalStates], limits: Limits, tried: Sequence[Point] = ()
 ) -> Proof:
     """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
-    if known.changes is None or not all(map(_keeps_pace, states)):
-        return known
-    inputs = _inputs_of(known, known.changes)
-    return replace(known, between=between_places(known.parts, inputs, limits, tried))
-
-
-def _with_more_places(
-    found: Proof,
-    runs: Sequence[PartRun],
-    states: Sequence[FinalStates],
-    limits: Limits,
-    tried: Sequence[Point] = (),
-) -> Proof:
-    """Return a proof with places that lose more, if there are."""
-    if found.answer is Answer.NOT_DP:
+    if found.changes is None or not all(map(_keeps_pace, states)):
         return found
-    placed = _with_places(found, states, limits, tried)
-    if placed.between is None or not _is_more(placed.between.loss, found):
-        return found
-    return _concluded(placed, runs, (), "")
+    inputs = _inputs_of(found, found.changes)
+    return _with_lost(found, between_places(found.parts, inputs, limits, tried))
 
 
 def _with_lost(found: Proof, lost: TwoInputs | None) -> Proof:
-    """Return a proof with what is lost as eps vanishes, or at one eps, if that is more."""
-    if found.answer is Answer.NOT_DP or lost is None or not _is_more(lost.loss, found):
+    """Return a proof with what is lost between two inputs, if that is more than is known.
+
+    However far changes may go, it is no more than what is lost for these.
+    """
+    if found.answer is Answer.NOT_DP or lost is None:
         return found
-    found = replace(found, losses=(), between=lost)
-    if lost.loss is None:
-        return replace(found, answer=Answer.NOT_DP, reason=UNLIKE, lower=Fraction(0))
-    reason = "" if lost.loss == found.upper else found.reason
-    return replace(found, lower=lost.loss, reason=reason)
-
-
-def _is_more(loss: Fraction | None, found: Proof) -> bool:
-    """Whether a loss proves more than is known; where changes have no bound it is no evidence."""
-    if found.changes is None or (loss is not None and not found.changes.is_bounded):
-        return False
-    if found.upper is not None and (loss is None or loss > found.upper):
+    if found.upper is not None and (lost.loss is None or lost.loss > found.upper):
         raise BrokenInvariant("more is lost than a proved budget")
-    return loss is None or loss > found.lower
+    if lost.loss is None:
+        reason = UNLIKE if lost.eps is not None else _trouble_between(found, lost)
+        lower, answer = Fraction(0), Answer.NOT_DP
+    elif lost.loss <= found.lower:
+        return found
+    else:
+        reason = "" if lost.loss == found.upper else found.reason
+        lower, answer = lost.loss, found.answer
+    return replace(found, answer=answer, reason=reason, lower=lower, losses=(), between=lost)
 
 
 def _keeps_pace(states: FinalStates) -> bool:
@@ -288,21 +274,10 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
         lost = [known.parts[each.part].outputs[each.output] for each in losses]
         return replace(known, answer=Answer.NOT_DP, reason=_trouble(lost))
     lower *= changes.radius
-    if known.between is not None:
-        if known.between.loss is None:
-            lost = [
-                output
-                for each in known.between.losses
-                for output in known.parts[each.part].outputs
-                if output.output == each.output
-            ]
-            reason = IMPOSSIBLE if _become_impossible(known.between, lost) else _trouble(lost)
-            return replace(known, answer=Answer.NOT_DP, reason=reason)
-        lower = max(lower, known.between.loss)
-    known = replace(known, lower=lower)
     if not changes.is_bounded and lower:
         reason = "adjacent inputs may differ by any amount"
-        return replace(known, answer=Answer.NOT_DP, reason=reason)
+        return replace(known, answer=Answer.NOT_DP, reason=reason, lower=lower)
+    known = replace(known, lower=lower)
     if ended:
         return replace(known, reason=ended)
     without = [output for run in runs for output in run.proof.outputs if _has_no_shift(output)]
@@ -310,17 +285,14 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
         return replace(known, reason=_trouble(without, are_bounded(known.program)))
     costs = [(_cost_in(box, runs), box) for box in changes.boxes]
     upper, box = max(costs, key=lambda each: each[0], default=(Fraction(0), ()))
+    open_ = BOUNDED if are_bounded(known.program) else SEVERAL_STATES
     if upper and not changes.is_bounded:
-        return replace(known, reason=SEVERAL_STATES)
+        return replace(known, reason=open_)
     found = [(run.own(box), run.dearest_shift(box)) for run in runs] if upper else []
     return replace(
         known,
         answer=Answer.DP,
-        reason=""
-        if upper * changes.radius == lower
-        else BOUNDED
-        if are_bounded(known.program)
-        else SEVERAL_STATES,
+        reason="" if upper * changes.radius == lower else open_,
         upper=upper * changes.radius,
         coupling=tuple(
             sample
@@ -373,17 +345,20 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
     return NO_SHIFT if bounded else SEVERAL_STATES
 
 
-def _become_impossible(places: TwoInputs, outputs: Iterable[OutputProof]) -> bool:
-    """Whether what is lost between two inputs is all: by noise on one side, not by Gaussian noise.
+def _trouble_between(found: Proof, places: TwoInputs) -> str:
+    """Say why no budget serves what is lost between two inputs as eps grows.
 
-    The flow of a state at the second input is then about guards, numbers that are shown, and noise
-    bound on its side: nothing near these numbers is shown there.
+    It is impossible at the second one by noise on one side, not by Gaussian noise: there the flow
+    of a state is about guards, numbers that are shown, and noise bound on its side: nothing near
+    these numbers is shown.
     """
-    return all(
+    outputs = [found.parts[each.part].outputs[each.place] for each in places.losses]
+    impossible = all(
         cost is None or not _uses_free_noise(state.cone, cost.flow)
         for each, output in zip(places.losses, outputs, strict=True)
         for state, cost in zip(output.states, each.costs, strict=True)
     )
+    return IMPOSSIBLE if impossible else _trouble(outputs)
 
 
 def _uses_free_noise(cone: Cone, flow: Sequence[Fraction]) -> bool:

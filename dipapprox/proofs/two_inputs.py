@@ -24,6 +24,7 @@ class LostOutput:
         shown: What its real outputs are close to.
         costs: As eps grows: of all states of the output at the second input; None where one is
             impossible.
+        place: As eps grows: the number of the output among those of its part.
     """
 
     part: int
@@ -31,6 +32,7 @@ class LostOutput:
     loss: Fraction | None
     shown: Shown = ()
     costs: tuple[PointCost | None, ...] = ()
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)

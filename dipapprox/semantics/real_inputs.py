@@ -42,14 +42,14 @@ def bounds_of(domain: Domain, integers: bool) -> tuple[Fraction, Fraction] | Non
     return Fraction(ceil(bounds[0])), Fraction(floor(bounds[1]))
 
 
-def width_of(program: core.Program, integers: bool) -> Fraction | None:
-    """Return the largest distance of the bounds of an input; None if some input has none.
+def width_of(cells: Sequence[core.Cell], integers: bool) -> Fraction | None:
+    """Return the largest distance of the bounds of some inputs; None if one of them has none.
 
     Raises:
         NotReal: If no integer lies between the bounds of an integer input.
     """
     widths = list[Fraction]()
-    for cell in program.inputs:
+    for cell in cells:
         bounds = bounds_of(cell.domain, integers)
         if bounds is None:
             continue
@@ -60,7 +60,7 @@ def width_of(program: core.Program, integers: bool) -> Fraction | None:
                 cell.span,
             )
         widths.append(high - low)
-    return max([*widths, Fraction(0)]) if len(widths) == len(program.inputs) else None
+    return max([*widths, Fraction(0)]) if len(widths) == len(cells) else None
 
 
 def are_bounded(program: core.Program) -> bool:
