@@ -15,7 +15,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.description import Table
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.proof import Proof
-from dipapprox.proofs.prove_real import prove_real
+from dipapprox.proofs.prove_real import IMPOSSIBLE, prove_real
 
 from .confirmation import confirm
 
@@ -256,6 +256,38 @@ def test_inputs_that_bound_a_sample_make_outputs_likelier_by_a_factor() -> None:
     confirm(proof)
     assert (proof.answer, proof.lower) == (Answer.NOT_DP, Fraction(0))
     assert proof.between is not None and (proof.between.eps, proof.between.loss) == (0, None)
+
+
+@pytest.mark.parametrize("adjacency", ["l0 1", "all"])
+@pytest.mark.parametrize(
+    ("other", "answer", "lower"),
+    [
+        ("s <- Lap(0, 1/eps)", Answer.DP, "1"),  # b is read by nothing
+        ("u <- Lap(b, 1/eps)\nv <- Lap(b, 1/eps)\ns <- u - v", Answer.UNKNOWN, "1"),  # but 1 serves
+        ("s <- Lap(b, 1/eps)", Answer.NOT_DP, "1"),  # for a change by 1
+    ],
+)
+def test_what_changes_without_bound_beside_an_input_between_bounds(
+    adjacency: str, other: str, answer: Answer, lower: str
+) -> None:
+    """What the input between bounds loses is a lower bound, and leaves a budget."""
+    proof = prove_text(
+        f"input a in real 0..1\ninput b in real\noutput out in bool\nadjacent {adjacency}\n"
+        f"r <- Lap(a, 1/eps)\n{other}\nout <- r >= s\n"
+    )
+    assert (proof.answer, proof.lower) == (answer, Fraction(lower))
+    assert proof.upper == (1 if answer is Answer.DP else None)
+    confirm(proof)
+
+
+def test_an_atom_beside_a_density_that_becomes_impossible() -> None:
+    """Above 0 and near it y is s at q = 0, and nothing at q = 1; at 0 it may be both times."""
+    proof = prove_text(
+        "input q in real 0..1\noutput out in bool\noutput y in real\nr <- Lap(q, 1/eps)\n"
+        "s <- LapPlus(q, 1/eps)\nout <- true\nif r >= 0 then y <- 0 else y <- s end\n"
+    )
+    assert (proof.answer, proof.reason) == (Answer.NOT_DP, IMPOSSIBLE)
+    confirm(proof)
 
 
 @pytest.mark.parametrize(
