@@ -311,7 +311,7 @@ def _apart(losses: list[NDArray[np.float64]], width: float, eps_prv: float) -> f
 
 def _losses(log_density: Callable[[NDArray[np.float64]], Any], d: float) -> NDArray[np.float64]:
     """The log of f(x) / f(x - d), counted on a grid."""
-    x = np.linspace(-60, 60, 600_001)
+    x = np.linspace(-60, 60, 150_001)
     log_p, log_q = log_density(x), log_density(x - d)
     places = np.rint(np.clip(log_p - log_q, -10, 10) / 1e-3).astype(int) + 10_000
     return np.bincount(places, weights=np.exp(log_p) * (x[1] - x[0]), minlength=20_001).astype(

@@ -198,14 +198,14 @@ z <- a + b
 
 def test_sums_that_take_too_many_panels_are_enclosed_less_well() -> None:
     """y moves by 1, of scale 2, and z by 3: δ is an integral of δ of z at what y has lost."""
-    x = np.linspace(-80, 80, 160_001)
+    x = np.linspace(-80, 80, 40_001)
     f, g = ((3 * np.exp(-abs(x - m) / 3) - np.exp(-abs(x - m))) / 16 for m in (3, 0))
     y = (np.arange(200) + 0.5) / 200
     inner = np.exp(-abs(y - 1) / 2) / 4
     lost = [0.5, -0.5, *(y - 0.5)]
     weight = [0.5, 0.5 * exp(-0.5), *(inner / 200)]
     truth = sum(
-        w * np.maximum(f - exp(0.5 - each) * g, 0).sum() * 0.001
+        w * np.maximum(f - exp(0.5 - each) * g, 0).sum() * 0.004
         for w, each in zip(weight, lost, strict=True)
     )
     found = _delta(SUMMED, "1/2")
