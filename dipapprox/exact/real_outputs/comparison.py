@@ -7,10 +7,10 @@ mechanism at its own budget, have no coefficients left (`line_signs`).
 
 Several independent numbers. Π f_k <= growth · Π g_k almost everywhere exactly if the product of the
 least factors c_k with f_k <= c_k g_k is at most growth. A least factor is looked for among the
-quotients of pieces that are proportional, and is one if f_k <= c_k g_k is decided. Others, and
-all that has no closed form (`quotients`), are bracketed by rational numbers, until their product is
-told from growth. Events that all paths of one number need are a factor, too, with a quotient of its
-own.
+quotients of pieces that are proportional, and those far out, and is one if f_k <= c_k g_k is
+decided. Others, and all that has no closed form (`quotients`), are bracketed by rational numbers,
+until their product is told from growth. Events that all paths of one number need are a factor, too,
+with a quotient of its own.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class ExactComparison:
         candidates = densities.quotients()
         if candidates is None:
             return None
-        # The largest is the quotient on some interval, so no less factor will do.
+        # The largest is the quotient somewhere, or far out, so no less factor will do.
         for candidate in _descending(candidates, self._limits)[:1]:
             if not densities.exceeds(candidate):
                 return candidate
@@ -321,14 +321,23 @@ class _Densities:
         return False
 
     def quotients(self) -> list[ExponentialRatio] | None:
-        """The quotients of pieces with one term each; None if there is none for some piece."""
+        """Quotients that are attained on a piece, or approached far out; None if one is infinite.
+
+        On a piece with one term each the quotient is that of the coefficients; towards an infinite
+        end it tends to that of the terms that fall slowest, if these are alike.
+        """
         found = []
-        for own, other in zip(self.first, self.second, strict=True):
+        last = len(self.first) - 1
+        for k, (own, other) in enumerate(zip(self.first, self.second, strict=True)):
             if own and not other:
                 return None
-            if len(own) == len(other) == 1 and own.keys() == other.keys():
-                ((_, c),), ((_, d),) = own.items(), other.items()
-                if sign_at(c, _ONE, self._limits) > 0 and sign_at(d, _ONE, self._limits) > 0:
+            alone = len(own) == len(other) == 1
+            if own and other and (alone or k in (0, last)):
+                side = -1 if k == 0 else 1
+                key, its = (max(each, key=lambda t: (side * t[0], t[1])) for each in (own, other))
+                c, d = own[key], other[its]
+                sign = side ** key[1]  # of the power of the number
+                if key == its and all(sign_at(x, _ONE, self._limits) == sign for x in (c, d)):
                     found.append(c * d.inverse())
         return found
 
