@@ -50,7 +50,7 @@ from flint import arb
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.divergences import Divergences, Statement, Tangent, WorstOutcomes
 from dipapprox.composition.mechanisms import ConcentratedStatement, RenyiStatement
-from dipapprox.composition.profile import NO_ENDS, BallProfile, Ends, ProfilePoint
+from dipapprox.composition.profile import NO_ENDS, BallProfile, Ends, ProfilePoint, up_to
 
 _INWARD = 2.0**-30
 """By this part outcomes are moved to what surely is allowed."""
@@ -91,6 +91,10 @@ class StatementProfile:
                 ends[0], values[0] = 1 / ends[1], 1 - (1 - values[1]) / ends[1]
             share = (factor - ends[0]) / (ends[1] - ends[0])
             bound = values[0] + share * (values[1] - values[0])
+            # Of a ball some numbers may lie beyond, where H is not below the chord: it falls by at
+            # most as much as they differ.
+            for beyond in (ends[0] - factor, factor - ends[1]):
+                bound += up_to(beyond.max(arb(0)).upper())
         bound = min(1 - alpha + alpha * bound if turned else bound, arb(1), key=arb.upper)
         told = None if self._single is None else allowed(tangents[0], self._single)
         if told is None:
