@@ -13,7 +13,7 @@ from math import isqrt
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.laws import FAMILIES, Law
+from dipapprox.kernel.laws import FAMILIES, Law, cost_of
 
 MOST_BITS = 500
 """Of what is aimed at."""
@@ -120,7 +120,7 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
         while (gap := mark - ends[-1]) > 0:
             if len(ends) > accuracy.panels:
                 raise Refused(f"the functions need more than {accuracy.panels} panels")
-            spend(1 + 4 * len(around))
+            spend(1 + (4 + cost_of(gap)) * len(around))
             # What w + g * distance allows falls by at most g times the way.
             allowed = (w + accuracy.growth * _distance(ends[-1], near) for w, near in around)
             width = min([min(allowed) / (1 + accuracy.growth), *widest])

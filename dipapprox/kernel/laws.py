@@ -31,6 +31,7 @@ from typing import TypeVar
 from flint import arb, ctx
 
 from dipapprox.kernel.balls import between, spend_balls, to_ball
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused, Refuted
 
 MOST_TERMS = 200_000
@@ -241,6 +242,12 @@ FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
 F = TypeVar("F", bound=Family)
 
 
+def cost_of(number: Fraction) -> int:
+    """Return what it costs to compute with a number, about: 0 if it is not long."""
+    bits = number.numerator.bit_length() + number.denominator.bit_length()
+    return (bits // 256) ** 2 // 32
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """The law of mean + scale * Z, where scale = coefficient * eps ** power and Z is standard.
@@ -269,7 +276,9 @@ class Law:
 
     def scale(self, eps: Fraction) -> Fraction:
         """Return the scale at eps > 0."""
-        return self.coefficient * eps**self.power
+        found = self.coefficient * eps**self.power
+        spend(cost_of(found))
+        return found
 
     def reach(self, eps: Fraction, bits: int) -> tuple[Fraction, Fraction]:
         """Return how far from the mean, on both sides, all but about 2^-bits of the mass is."""

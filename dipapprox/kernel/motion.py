@@ -39,7 +39,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.expressions import filled, form_of
 from dipapprox.kernel.forms import Form, Stored, copied, only
-from dipapprox.kernel.laws import FAMILIES, RealFamily
+from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
 from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
 
@@ -123,10 +123,10 @@ class Motion(Walk[Moved]):
         if place in self._beside:
             raise Refused("an input is compared, not only the noise around it")
         first, second = Fraction(0), Fraction(0)
-        spend(4 * len(self._noise))
         for (_, (name, coefficient, power), _), atom in self._noise.items():
             slope = dict(self._slopes[atom].terms).get(place, Fraction(0))
             steep = abs(slope) / (coefficient * eps**power)
+            spend(4 + cost_of(steep))
             family = FAMILIES[name]
             if steep:
                 if not isinstance(family, RealFamily) or family.norms is None:

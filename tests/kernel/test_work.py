@@ -87,6 +87,9 @@ FINITE: dict[str, Proof] = {
         )
     ),
     "powers of a long eps": private(finite(weighed(grown(200, ["eps"], ["eps"]))), RUN | HUGE),
+    "scales of a long eps": private(
+        finite([draw(8), ["if", ["<", X, 1], [DONE], [OTHER]]]), RUN | HUGE
+    ),
     "sums to a high power": private(finite(weighed(grown(12, ["+", ["exp", ["eps"]], ["eps"]])))),
     "indices of indices": private(
         finite([["set", cell("a[1]"), 1], repeat(90, ["set", X, ELEMENT]), DONE])
