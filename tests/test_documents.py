@@ -32,7 +32,7 @@ from dipapprox.cli.app import main
 from dipapprox.cli.command import COMMANDS
 from dipapprox.experiments.sweep.tasks import TASKS, keys_of
 from dipapprox.language.load import parse_program
-from tests.experiments.test_pictures import words
+from tests.experiments.test_tables import words
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

@@ -1,7 +1,10 @@
-"""`verify` and `probability` end to end: exit statuses, the JSON contract, limits, interrupts."""
+"""Commands end to end: exit statuses, the JSON contract, limits, interrupts, what is wrong."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
@@ -10,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.cli import app
+from dipapprox.cli.app import join_negative_values, main
+from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
@@ -262,3 +268,129 @@ def test_numbers_are_no_formulas(text: str) -> None:
 @pytest.mark.parametrize("text", ["eps", "1+1", "2*3", "1e-6-1", "(1)", "log(2)", "-eps", "2^2"])
 def test_formulas_are_no_numbers(text: str) -> None:
     assert is_formula(text)
+
+
+# --- what is wrong --------------------------------------------------------------------------------
+
+
+def test_a_bug_is_not_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(OutputProbabilities, "distributions", broken)
+    assert run("verify", "svt.dpg", "--eps", "1", "--delta", "0") == (3, "")
+    assert "internal error: ZeroDivisionError: oops (a bug" in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("dipapprox ")
+
+
+def test_negative_values_are_joined_to_their_flags() -> None:
+    assert join_negative_values(["--input", "-1,0", "--eps", "1"]) == ["--input=-1,0", "--eps", "1"]
+    assert join_negative_values(["--pairs", "-.5,0~0,-1"]) == ["--pairs=-.5,0~0,-1"]
+    assert join_negative_values(["-p", "x=-1", "--json", "-p", "y=2"])[-1] == "y=2"
+    assert join_negative_values(["--input=-1", "-1"]) == ["--input=-1", "-1"]
+
+
+def test_a_closed_pipe_keeps_the_verdict(files: Path) -> None:
+    """`dipapprox … | head -0`: no message, and the status still tells the verdict."""
+    read, written = os.pipe()
+    os.close(read)
+    root = Path(app.__file__).parents[2]
+    with os.fdopen(written, "wb") as pipe:
+        ended = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "dipapprox",
+                "verify",
+                "svt.dpg",
+                "--eps",
+                "1",
+                "--delta",
+                "0.5",
+            ],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(root)},
+            cwd=files,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_claim_about_no_pairs_is_said_to_be_vacuous(
+    files: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    text = "input q in {0, 3}\noutput out in {0, 3}\nadjacent linf 1\nout <- q\n"
+    (files / "apart.dpg").write_text(text)
+    status, out = run("verify", "apart.dpg", "--eps", "1", "--delta", "0", *words)
+    assert status == 0 and "DP" in out
+    warning = "warning: no two different inputs are adjacent: the claim holds vacuously\n"
+    assert capsys.readouterr().err == warning
+
+
+@pytest.mark.parametrize(
+    "text", ["\ufeff[[[0, 0], [0, 1]]]", '[[["0", 0], [0, "1/1"]]]', "[" * 100_000]
+)
+def test_pair_files(files: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    (files / "pairs.json").write_text(text, encoding="utf-8")
+    words = ("verify", "svt.dpg", "--eps", "1", "--delta", "1/2", "--pairs", "pairs.json")
+    deep = len(text) > 1000
+    assert run(*words)[0] == (2 if deep else 0)
+    assert ("not a list of pairs" in capsys.readouterr().err) == deep
+
+
+# --- certificates ---------------------------------------------------------------------------------
+
+SVT = str(Path(__file__).parents[2] / "programs" / "svt_gauss.dpg")
+
+
+def certify(path: Path, *words: str) -> int:
+    return main(["verify", SVT, "--eps", "1/2", *words, "--certificate", str(path)])
+
+
+def test_where_the_kernel_has_no_rule_the_verdict_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "certificate.json"
+    words = ["--eps", "1/2..1", "--eps-prv", "eps^2", "--delta", "1/5", "--certificate", str(path)]
+    assert main(["verify", SVT, *words]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == (
+        "no certificate: the kernel has no proof: there is no closed form of Gauss noise\n"
+    )
+    assert "the claim holds" in shown.out and "replayed" not in shown.out
+    assert not path.exists()
+    assert main(["verify", SVT, *words, "--proved"]) == 3
+
+
+def test_a_limit_ends_the_proof_and_not_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise LimitReached("time limit: 5 s")
+
+    monkeypatch.setattr("dipapprox.replays.files.replayed", stopped)
+    path = tmp_path / "certificate.json"
+    assert certify(path, "--eps-prv", "1/10", "--delta", "1/40") == 0
+    shown = capsys.readouterr()
+    assert shown.err == "no certificate: time limit: 5 s\n"
+    assert "the claim holds" in shown.out
+    assert not path.exists()
+
+
+FILE = str(Path(__file__).parents[2] / "examples" / "mechanisms.py")
+
+
+def test_they_are_proved_for_all_real_inputs(tmp_path: Path) -> None:
+    out = tmp_path / "above.json"
+    status, shown = run("prove", f"{FILE}:above", "--reals", "--certificate", str(out))
+    assert status == 0
+    assert "threshold <- laplace(T, 2 / eps)" in shown  # the lines are those of the function
+    assert run("check", str(out))[0] == 0
