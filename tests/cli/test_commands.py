@@ -97,7 +97,6 @@ class TestVerify:
     @pytest.mark.parametrize(
         ("words", "reason"),
         [
-            (("--timeout", "1e-9"), "time limit"),
             (("--max-states", "1"), "path limit"),
             (("--max-memory", "1"), "memory limit"),
         ],
