@@ -375,3 +375,18 @@ def test_integers_are_shifted_by_integers() -> None:
             shifted(alone("DLap", True), 3, by, -1)
     with pytest.raises(NotProved, match="integer noise"):
         shifted(alone("DLap", False), 2, 1, -1)
+
+
+def test_bounds_and_norms_limit_changes() -> None:
+    machine = alone("Lap", False)
+    machine["inputs"][0][1] = {"low": 0, "high": "1/2"}
+    assert shifted(machine, 1, "1/2", "-1/2") == Budgets(Fraction(1))
+    machine["inputs"][0][1] = {"low": 0, "high": None}
+    with pytest.raises(Refuted):
+        shifted(machine, 1, "1/2", "-1/2")
+    for norm in ("increasing", "decreasing"):
+        machine["adjacency"]["norm"] = norm
+        assert shifted(machine, 1, 0, 0) == Budgets(Fraction(1))
+    machine["adjacency"] = {"norm": "all"}
+    with pytest.raises(NotProved, match="any amount"):
+        shifted(machine, 1, 0, 0)
