@@ -113,22 +113,6 @@ def test_a_large_eps_prv_has_a_proof(eps_prv: int) -> None:
     assert found.replayed is not None
 
 
-def test_what_probabilities_below_all_bits_tell_has_no_proof() -> None:
-    """Pr[o = 0] is 1/2 for q = 0, and for q = 50 about e^-1254: no proof at a smaller eps_prv."""
-    program = program_of(
-        """
-        input q in {0, 50}
-        output o in {0, 1}
-        adjacent all
-        x <- Gauss(q, 1)
-        if x > 0 then o <- 1 else o <- 0 end
-        """
-    )
-    found = verify(program, eps=1, eps_prv=1300, delta="0.4", options=Options(proved=True))
-    assert found.answer is Answer.UNKNOWN
-    assert found.run.reason is not None and "below 2^-500 tell" in found.run.reason
-
-
 # --- budgets --------------------------------------------------------------------------------------
 
 HALF, ONE, TWO = Fraction(1, 2), Fraction(1), Fraction(2)

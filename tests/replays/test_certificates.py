@@ -155,12 +155,18 @@ def test_a_certificate_needs_the_text_of_its_program() -> None:
 
 
 def test_what_the_kernel_cannot_show_has_none() -> None:
-    text = HEAD + "x <- Gauss(q, 2/eps)\ny <- Gauss(0, 1)\nif x + y > 1 then out <- 1 end\n"
+    """Pr[o = 0] is 1/2 for q = 0, and for q = 50 about e^-1254: no proof at a smaller eps_prv."""
+    text = "input q in {0, 50}\noutput o in {0, 1}\nadjacent all\n"
+    text += "x <- Gauss(q, 1)\nif x > 0 then o <- 1 else o <- 0 end\n"
     program = dipapprox.parse(text)
-    verdict = dipapprox.verify(program, eps=("1/2", "1"), delta="9/10")
+    verdict = dipapprox.verify(program, eps=1, eps_prv=1300, delta="0.4")
     assert verdict.answer is dipapprox.Answer.DP
-    with pytest.raises(NoCertificate, match="closed form"):
+    with pytest.raises(NoCertificate, match=r"below 2\^-500 tell"):
         dipapprox.certify(program, text, verdict)
+    proved = Options(proved=True)
+    verdict = dipapprox.verify(program, eps=1, eps_prv=1300, delta="0.4", options=proved)
+    assert verdict.answer is dipapprox.Answer.UNKNOWN
+    assert verdict.run.reason is not None and "below 2^-500 tell" in verdict.run.reason
 
 
 def test_limits_end_a_check() -> None:
