@@ -13,7 +13,7 @@ import builtins
 import linecache
 import sys
 from fractions import Fraction
-from inspect import Parameter, Signature, signature
+from inspect import Signature, signature
 from math import isinf
 from pathlib import Path
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
@@ -204,9 +204,9 @@ class LiveScope(NameScope):
             if isinstance(each, ast.Name):
                 self.holder(each.id)
         given = signature(function, follow_wrapped=False).parameters.values()
-        held = iter([each for each in given if each.default is not each.empty])
+        held = iter([(p.default, p.name) for p in given if p.default is not p.empty])
         self.read.signature = library.signature_of(
-            self.node.args, lambda _: self._default(next(held))
+            self.node.args, lambda _: followed(self.known(*next(held)))
         )
 
     def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
@@ -216,9 +216,6 @@ class LiveScope(NameScope):
         if name in space and name not in self.values:
             self.values[name] = self.known(space[name], name)
         return self
-
-    def _default(self, parameter: Parameter) -> Any:
-        return followed(self.known(parameter.default, parameter.name))
 
     def known(self, value: Any, name: str) -> Any:
         """Return what the evaluator knows of a value of Python."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dataclasses
 from collections.abc import Callable, Iterator, Set
 from copy import copy
 from enum import Enum
@@ -222,11 +221,6 @@ def plain(value: Any) -> Any:
 def member(value: Any) -> Any:
     """Return a member of an enumeration of numbers or texts as what it is; all else as it is."""
     return value.value if isinstance(value, Enum) and isinstance(value, int | str) else value
-
-
-def fields_of(value: Any) -> tuple[Any, ...]:
-    """Return the values of the fields of a data class."""
-    return tuple(getattr(value, each.name) for each in dataclasses.fields(value))
 
 
 def refill(content: Any, values: Any) -> Any:

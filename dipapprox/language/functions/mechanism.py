@@ -152,8 +152,7 @@ class Mechanism(Generic[Arguments, Returned]):
             SourceError: If the function is no program, at the line where it leaves the language.
             UserError: If it has no such parameter.
         """
-        exact = {name: exact_rational(value, name) for name, value in parameters.items()}
-        executed = self.execute(exact)
+        executed = self.execute(parameters)
         return elaborate(executed.program, {}, executed.name, irrational=True)
 
     def program_for(self, delta: Fraction) -> core.Program:
@@ -164,17 +163,17 @@ class Mechanism(Generic[Arguments, Returned]):
 
     def text(self, **parameters: int | Fraction | Decimal | str) -> str:
         """Return the same as the text of a `.dpg` file."""
-        exact = {name: exact_rational(value, name) for name, value in parameters.items()}
-        return self.execute(exact).text
+        return self.execute(parameters).text
 
-    def execute(self, parameters: Mapping[str, Fraction]) -> Executed:
+    def execute(self, parameters: Mapping[str, int | Fraction | Decimal | str]) -> Executed:
         """Evaluate the function along every path; `parameters` replace defaults.
 
         Raises:
             SourceError: If the function is no program, at the line where it leaves the language.
             UserError: If it has no such parameter.
         """
-        return _execute(self._read() if callable(self._read) else self._read, parameters)
+        exact = {name: exact_rational(value, name) for name, value in parameters.items()}
+        return _execute(self._read() if callable(self._read) else self._read, exact)
 
 
 def mechanism(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from enum import Enum
 from fractions import Fraction
 from types import MethodType
@@ -27,7 +28,6 @@ from dipapprox.language.functions.machine import (
     NameScope,
     Stream,
     Text,
-    fields_of,
     is_object,
     kind_of,
     member,
@@ -356,7 +356,9 @@ def ordered(machine: Machine, op: type[ast.cmpop], left: Any, right: Any) -> Any
 def _fields(left: Any, right: Any, option: str) -> tuple[Any, Any]:
     """Return what is compared in the place of two objects: their fields, if they are of a class."""
     if type(left) is type(right) and getattr(_options(left), option, False):
-        return fields_of(left), fields_of(right)
+        names = [each.name for each in fields(left)]
+        first, second = ([getattr(side, name) for name in names] for side in (left, right))
+        return first, second
     return plain(left), plain(right)
 
 

@@ -9,7 +9,7 @@ have is one with an impossible way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -41,7 +41,7 @@ from dipapprox.language.symbols import (
     ROUNDINGS,
     SELECTIONS,
 )
-from dipapprox.language.traversal import operands_of
+from dipapprox.language.traversal import nodes_in
 from dipapprox.source import Span
 
 MOST_FORKS = 2_000
@@ -336,7 +336,8 @@ class PathRun(Machine):
     def is_integer(self, quantity: Quantity) -> bool:
         """Whether a random quantity is surely made of integer noise."""
         known = self.knowledge.domains
-        random = [each for each in _names(quantity.node) if cell_name(each) not in known]
+        places = (n for n in nodes_in(quantity.node) if isinstance(n, ast.Name | ast.Index))
+        random = [each for each in places if cell_name(each) not in known]
         return {self._kinds.get(each.name) for each in random} == {"integer"}
 
     def quantity(self, value: object, what: str) -> Quantity | Condition:
@@ -360,13 +361,6 @@ class PathRun(Machine):
         if len(self.events) >= MOST_STEPS:
             raise self.limit(f"more than {MOST_STEPS} draws and conditions on one path")
         self.events.append(event)
-
-
-def _names(node: ast.Expression) -> Iterator[ast.Name | ast.Index]:
-    if isinstance(node, ast.Name | ast.Index):
-        yield node
-    for operand in operands_of(node):
-        yield from _names(operand)
 
 
 def cell_name(place: ast.Target) -> str:

@@ -25,7 +25,7 @@ from dipapprox.language import ast
 from dipapprox.language.constants import literal
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.symbols import EPSILON
-from dipapprox.language.traversal import operands_of
+from dipapprox.language.traversal import nodes_in
 from dipapprox.source import Diagnostic, Span
 
 Compute = Callable[[Mapping[str, Value]], Any]
@@ -164,15 +164,11 @@ class Weight(Symbolic["Weight"]):
     def unknown(self) -> SourceError:
         """Return the error for a question about its size, which is not known here."""
         what, hint = "eps", "it stands in scales and probabilities: gauss(q, 2 / eps)"
-        if not _has_names(self.node):
+        if not any(isinstance(each, ast.Name) for each in nodes_in(self.node)):
             what = "a root, a logarithm or a power of e"
             hint = "it stands in scales and probabilities; ceil(log2(n)) is (n - 1).bit_length()"
         message = "is not known while the function runs, so nothing can depend on its size"
         return running().refusal(f"{what} {message}", hint)
-
-
-def _has_names(node: ast.Expression) -> bool:
-    return isinstance(node, ast.Name) or any(map(_has_names, operands_of(node)))
 
 
 # --- exact numbers and expressions ----------------------------------------------------------------

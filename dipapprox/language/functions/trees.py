@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.language import ast
 from dipapprox.language.functions.symbols import negated
+from dipapprox.language.traversal import nodes_in
 
 End = Mapping[int, ast.Expression] | None
 """What output cells are that are not assigned yet, by position; None where no input leads."""
@@ -173,19 +174,11 @@ def _differing(yes: Course, no: Course, cells: Cells) -> dict[int, Pair] | None:
 
 
 def _is_constant(node: ast.Expression, names: Names | None) -> bool:
-    match node:
-        case _ if names is None:
-            return False
-        case ast.Number() | ast.Truth():
-            return True
-        case ast.Name(name):
-            return name in names
-        case ast.Negative(operand):
-            return _is_constant(operand, names)
-        case ast.Product(operands):
-            return all(_is_constant(each, names) for each in operands)
-        case _:
-            return False
+    kinds = (ast.Number, ast.Truth, ast.Negative, ast.Product)
+    return names is not None and all(
+        isinstance(each, kinds) or (isinstance(each, ast.Name) and each.name in names)
+        for each in nodes_in(node)
+    )
 
 
 def _assignment(condition: ast.Expression, differing: Mapping[int, Pair], cells: Cells) -> ast.If:
