@@ -111,8 +111,9 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
         return run.call(function, *given.args, **given.kwargs)
 
     def finish(run: PathRun, value: Any) -> End:
-        return end_of(value, declarations.outputs, head.several, run.here)
+        return end_of(value, declarations.outputs, head.several, run.here, shared)
 
+    shared: dict[Any, ast.Expression] = {}
     begin = partial(PathRun, files.load, reached([function]), domains, names, texts)
     course = Exploration(begin, finish, span, cells).course(call)
     declared = closed_declarations(declarations, head.program)

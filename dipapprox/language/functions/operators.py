@@ -112,10 +112,8 @@ def key(machine: Machine, value: Any) -> Any:
         return value
     if type(value) is tuple:
         return tuple(key(machine, each) for each in value)
-    if isinstance(value, Condition) and not value.numpy:
-        return symbols.truth(value)
     if isinstance(value, Symbolic) and not value.numpy:
-        return symbols.value(value)
+        return symbols.truth(value) if isinstance(value, Condition) else symbols.value(value)
     raise machine.refusal(
         f"{kind_of(value)} is no key here, and no element of a set", _PLAIN * _is_numpys(value)
     )

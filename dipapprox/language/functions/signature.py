@@ -267,9 +267,13 @@ def texts_in(declarations: Declarations) -> frozenset[str]:
 
 
 def end_of(
-    returned: object, outputs: tuple[DeclaredVariable, ...], several: bool, span: Span | None
+    returned: object,
+    outputs: tuple[DeclaredVariable, ...],
+    several: bool,
+    span: Span | None,
+    shared: dict[Any, ast.Expression],
 ) -> End:
-    """Return the values of the output cells."""
+    """Return the values of the output cells; equal constants are shared by all ends at a place."""
     returned = plain(returned)
     if not several:
         parts: Sequence[object] = (returned,)
@@ -285,7 +289,9 @@ def end_of(
         for value in _cells(variable, part, span):
             key = (type(value), value) if type(value) in SCALARS else id(value)
             if key not in known:
-                known[key] = _returned(value, variable, span)
+                node = _returned(value, variable, span)
+                scalar = type(value) in SCALARS
+                known[key] = shared.setdefault((key, variable.name, span), node) if scalar else node
             found.append(known[key])
     return dict(enumerate(found))
 

@@ -98,21 +98,22 @@ def with_defaults(course: Course, cells: Cells) -> ast.Block:
     courses = list(_courses(course))
     ends = [each.end for each in courses]
     found: list[ast.Statement] = []
-    defaults: dict[int, ast.Expression] = {}
+    defaults: dict[int, set[int]] = {}
     if len(ends) > 1 and None not in ends:
-        values: dict[int, Counter[ast.Expression]] = defaultdict(Counter)
-        for end in ends:
-            for place, value in (end or {}).items():
-                values[place][value] += 1
-        for place, seen in values.items():
+        for place in ends[0] or ():
+            nodes = [end[place] for end in ends if end and place in end]
+            objects = dict(zip(map(id, nodes), nodes, strict=True))  # few: ends share them
+            seen = Counter[ast.Expression]()
+            for each, times in Counter(map(id, nodes)).items():
+                seen[objects[each]] += times
             ((value, count),) = seen.most_common(1)
             constant = _is_constant(value, cells[place][1])
-            if constant and count > 1 and seen.total() == len(ends):
+            if constant and count > 1 and len(nodes) == len(ends):
                 found.append(_assigned(cells[place][0], value))
-                defaults[place] = value
-    for each in courses:
-        if each.end is not None:
-            each.end = {p: value for p, value in each.end.items() if defaults.get(p) != value}
+                defaults[place] = {each for each, node in objects.items() if node == value}
+    for one in courses:
+        if one.end is not None:
+            one.end = {p: v for p, v in one.end.items() if id(v) not in defaults.get(p, ())}
     return (*found, *block_of(course, cells))
 
 
