@@ -14,7 +14,7 @@ the claim. To be read in this order, in which modules import those before them:
       in closed form    exact
     runs                measures, integration, expressions, walk, loops, forward,
                         published
-    conclusions         losses, mechanisms, judgements, proofs
+    conclusions         losses, adaptive, mechanisms, judgements, proofs
     finite verdicts     evaluate, excesses, rules, closed
     real inputs         motion, sets
     compositions        parts, compositions
