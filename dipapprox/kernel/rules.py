@@ -161,7 +161,7 @@ def between_eps(
     if (epsilons.lower, epsilons.upper) != (known[0][0], known[-1][0]):
         raise Refuted("the interval has other ends")
     for (low, one), (high, other) in pairwise(known):
-        if low >= high:
+        if low > high:
             raise BadProof("privacy is wanted at ascending eps")
         y = multiple * high**power
         moved = power * (y + y * y + y * (1 + bend) / 2)

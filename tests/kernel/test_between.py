@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from dipapprox import Limits
+from dipapprox.kernel import rules
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import FAMILIES, RealFamily
@@ -107,17 +108,47 @@ def test_premises_are_privacy_at_ascending_eps(proof: Proof) -> None:
             between_eps(about, {**last, "delta": 1, "eps_prv": 0}, one, other)
 
 
-def claimed(delta: Fraction, eps_prv: Any, low: Fraction, high: Fraction, known: float) -> bool:
-    """Whether so much is confirmed between two eps where it is known, with one Gaussian sample."""
-    step = {"eps": {"from": str(low), "to": int(high)}, "eps_prv": eps_prv, "delta": str(delta)}
+def confirmed(delta: Any, eps_prv: Any, *known: tuple[Fraction, Fraction, Fraction]) -> bool:
+    """Whether so much is confirmed between some eps where it is known, with one Gaussian sample."""
+    ends = {"from": str(known[0][0]), "to": int(known[-1][0])}
     about = Steps(read_machine(machine_json(program_of(THRESHOLD))), None)
-    rate = (lambda eps: Fraction(eps_prv)) if isinstance(eps_prv, int) else lambda eps: eps
-    ends = [Private(eps, rate(eps), Fraction(known), None) for eps in (low, high)]
+    step = {"eps": ends, "eps_prv": eps_prv, "delta": delta}
     try:
-        between_eps(about, step, *ends)
+        between_eps(about, step, *[Private(*each, None) for each in known])
     except NotProved:
         return False
     return True
+
+
+def claimed(delta: Fraction, eps_prv: Any, low: Fraction, high: Fraction, known: float) -> bool:
+    """The same where delta is the same at both ends."""
+    rates = [Fraction(eps_prv) if isinstance(eps_prv, int) else eps for eps in (low, high)]
+    ends = zip((low, high), rates, [Fraction(known)] * 2, strict=True)
+    return confirmed(str(delta), eps_prv, *ends)
+
+
+def test_every_end_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    zero, some, more = Fraction(0), Fraction(1, 10), Fraction(3, 10)
+    low, high = Fraction(9, 10), Fraction(1)
+    assert confirmed("1/3", 0, (low, zero, some), (high, zero, more))
+    for deltas in ((some, more), (more, some)):
+        known = zip((low, high), (zero, zero), deltas, strict=True)
+        assert not confirmed("1/4", 0, *known)
+    twice = (low, zero, some), (low, zero, some), (high, zero, some)
+    assert confirmed("1/8", 0, *twice)
+    # A delta that falls is wanted at the greater eps, too.
+    falling = ["+", "21/10", ["*", -2, ["eps"]]]
+    assert confirmed("3/10", 0, (low, zero, some), (high, zero, some))
+    assert not confirmed(falling, 0, (low, zero, some), (high, zero, some))
+    # What eps_prv may be.
+    squared = ["*", ["eps"], ["eps"]]
+    assert not confirmed("9/10", squared, (low, zero, zero), (high, zero, zero))
+    # e is at least 5/2, and at most 3, in halves.
+    monkeypatch.setattr(rules, "PLACES", 1)
+    error = Fraction(8) * (high - low) ** 2 / (8 * low * high)
+    for factor, holds in (("1", True), ("999/1000", False)):
+        most = some + error * Fraction(factor)
+        assert confirmed(str(most), 1, (low, high, some), (high, high, some)) == holds
 
 
 @pytest.mark.parametrize("eps_prv", [0, 1, ["eps"]])
