@@ -18,8 +18,11 @@ from tests.thorough import THOROUGH
 PROGRAMS = Path(__file__).parent.parent / "programs"
 CLAIMS = claims_in(PROGRAMS)
 
-_DEAR = ("noisy_max_with_gap", "partial_sum")
-"""Files whose claims take seconds: `make thorough` asks them."""
+_DEAR = (
+    *("noisy_max_with_gap", "partial_sum", "sparse_vector_with_gap", "numeric_sparse_vector"),
+    *("band_sparse_vector", "svt_discrete_gauss"),
+)
+"""Files whose claims take long: `make thorough` asks them, and the corpus asks about them."""
 
 
 def kind(claim: StatedClaim) -> tuple[object, ...]:
