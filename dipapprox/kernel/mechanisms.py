@@ -174,7 +174,8 @@ def divergences(runs: Statements, told: Sequence[Fraction]) -> Pair:
             for k, way in enumerate([(one, other), (other[::-1], one[::-1])])
         ):
             raise BadProof("two outcomes do not keep the statement")
-        return finite([one, other])
+        # They are had, and bound nothing else that keeps it.
+        return Pair(of_deltas({}).most, lambda losses: [one, other])
     if len(told) % 3:
         raise BadProof("bounds have three numbers each")
     points, size = dict[Fraction, arb](), 8 + sum(len(values) for _, values, _ in runs)
@@ -246,7 +247,7 @@ def concentrated(outcomes: Outcomes, rho: Fraction, order: Fraction) -> bool:
         return False
     height = to_ball(rho * order * (order - 1)) - value
     slope = to_ball(rho * (2 * order - 1)) - mean
-    behind = bool(slope <= 0 and slope * slope <= 2 * bend * height)
+    behind = bool(slope <= 0 <= height and slope * slope <= 2 * bend * height)
     return order == 1 or behind or bool(slope >= 0 and to_ball(order - 1) * slope <= height)
 
 

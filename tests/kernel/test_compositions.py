@@ -513,3 +513,25 @@ def test_every_run_is_covered_though_it_is_run_once(place: int) -> None:
     assert replay(given, claim, [*steps, {**last, "from": [len(steps) - 1]}])
     with pytest.raises(Refuted, match="all that may change"):
         replay(given, claim, [*steps, {**last, "from": [place]}])
+
+
+@pytest.mark.parametrize("statement", [("rdp", "orders", [[2, 1]]), ("zcdp", "rho", 1)])
+def test_two_outcomes_that_keep_a_statement_bound_no_others(
+    statement: tuple[str, str, Any],
+) -> None:
+    """They are had, so losses are below them; other pairs that keep it have much larger deltas."""
+    name, field, value = statement
+    what = {"mechanism": name, field: value}
+    about = {"adjacency": "substitution", "runs": [{"what": what, "subsample": None, "times": 1}]}
+    claim = {"verdict": "DP", "eps_prv": "1/10", "delta": "1/100"}
+    step = {"rule": "losses", "of": {"run": 0}, "from": [], "step": "1/100", "offset": 0}
+    step |= {"places": 60, "knots": [[-50, 50, 1]], "sample": None, "above": True}
+    step |= {"orders": ["5001/10000", "1/2", 1, 1], "input": None, "adjacent": None}
+    last = {"rule": "private composition", "from": [-1], "parts": None, "eps": None}
+    last |= {"eps_prv": "1/10", "delta": "1/100"}
+    with pytest.raises(Refuted, match="bound of delta is larger"):
+        replay(about, claim, [step, last])
+    # Others show that it is not so private.
+    step |= {"orders": ["3/5", "1/2", 1, 1], "above": False}
+    last |= {"rule": "violated composition", "input": None, "adjacent": None}
+    assert isinstance(replay(about, {**claim, "verdict": "Not_DP"}, [step, last]), Violated)
