@@ -335,7 +335,8 @@ class _Search:
             idle = 0 if progress > _LEAST_GAIN else idle + 1
             if self._is_fine(step) and (idle or self._resolved or not self._attained):
                 return CompositionAnswer(after, used, self._atoms, _NO_GAIN)
-            if idle == _MOST_IDLE or (idle and not self._attained and are_finite(after)):
+            enough = 1 if self._single else 2  # from one side the grid does not matter
+            if idle == _MOST_IDLE or (idle == enough and not self._attained and are_finite(after)):
                 reason = _NO_GAIN if self._attained else _NO_PAIR
                 return CompositionAnswer(after, used, self._atoms, reason)
             if idle:
