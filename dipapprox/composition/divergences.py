@@ -66,6 +66,11 @@ class Divergences:
             rho, tuple((a, sum((n * _at(c, a) for c, n in chains), Fraction(0))) for a in places)
         )
 
+    def order(self, less: float) -> Fraction:
+        """1 + less, or the order of a list that is so in doubles; at most the last one."""
+        orders, own = [a for a, _ in self.points[1:]], 1 + Fraction(less)
+        return next((a for a in orders if float(a) - 1 == less), min([own, *orders[-1:]]))
+
     def divergence(self, order: Fraction) -> Fraction:
         """κ(λ) / (λ - 1), for an order that is known of."""
         return self.rho * order + _at(self.points, order) / (order - 1)
@@ -145,10 +150,14 @@ class WorstOutcomes:
         self._rho = float(known.rho)
         self._points = [(float(a) - 1, float(k)) for a, k in known.points]
         self._knots = [less for less, _ in self._points[1:]]
-        self._aims = [_growth(self._kappa(less)[0]) for less in self._knots]
+        self._kappas = [self._kappa(less)[0] for less in self._knots]
+        self._aims = [*map(_growth, self._kappas)]
         self._pairs: dict[tuple[float, float], tuple[Tangent, Tangent]] = {}
         self._nodes: dict[int, float] = {}
-        self._corner = self._about_one()
+        try:
+            self._corner = self._about_one()
+        except (ArithmeticError, ValueError):
+            self._corner = self._markov(0.0)
 
     def at(self, place: float) -> tuple[Tangent, ...]:
         """Return the best tangent at ln a >= 0; or two, below whose chord H is there.
@@ -157,12 +166,23 @@ class WorstOutcomes:
         """
         if place < self._corner.place:
             return self._corner, self._corner
-        best = self._best(place)
-        if not self._rho:
-            pair = self._where_two_bind(best)
-            if pair is not None and pair[0].place < place < pair[1].place:
-                return pair
+        try:
+            best = self._best(place)
+            pair = None if self._rho else self._where_two_bind(best)
+        except (ArithmeticError, ValueError):  # beyond doubles
+            return (self._markov(place),)
+        if pair is not None and pair[0].place < place < pair[1].place:
+            return pair
         return (best,)
+
+    def _markov(self, place: float) -> Tangent:
+        """Return that for y_1 = 0, about, which is the bound of Markov's inequality."""
+        less = (place - self._rho) / (2 * self._rho) if self._rho else 0.0
+        if self._knots:
+            several = zip(self._knots, self._kappas, strict=True)
+            less = min(several, key=lambda each: _markov(place, *each))[0]
+        less = max(less, _DOUBTFUL)
+        return Tangent(place, less, place + _span(less), -_FAR)
 
     def _kappa(self, less: float) -> tuple[float, float]:
         """κ at 1 + less, and its slope there, of the left side."""
@@ -177,15 +197,24 @@ class WorstOutcomes:
         ends = self._knots
         if not ends:
             return self._tangent(place, self._turn(place))
-        found = [self._tangent(place, less) for less in ends]
-        best = min(range(len(found)), key=lambda k: found[k].value)
+        best = min(range(len(ends)), key=lambda k: _markov(place, ends[k], self._kappas[k]))
+        found = {best: self._tangent(place, ends[best])}
+        while True:  # to the neighbours, as long as one of them is better
+            for k in (best - 1, best + 1):
+                if 0 <= k < len(ends) and k not in found:
+                    found[k] = self._tangent(place, ends[k])
+            after = min(found, key=lambda k: found[k].value)
+            if after == best:
+                break
+            best = after
         if not self._rho:
             return found[best]
-        for k in (best, best + 1):
-            if k < len(ends):
-                low = ends[k - 1] if k else _LEAST
-                found.append(self._turning(place, low, ends[k]))
-        return min(found, key=lambda each: each.value)
+        turning = [
+            self._turning(place, ends[k - 1] if k else _LEAST, ends[k])
+            for k in (best, best + 1)
+            if k < len(ends)
+        ]
+        return min([found[best], *turning], key=lambda each: each.value)
 
     def _turn(self, place: float) -> float:
         """Return the best λ - 1 of zCDP: about that of four places around (Lagrange)."""
@@ -197,11 +226,9 @@ class WorstOutcomes:
         near = [self._node(start + k) for k in range(4)]
         if min(near) <= _DOUBTFUL:
             return self._turning(place, _LEAST, _MOST).less
-        found = 0.0
-        for k, less in enumerate(near):
-            share = prod((turn - start - m) / (k - m) for m in range(4) if m != k)
-            found += share * less
-        return float(f"{found:.12g}")
+        shares = (prod((turn - start - m) / (k - m) for m in range(4) if m != k) for k in range(4))
+        found = sum(share * less for share, less in zip(shares, near, strict=True))
+        return float(f"{max(found, _DOUBTFUL):.12g}")
 
     def _node(self, number: int) -> float:
         if number not in self._nodes:
@@ -300,6 +327,11 @@ def _through(place: float, less: float, far: float) -> Tangent:
 def _span(less: float) -> float:
     """ln λ / (λ - 1)."""
     return log1p(less) - log(less)
+
+
+def _markov(place: float, less: float, kappa: float) -> float:
+    """ln c for w = ∞."""
+    return kappa - less * (place + _span(less)) - log1p(less)
 
 
 def _growth(kappa: float) -> float:

@@ -105,8 +105,9 @@ class StatementProfile:
 
     def _above(self, tangent: Tangent, factor: arb) -> arb:
         """(1), at every number of a ball."""
-        less, gap = to_ball(Fraction(tangent.less)), to_ball(Fraction(tangent.gap))
-        kappa = less * to_ball(self._known.divergence(1 + Fraction(tangent.less)))
+        order = self._known.order(tangent.less)
+        less, gap = to_ball(order - 1), to_ball(Fraction(tangent.gap))
+        kappa = less * to_ball(self._known.divergence(order))
         part = -(-less * gap).expm1()
         upper = (factor * (1 + less) / less * part / -(-(1 + less) * gap).expm1()).log()
         own = (kappa - less * upper).exp() - (-less * gap).exp() * (

@@ -112,13 +112,14 @@ def told_above(
     statements: Sequence[tuple[Statement, int]], places: Iterable[Fraction]
 ) -> list[Fraction]:
     """Return what the kernel is told to bound statements at losses (`kernel.mechanisms`)."""
-    worst = WorstOutcomes(Divergences.of(statements))
+    known = Divergences.of(statements)
+    worst = WorstOutcomes(known)
     told: dict[Fraction, tuple[Fraction, Fraction]] = {}
     for place in sorted({abs(each) for each in places}):
         found = worst.at(float(place))
         for each in found:
             own = place if len(found) == 1 else Fraction(each.place)
-            told[own] = 1 + Fraction(each.less), Fraction(f"{each.gap:.12g}")
+            told[own] = known.order(each.less), Fraction(f"{each.gap:.12g}")
     return [number for place, own in told.items() for number in (place, *own)]
 
 

@@ -143,3 +143,24 @@ def test_a_single_run_is_exact_beside_others() -> None:
     noisy = (Gaussian(F(1), F(2)), 3), (ConcentratedStatement(F(1, 8)), 1)
     low, high = cost(*noisy)
     assert high - low <= 1e-4
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [(ConcentratedStatement(F(10**6)), 10**5)],
+        [(ConcentratedStatement(F(1, 10**12)), 1)],
+        [(Renyi(((F(11, 10), F(3, 10)), (F(10**6 + 1, 10**6), F(0)))), 1)],
+        [(Renyi(((F(10**6, 3), F(1, 10**6)),)), 10**5), (ConcentratedStatement(F(1, 7)), 1)],
+    ],
+    ids=str,
+)
+def test_beyond_doubles_bounds_are_true(statements: list[tuple[Statement, int]]) -> None:
+    with precision(200):
+        profile = StatementProfile(Divergences.of(statements), Equal())
+        for place in (0, F(1, 10**9), F(1, 3), 2, 700, 10**9):
+            for sign in (1, -1):
+                alpha = to_ball(sign * F(place)).exp()
+                bound = profile.at(alpha).bound
+                assert bound.is_finite() and bound.upper() <= 1
+                assert not bound < 1 - alpha and not bound < 0
