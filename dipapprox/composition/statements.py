@@ -28,7 +28,7 @@ turned round, with g(λ) = rho λ (λ-1) - K(λ), π = p^λ q^(1-λ) / e^K, w = 
 g' >= 0 at 1, and w² <= 8 rho, so that g is convex, or there is a λ >= 1 where π >= 1/2,
 m = g'' >= 0, and
 
-    λ = 1,   or   0 <= (λ - 1) g' <= g,   or   g' <= 0 and g'² <= 2 m g.                       (2)
+    λ = 1,   or   0 <= (λ - 1) g' <= g,   or   g' <= 0 <= g and g'² <= 2 m g.                  (2)
 
 For π grows with λ, so that g is concave at most between some λ' and λ'' where π (1 - π) is large,
 and from λ'' on, as π >= 1/2 grows, g is convex and g'' grows. λ is there, and so g >= 0 on all of
@@ -156,7 +156,7 @@ def concentrated_at(pair: _Pair, rho: Fraction, order: Fraction) -> Fraction | N
         grown = to_ball(rho * place * (place - 1)) - value
         rise = to_ball(rho * (2 * place - 1)) - slope
         near = (rise >= 0 and grown >= to_ball(place - 1) * rise) or (
-            rise <= 0 and 2 * bend * grown >= rise * rise
+            rise <= 0 and grown >= 0 and 2 * bend * grown >= rise * rise
         )
         behind = bool(2 * share >= 1 and bend >= 0) and (place == 1 or near)
         return rise, bend, behind or bool(gap * gap <= 4 * twice)
