@@ -12,7 +12,7 @@ from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, total
 from dipapprox.kernel.expressions import formula_of
-from dipapprox.kernel.forward import Cuts, outcomes
+from dipapprox.kernel.forward import outcomes
 from dipapprox.kernel.judgements import ExactDistributions, Violated
 from dipapprox.kernel.machine import Tree, mentions
 from dipapprox.kernel.proofs import Proof, Step, growth_bound, stated
@@ -31,11 +31,9 @@ PLACES = 256
 """Of the lower bound of e ** eps_prv where that is no function of the kind."""
 
 
-def closed_forms(
-    proof: Proof, signs: Signs, inputs: Iterable[Input], cuts: Cuts
-) -> ExactDistributions:
+def closed_forms(proof: Proof, signs: Signs, inputs: Iterable[Input]) -> ExactDistributions:
     """Return the probabilities of all outputs as functions of eps."""
-    graph, outputs, sums, rows = outcomes(proof.machine, signs, inputs, cuts)
+    graph, outputs, sums, rows = outcomes(proof.machine, signs, inputs)
     values, point = exact_values(graph, chain(*sums), signs), signs.epsilons.point
     forms: dict[Ratio, int] = {}
     places = []

@@ -18,7 +18,7 @@ from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.forward import Cuts, outcomes
+from dipapprox.kernel.forward import outcomes
 from dipapprox.kernel.grid import Accuracy, Leaves, accuracy
 from dipapprox.kernel.judgements import Distributions
 from dipapprox.kernel.loading import named
@@ -56,9 +56,9 @@ def evaluate(
         spaces = _spaces(graph, parts, eps, accuracy)
         for number in sorted(parts):
             own = parts[number]
-            # The grid of a function, or of what a number is the integral of.
-            space = spaces.get(number) or spaces.get(own[0] if own else number)
-            values[number] = _value(graph, number, space, [values[part] for part in own], eps)
+            # The grid of a function, or those of what a number is the integral of.
+            grids = [space for part in (number, *own) if (space := spaces.get(part))]
+            values[number] = _value(graph, number, grids, [values[part] for part in own], eps)
             size = spaces[number].size if number in spaces else 0
             spend((size * (1 + accuracy.bits // 200) // 2 + 10) * (1 + len(own) // 2))
             held += size
@@ -72,11 +72,9 @@ def evaluate(
     return {number: values[number] for number in wanted}
 
 
-def enclosed(
-    proof: Proof, eps: Fraction, inputs: Iterable[Input], bits: int, cuts: Cuts = ()
-) -> Distributions:
+def enclosed(proof: Proof, eps: Fraction, inputs: Iterable[Input], bits: int) -> Distributions:
     """Enclose what comes out for some inputs."""
-    graph, outputs, sums, rows = outcomes(proof.machine, Signs.at(eps), inputs, cuts)
+    graph, outputs, sums, rows = outcomes(proof.machine, Signs.at(eps), inputs)
     aim, places = accuracy(bits, most_factors(graph, chain(*sums))), bits + 16
     values, bounds = evaluate(graph, chain(*sums), eps, aim), {}
     with precision(aim.precision):
@@ -110,8 +108,9 @@ def _spaces(
                 if part in parent:
                     parent[top(part)] = number
         elif graph.nodes[number].kind == "excess":
-            one, other, *_ = parts[number]
-            parent[top(one)] = top(other)
+            *functions, _, _ = parts[number]
+            for one, other in zip(functions[::2], functions[1::2], strict=True):
+                parent[top(one)] = top(other)
     leaves: dict[Node, Leaves] = {}
     samples: dict[Node, int] = {}
     for number in parent:
@@ -133,15 +132,21 @@ def _spaces(
     return {number: made[top(number)] for number in parent}
 
 
-def _value(graph: Graph, number: Node, space: Space | None, known: list[Any], eps: Fraction) -> Any:
-    kind, _, data = graph.nodes[number]
+def _value(
+    graph: Graph, number: Node, spaces: Sequence[Space], known: list[Any], eps: Fraction
+) -> Any:
+    (kind, _, data), space = graph.nodes[number], next(iter(spaces), None)
     match kind, space:
         case "density" | "restrict" | "running" | "convolved" | "total", Space():
             return getattr(space, kind)(*known, *data)
         case "product", _:
             return known[0] * known[1] if space is None else space.product(*known)
+        case "excess", _ if len(data) == 1:
+            return named("excesses.excess")(space, *known, to_ball(*data))
         case "excess", _:
-            return named("excesses.excess")(space, *known, *data)
+            *functions, p, q = known
+            factors = list(zip(spaces[::2], functions[::2], functions[1::2], strict=True))
+            return named("several.bounded")(factors, p, q, *data)
         case "positive", _:
             return (known[0] - known[1] * to_ball(*data)).nonnegative_part()
         case "rise", _:

@@ -14,6 +14,9 @@ at most the sum of theirs. Let f = p f_1 ... f_k and g = q g_1 ... g_k.
 4. If all that differ are densities of Gaussian laws, d_i deviations apart, the line through both
    means tells all: it is that of two such laws d apart, d^2 the sum of d_i^2. It grows with d, as
    smaller distances are made of larger ones by a factor and more noise (Dong, Roth, Su 2022).
+5. If others differ, it is bounded by their losses (`several`).
+
+From below it is what f and g are, where they are one product each.
 
 A price is b >= 0 with f <= e^b g everywhere, or of two scalars, as far as their making tells.
 """
@@ -21,7 +24,7 @@ A price is b >= 0 with f <= e^b g everywhere, or of two scalars, as far as their
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import zip_longest
@@ -30,17 +33,25 @@ from math import isqrt
 from flint import arb, arb_poly
 
 from dipapprox.kernel.adjacency import Inputs
-from dipapprox.kernel.balls import between, precision, to_ball, upper_at
+from dipapprox.kernel.balls import between, lower_at, precision, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.grid import accuracy
-from dipapprox.kernel.judgements import Private
+from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import PLACES, Panels, whole
-from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, pairs_of, positive
+from dipapprox.kernel.proofs import (
+    Proof,
+    Step,
+    claimed,
+    growth_bound,
+    pair_of,
+    pairs_of,
+    positive,
+)
 from dipapprox.kernel.published import Label, Published, added_up, published
 from dipapprox.kernel.reading import as_integer
 from dipapprox.kernel.sampled import ZERO, Sampled
@@ -114,12 +125,29 @@ class Prices:
 
 
 class Excesses:
-    """The labels of pairs of inputs, for functions of a graph, at an e^eps_prv, or less."""
+    """The labels of pairs of inputs, for functions of a graph.
 
-    def __init__(self, graph: Graph, eps: Fraction, eps_prv: Fraction, growth: Fraction) -> None:
-        self._graph, self._eps, self._eps_prv, self._growth = graph, eps, eps_prv, growth
+    Args:
+        graph, eps, eps_prv: What they are about.
+        above: Whether the integrals are bounded from above.
+    """
+
+    def __init__(
+        self, graph: Graph, eps: Fraction, eps_prv: Fraction, places: int, above: bool = True
+    ) -> None:
+        self._graph, self._eps, self._eps_prv, self._above = graph, eps, eps_prv, above
+        self._growth = growth_bound(eps_prv, places, not above)
         self._prices = Prices(graph, eps)
         self._known = cache(self._excess)
+
+    def values(self, sums: Collection[Sum], bits: int) -> dict[Sum, int]:
+        """Return bounds of some sums, on their side, in units of 2^-(bits + 16)."""
+        nodes, bound = {node for own in sums for node in own}, upper_at if self._above else lower_at
+        aim = accuracy(bits, most_factors(self._graph, nodes))
+        with precision(aim.precision):
+            values = evaluate(self._graph, nodes, self._eps, aim)
+            found = {node: bound(value, bits + 16) for node, value in values.items()}
+        return {own: sum(map(found.__getitem__, own)) for own in sums}
 
     def of_pair(
         self,
@@ -127,25 +155,29 @@ class Excesses:
         second: Mapping[Label, list[Published]],
         added: bool = False,
     ) -> Sum:
-        """Return what the bounds of a pair add up over; what is 0 is left out."""
-        found: list[Node] = []
+        """Return what the bounds of a pair add up over; what is 0 or nothing tells is left out."""
+        found, nothing = list[Node](), Published((), self._graph.zero, ())
         for label, terms in first.items():
             parts: list[Node] = []
             own, theirs = (
                 added_up(self._graph, each) if added and each else each
                 for each in (terms, second.get(label, []))
             )
+            if self._above:
+                theirs = theirs[: len(own)]
+            elif None in label and not (len(own) == 1 >= len(theirs) and alike(own + theirs)):
+                continue
             spend(10 * len(own))
-            for f, g in zip_longest(own, theirs[: len(own)]):
+            for one, g in zip_longest(own, theirs):
+                f = one or nothing
                 places = [self._prices.place(function) for function in f.functions]
-                like = g is not None and f.shares == g.shares
-                other = self._moved(g, places) if like else None
-                excess = self._known(self._moved(f, places), other)
+                other = self._moved(g, places) if g is not None and alike([f, g]) else None
+                excess = self._known(self._moved(f, places), other, added)
                 parts += [] if excess is None else [excess]
             if parts and None not in label:
                 # One point. What was left out is not above 0.
                 p, q = zip(*(self._graph.nodes[each].parts for each in parts), strict=True)
-                parts = [self._above(reduce(self._graph.plus, p), reduce(self._graph.plus, q))]
+                parts = [self._part(reduce(self._graph.plus, p), reduce(self._graph.plus, q))]
             found += parts
         return tuple(found)
 
@@ -155,20 +187,20 @@ class Excesses:
         moved = [self._graph.moved(function, Fraction(1), place) for function, place in both]
         return Published((), f.scalar, tuple(moved))
 
-    def _excess(self, f: Published, g: Published | None) -> Node | None:
+    def _excess(self, f: Published, g: Published | None, added: bool) -> Node | None:
         if g is None:
-            return self._above(self._mass(f.scalar, f.functions), self._graph.zero)
+            return self._part(self._mass(f.scalar, f.functions), self._graph.zero)
         pairs = list(zip(f.functions, g.functions, strict=True))
         price = self._prices.of_all([(f.scalar, g.scalar), *pairs])
-        if price is not None and price <= self._eps_prv:
+        if self._above and price is not None and price <= self._eps_prv:
             return None
         differ = [pair for pair in pairs if pair[0] != pair[1]]
         if len(differ) > 1:
-            differ = self._on_a_line(differ)
-            if not differ:
-                return self._excess(f, None)
+            differ = self._on_a_line(differ) or differ
+        if len(differ) > 1 and not added:
+            return self._excess(f, None, added)
         same = [one for one, other in pairs if one == other]
-        return self._above(self._mass(f.scalar, same), self._mass(g.scalar, same), *differ)
+        return self._part(self._mass(f.scalar, same), self._mass(g.scalar, same), *differ)
 
     def _on_a_line(self, pairs: Iterable[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
         """Return one pair for several of Gaussian densities; none where others are among them."""
@@ -182,24 +214,30 @@ class Excesses:
                 return []
             square += ((law.mean - other.mean) / law.scale(self._eps)) ** 2
             factors = factors[0] * factor, factors[1] * size
-        distance = Fraction(isqrt((square * LINE**2).__ceil__()) + 1, LINE)
+        distance = Fraction(isqrt((square * LINE**2).__floor__()) + self._above, LINE)
         laws = (Law("Gauss", mean, Fraction(1), 0) for mean in (distance, Fraction(0)))
         one, other = map(self._graph.density, laws, factors)
         return [(one, other)]
 
-    def _above(self, p: Node, q: Node, functions: tuple[Node, ...] = ()) -> Node:
-        """Return the integral for p, q, times the masses of what is the same, and f_1, g_1."""
-        kind = "excess" if functions else "positive"
-        return self._graph.add(kind, (*functions, p, q), self._growth)
+    def _part(self, p: Node, q: Node, *pairs: tuple[Node, Node]) -> Node:
+        """Return the integral for p, q, times the masses of what is the same, and f_i, g_i."""
+        kind, functions = "excess" if pairs else "positive", [each for own in pairs for each in own]
+        side = [self._above] if len(pairs) > 1 else []
+        return self._graph.add(kind, (*functions, p, q), self._growth, *side)
 
     def _mass(self, scalar: Node, functions: Sequence[Node]) -> Node:
         return reduce(self._graph.times, map(self._graph.total, functions), scalar)
 
 
-def excess(space: Panels, f: Sampled, g: Sampled, p: arb, q: arb, growth: Fraction) -> arb:
+def alike(terms: Iterable[Published]) -> bool:
+    """Whether numbers are told by the same z."""
+    return len({each.shares for each in terms}) == 1
+
+
+def excess(space: Panels, f: Sampled, g: Sampled, p: arb, q: arb, growth: arb) -> arb:
     """Enclose the integral of max(0, p f - growth q g); beyond the grid it is at most p f's."""
     spend(10 * space.size)
-    found, factor = between(ZERO, p * (f.left.whole + f.right.whole)), q * to_ball(growth)
+    found, factor = between(ZERO, p * (f.left.whole + f.right.whole)), q * growth
     for one, other, half in zip(f.cells, g.cells, space.halves, strict=True):
         found += positive_part(one * p - other * factor) * half
     return found
@@ -234,8 +272,8 @@ def published_pairs(proof: Proof, step: Step) -> Private:
     """
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), places, graph = claimed(step), bits + 16, Graph()
-    run, growth = Run(proof.machine, Signs.at(eps), graph), growth_bound(eps_prv, places, False)
-    excesses, known = Excesses(graph, eps, eps_prv, growth), cache(partial(published, run))
+    run, excesses = Run(proof.machine, Signs.at(eps), graph), Excesses(graph, eps, eps_prv, places)
+    known = cache(partial(published, run))
 
     def above(pairs: Iterable[Inputs], added: bool) -> tuple[list[Inputs], int]:
         """Return the pairs that are not known to have so small a delta, and how many there are."""
@@ -243,16 +281,28 @@ def published_pairs(proof: Proof, step: Step) -> Private:
         for pair in pairs:
             own = excesses.of_pair(known(pair[0]), known(pair[1]), added)
             sums.setdefault(own, []).append(pair)
-        nodes = {node for own in sums for node in own}
-        aim = accuracy(bits, most_factors(graph, nodes))
-        with precision(aim.precision):
-            values = evaluate(graph, nodes, eps, aim)
-            bounds = {node: upper_at(value, places) for node, value in values.items()}
-        most, listed = delta * (1 << places), sums.items()
-        wide = [pairs for own, pairs in listed if sum(map(bounds.__getitem__, own)) > most]
+        bounds, most = excesses.values(sums, bits), delta * (1 << places)
+        wide = [pairs for own, pairs in sums.items() if bounds[own] > most]
         return [pair for pairs in wide for pair in pairs], sum(map(len, sums.values()))
 
     wide, count = above(pairs_of(proof, 150), False)
-    if wide and (left := above(wide, True)[0]):
+    # No enclosure is 0.
+    if wide and (left := above(wide, True)[0] if delta else wide):
         raise Refuted(f"the bound of delta for {left[0][0]}, {left[0][1]} is larger")
     return Private(eps, eps_prv, delta, proof.pairs, count, proof.in_sets)
+
+
+def published_violation(proof: Proof, step: Step) -> Violated:
+    """For a machine with real outputs delta_{u,u'} is bounded from below, for a pair that is meant.
+
+    Step: "eps", "eps_prv", "delta", "bits", "input", "adjacent".
+    """
+    eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
+    (eps_prv, delta), pair, graph = claimed(step), pair_of(proof, step), Graph()
+    run = Run(proof.machine, Signs.at(eps), graph)
+    excesses = Excesses(graph, eps, eps_prv, bits + 16, above=False)
+    first, second = (published(run, input) for input in pair)
+    own = excesses.of_pair(first, second, added=True)
+    if excesses.values([own], bits)[own] <= delta * (1 << bits + 16):
+        raise Refuted("the bound of delta is not larger")
+    return Violated(eps, eps_prv, delta, pair)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
@@ -30,7 +30,7 @@ from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Block, Machine, Tree, read_input
 from dipapprox.kernel.measures import Component, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.reading import as_list, as_number
+from dipapprox.kernel.reading import as_list
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
 
@@ -45,9 +45,6 @@ MOST_KNOWN = 20_000
 
 Scalars = tuple[Node, ...]
 """They add up to a probability."""
-
-Cuts = tuple[tuple[Fraction, ...], ...]
-"""Ascending, for each real output."""
 
 
 @dataclass(slots=True)
@@ -94,27 +91,21 @@ class Run(Walk[State]):
         self._without = lru_cache(MOST_KNOWN)(partial(forget, graph))
         self._ended: list[Ended] = []
 
-    def outcomes(
-        self, inputs: Sequence[Input], cuts: Cuts = ()
-    ) -> dict[Input, dict[Output, list[Node]]]:
-        """Run the machine; real outputs are told as far as cuts of each part them (`published`).
+    def outcomes(self, inputs: Sequence[Input]) -> dict[Input, dict[Output, list[Node]]]:
+        """Run the machine, whose outputs have finitely many values.
 
         Returns:
             For every input, and every output that some state ends with, the scalars that add up to
             its probability.
         """
-        if len(cuts) != len(self.machine.reals):
-            raise Refused("outputs are real numbers, and other ones are cut")
+        if self.machine.reals:
+            raise Refused("outputs are real numbers")
         found: dict[Input, dict[Output, list[Node]]] = {input: {} for input in inputs}
         for end in self.ends(inputs):
             spend(len(end.inputs))
-            parts = [((), end.measure)]
-            if end.reals:
-                parts = named("published.parted")(self.graph, end.measure, end.reals, cuts)
-            for cells, part in parts:
-                scalar = self._without(part, frozenset()).scalar
-                for input in end.inputs if scalar != self.graph.zero else ():
-                    found[input].setdefault(end.finite + cells, []).append(scalar)
+            scalar = self._without(end.measure, frozenset()).scalar
+            for input in end.inputs if scalar != self.graph.zero else ():
+                found[input].setdefault(end.finite, []).append(scalar)
         return found
 
     def ends(self, inputs: Sequence[Input]) -> list[Ended]:
@@ -286,17 +277,8 @@ def read_inputs(machine: Machine, json: object) -> Iterable[Input]:
     return [read_input(each, machine.domains) for each in as_list(json, "inputs")]
 
 
-def read_cuts(json: object) -> Cuts:
-    """Read cuts of each real output; they ascend."""
-    rows = [as_list(each, "cuts") for each in as_list(json, "cuts")]
-    found = tuple(tuple(as_number(each, "a cut") for each in own) for own in rows)
-    if any(a >= b for own in found for a, b in pairwise(own)):
-        raise BadProof("cuts do not ascend")
-    return found
-
-
 def outcomes(
-    machine: Machine, signs: Signs, inputs: Iterable[Input], cuts: Cuts
+    machine: Machine, signs: Signs, inputs: Iterable[Input]
 ) -> tuple[Graph, tuple[Output, ...], list[Scalars], dict[Input, list[int]]]:
     """Run the machine for some inputs.
 
@@ -314,7 +296,7 @@ def outcomes(
         spend(100 * len(batch))
         if len({*batch}) < len(batch) or not found.keys().isdisjoint(batch):
             raise BadProof("an input twice")
-        for input, ended in run.outcomes(batch, cuts).items():
+        for input, ended in run.outcomes(batch).items():
             found[input] = {
                 numbers.setdefault(output, len(numbers)): tuple(own)
                 for output, own in ended.items()

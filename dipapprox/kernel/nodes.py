@@ -20,7 +20,8 @@ a sum, and its bounds count. Of each kind, its parts, which are nodes, and what 
     sum         s, ...; k, ...       sum of k * s, scalars that are no sums
     star        p                    1 + p + p^2 + ..., which is 1 / (1 - p) where 0 <= p < 1
     positive    p, q; a              max(0, p - a q)
-    excess      f, g, p, q; a        the integral of max(0, p f - a q g) over everything
+    excess      f, g, p, q; a        the integral of max(0, p f - a q g) over everything; of more
+                                     pairs f, g and a side: of max(0, p f f' ... - a q g g' ...)
 
 A change of variables t -> slope * t + offset is a rewriting of the graph down to its laws, by
 `moved`; so no evaluator has to shift a function.
@@ -28,7 +29,7 @@ A change of variables t -> slope * t + offset is a rewriting of the graph down t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
 from typing import Any, NamedTuple
@@ -138,13 +139,39 @@ class Graph:
 
     def mix(self, terms: Iterable[tuple[Node, Node]]) -> Node:
         """Return the sum of scalar * function over some terms; at least one."""
-        collected: dict[Node, Node] = {}
-        for scalar, function in terms:
-            collected[function] = self.plus(collected.get(function, self.zero), scalar)
-        found = sorted((scalar, function) for function, scalar in collected.items())
+        found = self._collected_terms(self._joined(self._collected_terms(terms)))
         if len(found) == 1 and found[0][0] == self.one:
             return found[0][1]
         return self.add("mix", [part for term in found for part in term])
+
+    def _collected_terms(self, terms: Iterable[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
+        collected: dict[Node, Node] = {}
+        for scalar, function in terms:
+            collected[function] = self.plus(collected.get(function, self.zero), scalar)
+        return sorted((scalar, function) for function, scalar in collected.items())
+
+    def _joined(self, terms: Iterable[tuple[Node, Node]]) -> Iterator[tuple[Node, Node]]:
+        """Yield the same sum: f from a to b, and f from b to c, are f from a to c, but for b."""
+        parts: dict[tuple[Node, Node], list[Bounds]] = {}
+        for scalar, function in terms:
+            node = self.nodes[function]
+            if node.kind == "restrict" and not self.discrete[function]:
+                (inner,) = node.parts
+                parts.setdefault((scalar, inner), []).append(node.data)
+            else:
+                yield scalar, function
+        for (scalar, inner), own in parts.items():
+            own.sort(key=lambda ends: (ends[0] is not None, ends[0] or 0))
+            (first, last), *others = own
+            for lower, upper in others:
+                # A part that ends before it begins is 0.
+                ascend = [end for end in (first, last, upper) if end is not None]
+                if lower is not None and lower == last and ascend == sorted(ascend):
+                    last = upper
+                else:
+                    yield scalar, self.restrict(inner, first, last)
+                    first, last = lower, upper
+            yield scalar, self.restrict(inner, first, last)
 
     def scaled(self, function: Node, factor: Fraction) -> Node:
         """Return factor * f, factor > 0."""

@@ -13,7 +13,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.loading import named
-from dipapprox.kernel.machine import Machine, Tree, read_input, read_value, read_weight
+from dipapprox.kernel.machine import Machine, Tree, read_input, read_weight
 from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Epsilons
 
@@ -122,8 +122,6 @@ def kept(
     hold: Callable[[Input, Input], bool],
 ) -> Private:
     """Conclude privacy if a bound of delta holds for all pairs of inputs that are meant."""
-    if proof.machine.reals:
-        raise BadProof("intervals of real outputs do not bound delta")
     count = 0
     for first, second in pairs_of(proof):
         count += 1
@@ -133,8 +131,6 @@ def kept(
 
 
 def read_output(machine: Machine, json: object) -> Output:
-    """Read the finite outputs, and for each real one a number or the name of an interval."""
-    size = len(machine.outputs)
-    values = as_list(json, "an output", size + len(machine.reals))
-    known = read_input(values[:size], tuple(domain for _, domain in machine.outputs))
-    return (*known, *map(read_value, values[size:]))
+    """Read an output."""
+    values = as_list(json, "an output", len(machine.outputs))
+    return read_input(values, tuple(domain for _, domain in machine.outputs))

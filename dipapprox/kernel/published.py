@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.forms import Form
-from dipapprox.kernel.forward import Cuts, Run
+from dipapprox.kernel.forward import Run
 from dipapprox.kernel.integration import forget
-from dipapprox.kernel.measures import Measure, assume
+from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
 
 Label = tuple[Value | None, ...]
@@ -60,9 +59,14 @@ def added_up(graph: Graph, terms: Sequence[Published]) -> list[Published]:
             alike.setdefault((each.shares, *others), []).append(each)
         found = []
         for (shares, before, after), own in alike.items():
-            mixed = graph.mix((each.scalar, each.functions[place]) for each in own)
-            whole = Published(shares, graph.one, (*before, mixed, *after))
-            found.append(whole if len(own) > 1 else own[0])
+            scalar, *more = {each.scalar for each in own}
+            common = graph.one if more else scalar
+            rest = (graph.one if each.scalar == common else each.scalar for each in own)
+            mixed = graph.mix(zip(rest, (each.functions[place] for each in own), strict=True))
+            node = graph.nodes[mixed]
+            if node.kind == "mix" and len(node.parts) == 2:
+                common, mixed = graph.times(common, node.parts[0]), node.parts[1]
+            found.append(Published(shares, common, (*before, mixed, *after)))
     return found
 
 
@@ -108,34 +112,3 @@ def _publish(
         elif scalar != graph.zero:
             found.append(Published(tuple(shares), scalar, own))
     return tuple(label), found
-
-
-def parted(
-    graph: Graph, measure: Measure, reals: Sequence[Number | Form], cuts: Cuts
-) -> list[tuple[tuple[Value, ...], Measure]]:
-    """Part a measure by what real outputs are: the number that one holds, or else an interval.
-
-    Intervals between two cuts have names. What an interval has in common with numbers that other
-    states hold is a null set of its own measure, and no part of it: a form has a real sample.
-    """
-    functions = {atom: each for part in measure.components for atom, each in part.functions}
-    for value in reals:
-        if isinstance(value, Form) and all(graph.discrete[functions[a]] for a, _ in value.terms):
-            raise Refused("integer samples are published as real numbers")
-    found: list[tuple[tuple[Value, ...], Measure]] = [((), measure)]
-    for value, own in zip(reals, cuts, strict=True):
-        whole, found = found, []
-        for cells, part in whole:
-            if not isinstance(value, Form):
-                found.append(((*cells, value), part))
-                continue
-            for low, high in pairwise([None, *own, None]):
-                spend(50)
-                inside = [part]
-                for cut, relation in ((low, ">="), (high, "<")):
-                    if cut is not None:
-                        form = value.plus(Form(-cut))
-                        inside = [p for each in inside for p in assume(graph, each, form, relation)]
-                name = f"{'-inf' if low is None else low} to {'inf' if high is None else high}"
-                found += [((*cells, name), each) for each in inside]
-    return found

@@ -45,8 +45,9 @@ _ONE_RUN = (*_GRID, "sample", "above")
 _PARTS = ("parts", "eps")
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "distributions": ("rules.distributions", ("eps", "inputs", "bits", "cuts")),
+    "distributions": ("rules.distributions", ("eps", "inputs", "bits")),
     "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits")),
+    "published violation": ("excesses.published_violation", ("eps", *_CLAIM, "bits", *_PAIR)),
     "every pair": ("rules.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
     "between eps": ("rules.between_eps", ("eps", *_CLAIM)),

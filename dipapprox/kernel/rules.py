@@ -29,7 +29,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import formula_of
-from dipapprox.kernel.forward import read_cuts, read_inputs
+from dipapprox.kernel.forward import read_inputs
 from dipapprox.kernel.judgements import Distributions, ExactDistributions, Private, Violated
 from dipapprox.kernel.laws import FAMILIES, RealFamily
 from dipapprox.kernel.loading import named
@@ -64,15 +64,15 @@ def distributions(proof: Proof, step: Step) -> Distributions | ExactDistribution
     (`signs`).
 
     Step: "eps", "inputs" (null: all; or a list), "bits": the accuracy that is aimed at, null for
-    closed forms; for machines with real outputs "cuts" of each (`forward`).
+    closed forms.
     """
-    inputs, cuts = read_inputs(proof.machine, step["inputs"]), read_cuts(step["cuts"])
+    inputs = read_inputs(proof.machine, step["inputs"])
     if step["bits"] is None:
         signs = Signs(read_epsilons(step["eps"]))
-        exact: ExactDistributions = named("closed.closed_forms")(proof, signs, inputs, cuts)
+        exact: ExactDistributions = named("closed.closed_forms")(proof, signs, inputs)
         return exact
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
-    enclosures: Distributions = named("evaluate.enclosed")(proof, eps, inputs, bits, cuts)
+    enclosures: Distributions = named("evaluate.enclosed")(proof, eps, inputs, bits)
     return enclosures
 
 
@@ -113,8 +113,6 @@ def violation(proof: Proof, step: Step, found: Distributions | ExactDistribution
     # What no state ends with has probability 0 for both inputs.
     places = {output: number for number, output in enumerate(found.outputs)}
     numbers = [places[output] for output in outputs if output in places]
-    if machine.reals and len(numbers) < len(outputs):
-        raise Refuted("an output that is not among them, or no such interval")
     if isinstance(found, ExactDistributions):
         above = named("closed.exceeds")(found, pair, numbers, eps_prv, delta)
         eps = found.epsilons.value

@@ -82,7 +82,6 @@ class ComposedProgram:
             "eps": number_json(what.eps),
             "inputs": None,
             "bits": bits,
-            "cuts": [],
         }
         self._concluded: dict[str, Judgement] = {}
         machine = pipeline.runs[number][0].what

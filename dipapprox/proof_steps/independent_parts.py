@@ -170,7 +170,7 @@ class IndependentParts:
         return steps.add(rule, [*runs, *premises], {**of, **own, **fields})
 
     def _run(self, steps: ReplayedSteps, part: Machine) -> int:
-        run: _Fields = {"eps": number_json(self._eps), "inputs": None, "cuts": []}
+        run: _Fields = {"eps": number_json(self._eps), "inputs": None}
         run |= {"bits": None if self._exact else _BITS}
         return steps.add("distributions", [], {**self._named(part, None), **run})
 

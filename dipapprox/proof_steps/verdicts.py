@@ -24,7 +24,6 @@ from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
-from dipapprox.proof_steps.published import intervals
 from dipapprox.proof_steps.serving import served_step
 from dipapprox.proof_steps.sets import single_inputs
 
@@ -229,16 +228,15 @@ def kept(
 
 def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int) -> list[Json]:
     """Steps to a claim that is broken."""
+    first, second = input_json(witness.input), input_json(witness.adjacent)
+    if program.real_outputs:
+        stated = {name: said[name] for name in ("eps", "eps_prv", "delta")}
+        step = {"rule": "published violation", "from": [], **stated, "bits": bits or MOST_BITS}
+        return [{**step, "input": first, "adjacent": second}]
     if witness.at_least is not None:
         raise NoCertificate("the violating outputs are too many to be recorded")
-    first, second = input_json(witness.input), input_json(witness.adjacent)
-    cuts: Json = []
-    if program.real_outputs:
-        found, outputs = intervals(witness, len(program.outputs))
-        cuts = list(found)
-    else:
-        outputs = [input_json(finite(row.output)) for row in witness.rows]
-    return violation(said, (first, second), outputs, bits, cuts)
+    outputs = [input_json(finite(row.output)) for row in witness.rows]
+    return violation(said, (first, second), outputs, bits)
 
 
 def violation(
@@ -246,15 +244,14 @@ def violation(
     pair: tuple[Json, Json],
     outputs: list[Json],
     bits: int,
-    cuts: Json = None,
 ) -> list[Json]:
     """Return steps to a set of outputs of a pair that breaks a claim at one eps."""
     step: dict[str, Json] = {"from": [-1], "input": pair[0], "adjacent": pair[1]}
     step |= {**{name: said[name] for name in ("eps_prv", "delta")}, "outputs": outputs}
-    return [{**run_step(said, [*pair], bits), "cuts": cuts or []}, {"rule": "violation", **step}]
+    return [run_step(said, [*pair], bits), {"rule": "violation", **step}]
 
 
 def run_step(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:
     """Return the step that runs a machine: for some inputs, or all."""
     run: dict[str, Json] = {"rule": "distributions", "from": [], "eps": said["eps"]}
-    return {**run, "inputs": inputs, "bits": bits or None, "cuts": []}
+    return {**run, "inputs": inputs, "bits": bits or None}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dipapprox import Answer, Options, verify
 from dipapprox.kernel.adjacency import adjacent_pairs
@@ -163,6 +164,44 @@ def test_two_numbers_that_move_are_not_bounded_by_one() -> None:
         with pytest.raises(Refuted):
             replay(*proof_of(TWO, "1/2", written(Fraction(claimed))))
     assert replay(*proof_of(TWO, "1/2", written(Fraction(true + 1e-6))))
+
+
+def of_two(first: Any, second: Any, eps_prv: float) -> float:
+    """Two numbers, each of noise of scale 1 that moves by 1, by a grid of 10^7 pairs of places."""
+    z = np.linspace(-30, 31, 3001)
+    f, g = (np.multiply.outer(first(z - d), second(z - d)) for d in (0, 1))
+    return float(np.maximum(0, f - exp(eps_prv) * g).sum() * (z[1] - z[0]) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("families", "eps_prv"),
+    [
+        (("Lap", "Gauss"), Fraction(0)),
+        (("Gauss", "Gauss"), Fraction(1, 2)),
+        (("Logistic", "Lap"), Fraction(3, 2)),
+        (("Gumbel", "Logistic"), Fraction(3, 2)),
+    ],
+)
+def test_several_numbers(families: Sequence[str], eps_prv: Fraction) -> None:
+    noise = {"Lap": "laplace", "Gauss": "norm", "Logistic": "logistic", "Gumbel": "gumbel_r"}
+    draws = "\n".join(f"y[{k}] <- {name}(q, 1)" for k, name in enumerate(families, 1))
+    text = f"input q in 0..1\noutput y[2] in real\nadjacent increasing 1\n{draws}"
+    true = of_two(*(getattr(stats, noise[name]).pdf for name in families), float(eps_prv))
+    for shift, answer in ((1, Answer.DP), (-1, Answer.NOT_DP)):
+        claimed = Fraction(true) + Fraction(shift, 2000)
+        found = verify(
+            program_of(text), eps=1, eps_prv=eps_prv, delta=claimed, options=Options(proved=True)
+        )
+        assert found.answer is answer
+        machine, claim, (step,) = proof_of(text, number_json(eps_prv), written(claimed))
+        pair = {"rule": "published violation", "input": [0], "adjacent": [1]}
+        for bits in (6, 16):
+            if answer is Answer.DP:
+                with pytest.raises(Refuted):
+                    replay(machine, claim | {"verdict": "Not_DP"}, [step | pair | {"bits": bits}])
+            else:
+                with pytest.raises(Refuted):
+                    replay(machine, claim, [step | {"bits": bits}])
 
 
 COMPARED = """
