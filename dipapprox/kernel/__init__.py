@@ -14,7 +14,7 @@ the claim. To be read in this order, in which modules import those before them:
       in closed form    exact
     runs                measures, integration, expressions, walk, loops, forward,
                         published
-    conclusions         losses, adaptive, mechanisms, judgements, proofs
+    conclusions         losses, adaptive, several, mechanisms, judgements, proofs
     finite verdicts     evaluate, excesses, rules, closed
     real inputs         motion, sets
     compositions        parts, compositions

@@ -128,7 +128,9 @@ def _below(parts: Iterator[Part], step: Fraction, places: int) -> Losses:
             infinite += m
         elif m > 0:
             loss = (m / n).log() / to_ball(step)
-            k = max(min(lower_at(loss.mid(), 0), far), -far) if loss.is_finite() else far
+            # What is a whole number but for errors is not put with what is a little less.
+            near = loss.mid() + arb(2) ** -10
+            k = max(min(lower_at(near, 0), far), -far) if loss.is_finite() else far
             before = sets.get(k, (ZERO, ZERO))
             sets[k] = before[0] + m, before[1] + n
     first, last = min(sets, default=0), max(sets, default=0)

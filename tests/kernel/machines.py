@@ -24,7 +24,7 @@ Proof = tuple[Json, Json, list[Json]]
 ONE = Fraction(1)
 Output = tuple[Value, ...]
 
-RUN: Json = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 40, "cuts": []}
+RUN: Json = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 40}
 """What a machine does for all its inputs at eps = 1."""
 
 

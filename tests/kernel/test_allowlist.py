@@ -15,7 +15,7 @@ from dipapprox import kernel
 KERNEL = Path(__file__).parent.parent.parent / "dipapprox" / "kernel"
 FILES = sorted(KERNEL.glob("*.py"))
 
-MOST_LINES = 9850
+MOST_LINES = 10030
 """Of all files together: what a reader has to go through. The goal is 5,000."""
 
 FOREIGN = {"flint"}
@@ -43,7 +43,7 @@ machine = {
     ],
 }
 stated = {"eps_prv": 1, "delta": "1/2"}
-run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "cuts": [], "bits": 30}
+run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 30}
 step = {"rule": "every pair", "from": [-1], **stated}
 claim = {"verdict": "DP", "eps": 1, "pairs": None, **stated}
 print(replay(machine, claim, [run, step]))

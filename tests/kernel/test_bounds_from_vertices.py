@@ -123,7 +123,7 @@ def test_what_a_pair_exceeds_is_refuted_and_hardly_more_is_shown(name: str) -> N
 
 def test_no_unit_of_the_last_place_is_given_away() -> None:
     """A delta that is attained is a bound; a unit less is none, and no error is rounded down."""
-    of, step = machine(BAND, 1, ALL, False), {"eps": "1/2", "bits": 40, "cuts": []}
+    of, step = machine(BAND, 1, ALL, False), {"eps": "1/2", "bits": 40}
     found = distributions(Proof(of, None), {**step, "inputs": [[0], [1]]})
     unit = Fraction(1, 1 << found.places)
     f_s, curvature = largest_of(found, EPS_PRV), Fraction(484, 1000)
@@ -137,7 +137,7 @@ def test_no_unit_of_the_last_place_is_given_away() -> None:
 
 def test_of_single_pairs_the_bound_is_attained() -> None:
     zero = machine(BAND, 0, ALL, False)
-    step = {"eps": "1/2", "bits": 40, "cuts": [], "inputs": [[0]]}
+    step = {"eps": "1/2", "bits": 40, "inputs": [[0]]}
     found = distributions(Proof(zero, None), step)
     f_s = largest_of(found, Fraction(0))((0,), (0,))
     assert f_s > 0  # probabilities are enclosed

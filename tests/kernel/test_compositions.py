@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import nullcontext
 from fractions import Fraction
 from math import exp, sqrt
 from pathlib import Path
@@ -317,16 +316,6 @@ def test_pairs_of_machines_are_known_in_both_orders() -> None:
                 losses_of(about, GRID, said)
 
 
-def test_intervals_of_real_outputs_bound_no_losses_from_above() -> None:
-    what = {**machine(ROWS), "outputs": [], "reals": ["o"]}
-    given = pipeline(({"machine": what, "eps": 1}, None, 1))
-    for kept in (True, False):
-        steps, _ = steps_of(given, kept, Fraction(1, 8), 32, [[0], [1]])
-        steps[0]["cuts"] = [[0]]
-        with pytest.raises(BadProof, match="real outputs") if kept else nullcontext():
-            assert losses(given, steps)
-
-
 def test_a_part_of_no_turns_is_none() -> None:
     never = read_machine({**MACHINE["machine"], "body": [["repeat", 0, []]]})
     with pytest.raises(BadProof, match="no turns"):
@@ -351,7 +340,7 @@ def test_bounds_of_probabilities_are_kept_apart_below() -> None:
 
 def test_pairs_from_below_have_distributions() -> None:
     about, below = Proof(read_machine(MACHINE["machine"]), None), {**GRID, "above": False}
-    run = {"eps": 1, "bits": 20, "cuts": []}
+    run = {"eps": 1, "bits": 20}
     assert not losses_of(about, below, distributions(about, {**run, "inputs": None})).losses.above
     for input in ([0], [1]):
         with pytest.raises(Refuted, match="has no distribution"):

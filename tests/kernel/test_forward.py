@@ -133,13 +133,15 @@ def test_what_has_no_meaning_is_not_proved() -> None:
         *([["choose", o, [[0, -1], [1, 2]], False]], [["choose", o, [[0, 0], [1, 0]], True]]),
         *([["draw", o, "Lap", 0, [1, -1]]], [["draw", x, "DLap", "1/2", [1, -1]], one]),
         *([["set", ["element", "o", 3, 4], 1]], [one, noise, ["draw", y, "Lap", x, [1, -1]]]),
-        *([one, noise], [one, noise, ["set", y, {"name": "word"}]]),
     ]
     for body in bodies:
-        reals = ["y"] if body in bodies[-2:] else []
-        proof = Proof(read_machine(finite(body, reals=reals)), None)
+        proof = Proof(read_machine(finite(body)), None)
         with pytest.raises(NotProved):
-            apply(proof, {}, {**RUN, "cuts": [[]] * len(reals)})
+            apply(proof, {}, RUN)
+    for body in ([one, noise], [one, noise, ["set", y, {"name": "word"}]]):
+        run = Run(read_machine(finite(body, reals=["y"])), Signs.at(Fraction(1)), Graph())
+        with pytest.raises(NotProved):
+            run.ends([()])
 
 
 def test_real_and_integer_noise_in_one_cell_stay_apart() -> None:

@@ -54,9 +54,7 @@ def probabilities(
 ) -> dict[tuple[Fraction, ...], Mapping[Output, float]]:
     listed: list[Any] = [[number_json(value) for value in each] for each in inputs]
     proof = Proof(machine, None)
-    found = distributions(
-        proof, {"eps": number_json(eps), "inputs": listed, "bits": 50, "cuts": []}
-    )
+    found = distributions(proof, {"eps": number_json(eps), "inputs": listed, "bits": 50})
     return {
         each: {
             output: low / 2**found.places

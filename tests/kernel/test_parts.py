@@ -430,7 +430,7 @@ def test_parts_that_are_alike_but_for_names_are_one_machine() -> None:
     (part,) = parts.parts_of(read_machine(computed), [0, 2])
     assert [name for name, _ in part.machine.inputs] == ["q[1]", "q[2]"]
     assert part.outputs == ("out",)
-    step = {"eps": 1, "inputs": None, "bits": 30, "cuts": []}
+    step = {"eps": 1, "inputs": None, "bits": 30}
     found = distributions(Proof(part.machine, None), step)
     unit = 1 << found.places
     for input, (low, high) in found.bounds.items():

@@ -14,7 +14,7 @@ from scipy import stats
 
 from dipapprox import Answer, Options, verify
 from dipapprox.kernel.adjacency import adjacent_pairs
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.replay import replay
@@ -298,56 +298,52 @@ def test_pure_budgets_are_attained(text: str, price: Fraction) -> None:
         replay(*proof_of(text, number_json(price - Fraction(1, 10**9)), 0))
 
 
-def violation_of(text: str, cuts: Json, outputs: Json, delta: Json) -> tuple[Json, Json, Json]:
-    """The claim that the pair 0, 1 breaks it at eps_prv = 1/2."""
-    stated = {"eps_prv": "1/2", "delta": delta}
-    claim = {"verdict": "Not_DP", "eps": 1, "pairs": None, **stated}
-    run = RUN | {"inputs": [[0], [1]], "cuts": cuts}
-    pair = {"input": [0], "adjacent": [1], "outputs": outputs}
-    last = {"rule": "violation", "from": [-1], **stated, **pair}
-    return machine_json(program_of(text)), claim, [run, last]
+def violation_of(text: str, delta: Json, inputs: Json = ((0,), (1,))) -> tuple[Json, Json, Json]:
+    """The claim that a pair breaks it at eps_prv = 1/2."""
+    machine, claim, (step,) = proof_of(text, "1/2", delta)
+    pair = dict(zip(("input", "adjacent"), map(list, inputs), strict=True))
+    return machine, claim | {"verdict": "Not_DP"}, [step | pair | {"rule": "published violation"}]
 
 
-def test_violations_are_unions_of_intervals() -> None:
-    # y = 3 - 2 x, so x is likelier for 0 below 1/2 - 1/2: y above 3.
-    text = GAUSS
-    above = [{"name": "3 to 4"}], [{"name": "4 to inf"}]
-    delta = Fraction(gauss(0.5))
-    found = replay(*violation_of(text, [[3, 4]], list(above), written(delta - Fraction(1, 10**6))))
-    assert isinstance(found, Violated)
-    with pytest.raises(Refuted):
-        replay(*violation_of(text, [[3, 4]], list(above), written(delta + Fraction(1, 10**6))))
-    with pytest.raises(Refuted):
-        replay(*violation_of(text, [[3, 4]], list(above[:1]), "1/5"))
-    with pytest.raises(Refuted, match="no such interval"):
-        replay(*violation_of(text, [[3, 4]], [*above, [{"name": "-inf to inf"}]], 0))
-    for cuts in ([4, 3], [3, 3]):
-        with pytest.raises(BadProof):
-            replay(*violation_of(text, [cuts], list(above), 0))
-    with pytest.raises(Refused):
-        replay(*violation_of(text, [], list(above), 0))
+HIDDEN = """
+input q in 0..1
+output y[2] in real
+adjacent linf 1
+c <- choose { 0, 1 }
+y[1] <- Lap(q + 9 * c, 1)
+y[2] <- Lap(q - 9 * c, 1)
+"""
 
 
-def test_intervals_of_integers_are_refused() -> None:
-    """One input publishes 0, the other one integers: an interval is no set apart from 0."""
-    machine, claim, (run, last) = violation_of(GAUSS, [["-1/2", "1/2"]], [[]], "1/10")
+def test_violations_are_bounds_from_below() -> None:
+    below, above = (written(Fraction(gauss(0.5) + shift)) for shift in (-1e-6, 1e-6))
+    assert isinstance(replay(*violation_of(GAUSS, below)), Violated)
+    for text, delta, pair in [
+        (GAUSS, above, ((0,), (1,))),
+        (GAUSS, below, ((0,), (0,))),
+        (GAUSS, "1/100", ((0,), (2,))),
+        (HIDDEN, "1/100", ((0,), (1,))),  # a sum of products
+    ]:
+        with pytest.raises(Refuted):
+            replay(*violation_of(text, delta, pair))
+
+
+def test_integers_are_no_densities() -> None:
+    """One input publishes 0, the other one integers: they may be the same."""
+    machine, *proof = violation_of(GAUSS, "1/10")
     draw = ["draw", ["cell", "y"], "DLap", 0, [1, -1]]
     fixed = [["set", ["cell", "y"], 0]]
     machine["body"] = [["if", ["=", ["cell", "q"], 0], [draw], fixed]]
-    last["outputs"] = [[{"name": "-1/2 to 1/2"}]]
-    with pytest.raises(Refused, match="integer samples"):
-        replay(machine, claim, [run, last])
+    with pytest.raises(Refused, match="integers"):
+        replay(machine, *proof)
 
 
-def test_intervals_prove_no_privacy() -> None:
-    machine, claim, (step,) = proof_of(GAUSS, "1/2", "1/2")
-    run = RUN | {"cuts": [[]]}
+def test_real_outputs_have_no_distributions() -> None:
+    machine, claim, _ = proof_of(GAUSS, "1/2", "1/2")
     last = {"rule": "every pair", "from": [-1], "eps_prv": "1/2", "delta": "1/2"}
-    with pytest.raises(BadProof):
-        replay(machine, claim, [run, last])
-    with pytest.raises(NotProved):
-        replay(machine, claim, [run | {"bits": None}, last])
-    assert step["rule"] == "every published pair"
+    for bits in (40, None):
+        with pytest.raises(Refused, match="real numbers"):
+            replay(machine, claim, [RUN | {"bits": bits}, last])
 
 
 @pytest.mark.parametrize(
