@@ -121,7 +121,7 @@ def test_excesses_are_integrals_of_what_is_above(
     label: Label = (None,)
     parts = [{label: [Published(((),), graph.one, (each,))]} for each in (f, g)]
     growth = growth_bound(eps_prv, 60, above=False)
-    found = Excesses(graph, ONE, eps_prv, growth).of_pair(parts[0], parts[1])
+    found = Excesses(graph, ONE, eps_prv, 60).of_pair(parts[0], parts[1])
     p = graph.rational(Fraction(1, 2)) if halved else graph.one
     excess = graph.add("excess", (f, g, p, graph.one), growth)
     true = simpson(graph, 1.0)[excess]
