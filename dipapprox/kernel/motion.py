@@ -83,9 +83,9 @@ class Motion(Walk[Moved]):
         super().__init__()
         self.machine = machine
         # By the draw, the law around 0 and the slopes of its mean: the atom.
-        self._noise: dict[tuple[Where, Noise, Form], int] = {}
+        self.noise: dict[tuple[Where, Noise, Form], int] = {}
         # All that is compared with 0, once.
-        self._forms: dict[Form, None] = {}
+        self.forms: dict[Form, None] = {}
         self._published: set[tuple[tuple[tuple[int, Fraction], ...], ...]] = set()
         self._chooses = False
         self._ordered: dict[int, bool] = {}
@@ -95,19 +95,19 @@ class Motion(Walk[Moved]):
         self._inside = self._waits = False
         self._ended: list[Moved] = []
         self.ends = self._followed(larger)
-        self._slopes = {atom: slopes for (_, _, slopes), atom in self._noise.items()}
+        self._slopes = {atom: slopes for (_, _, slopes), atom in self.noise.items()}
         self._beside = self._taken_along()
 
     @property
     def is_shift(self) -> bool:
         """Whether delta depends on u' - u alone, and its sublevel sets are convex: 3."""
         atoms = {atom for row in self._published for terms in row for atom, _ in terms}
-        families = {noise[0] for (_, noise, _), atom in self._noise.items() if atom in atoms}
+        families = {noise[0] for (_, noise, _), atom in self.noise.items() if atom in atoms}
         known = families <= {"Gauss"} or (
             len(self.machine.reals) == 1
             and all(isinstance(FAMILIES[name], RealFamily) for name in families)
         )
-        return known and len(self._published) == 1 and not (self._forms or self._chooses)
+        return known and len(self._published) == 1 and not (self.forms or self._chooses)
 
     def is_ordered(self, place: int) -> bool:
         """Whether every P_S moves in one direction with an input: 1."""
@@ -123,7 +123,7 @@ class Motion(Walk[Moved]):
         if place in self._beside:
             raise Refused("an input is compared, not only the noise around it")
         first, second = Fraction(0), Fraction(0)
-        for (_, (name, coefficient, power), _), atom in self._noise.items():
+        for (_, (name, coefficient, power), _), atom in self.noise.items():
             slope = dict(self._slopes[atom].terms).get(place, Fraction(0))
             steep = abs(slope) / (coefficient * eps**power)
             spend(4 + cost_of(steep))
@@ -191,7 +191,7 @@ class Motion(Walk[Moved]):
         if not is_real and (form.terms or form.constant.denominator != 1):
             raise NotProved("integer noise around a number that is none")
         slopes = Form(Fraction(0), tuple([term for term in form.terms if term[0] < self._d]))
-        atom = self._noise.setdefault((where, noise, slopes), self._d + 1 + len(self._noise))
+        atom = self.noise.setdefault((where, noise, slopes), self._d + 1 + len(self.noise))
         if is_real:
             self._real.add(atom)
         return form.plus(only(atom))
@@ -215,7 +215,7 @@ class Motion(Walk[Moved]):
     def _split(self, state: Moved, form: Form, relation: str) -> tuple[list[Moved], list[Moved]]:
         if all(atom <= self._d for atom, _ in form.terms):
             raise NotProved("inputs are compared without noise")
-        self._forms[form] = None
+        self.forms[form] = None
         return super()._split(state, form, relation)
 
     def _guarded(self, state: Moved, guards: Sequence[Guard]) -> Moved | None:
@@ -266,9 +266,9 @@ class Motion(Walk[Moved]):
         Slopes are changed of noise that was not compared before, and is compared least often.
         """
         free = {atom for atom, slopes in self._slopes.items() if not slopes.terms}
-        often = Counter(atom for form in self._forms for atom, _ in form.terms)
+        often = Counter(atom for form in self.forms for atom, _ in form.terms)
         found: set[int] = set()
-        for form in self._forms:
+        for form in self.forms:
             noise = [(atom, c) for atom, c in form.terms if atom > self._d]
             rest = Form(Fraction(0), tuple([term for term in form.terms if term[0] < self._d]))
             for atom, c in noise:

@@ -156,15 +156,13 @@ class Graph:
         for scalar, function in terms:
             node = self.nodes[function]
             if node.kind == "restrict" and not self.discrete[function]:
-                (inner,) = node.parts
-                parts.setdefault((scalar, inner), []).append(node.data)
+                parts.setdefault((scalar, node.parts[0]), []).append(node.data)
             else:
                 yield scalar, function
         for (scalar, inner), own in parts.items():
             own.sort(key=lambda ends: (ends[0] is not None, ends[0] or 0))
             (first, last), *others = own
             for lower, upper in others:
-                # A part that ends before it begins is 0.
                 ascend = [end for end in (first, last, upper) if end is not None]
                 if lower is not None and lower == last and ascend == sorted(ascend):
                     last = upper

@@ -51,6 +51,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "every pair": ("rules.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
     "between eps": ("rules.between_eps", ("eps", *_CLAIM)),
+    "smaller eps": ("shrinking.smaller_eps", ("eps", *_CLAIM, "point")),
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
     "violation": ("rules.violation", (*_CLAIM, *_PAIR, "outputs")),

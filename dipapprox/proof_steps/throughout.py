@@ -3,7 +3,8 @@
 A run of the machine needs no hints, and signs need none.
 
 Without closed forms a claim is proved at both ends of parts, which are halved as long as the kernel
-does not know probabilities to bend little enough between them.
+does not know probabilities to bend little enough between them; or, of real inputs, at the greatest
+eps of parts, where a smaller one is as good as smaller inputs.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.rules import between_eps
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.language.core import Input, Program, Value
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.selections import PairSelection
+from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
@@ -48,6 +51,7 @@ from dipapprox.proof_steps.verdicts import (
     run_step,
     violation,
 )
+from dipapprox.semantics.real_inputs import execute_for_declared
 
 _MOST_PARTS = 400
 
@@ -99,14 +103,54 @@ def steps_between(
         return True
 
     points = [epsilons.lower, *_halved(epsilons, kept)]
+    proofs = (replayed(program, goal(eps), selection, limits).proof for eps in points)
+    return _followed_by({"rule": "between eps", **_stated(claim)}, proofs)
+
+
+def steps_by_shrinking(
+    program: Program, claim: dict[str, Json], epsilons: Epsilons, limits: Limits
+) -> list[Json]:
+    """Return the steps to a claim about all pairs of real inputs: at the greatest eps of parts.
+
+    The kernel decides whether a smaller eps is as good as smaller inputs.
+
+    Raises:
+        NoCertificate: If none are found.
+        LimitReached: If a limit is reached.
+    """
+    point = inputs_at_ties(execute_for_declared(program, True, limits), limits)
+    if point is None:
+        raise NoCertificate("without noise no inputs make all comparisons ties")
+    signs, proofs = Signs(epsilons), list[object]()
+    formulas = [formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta")]
+
+    def kept(low: Fraction, high: Fraction) -> bool:
+        values = [min(_below(formula, low), _below(formula, high)) for formula in formulas]
+        goal = Goal(Claim(high, values[1], max(values[0], Fraction(0))), None, None, 1)
+        slacks = (f + Ratio.constant(-value) for f, value in zip(formulas, values, strict=True))
+        part = Epsilons(low, high)
+        if not all(signs.tell(each.numerator, positive=False, on=part) for each in slacks):
+            return False
+        try:
+            proofs.append(replayed(program, goal, AllPairs(), limits).proof)
+        except (NotProved, NoCertificate):
+            return False
+        return True
+
+    list(_halved(epsilons, kept))
+    values = [number_json(point[cell.name]) for cell in program.inputs]
+    return _followed_by({"rule": "smaller eps", **_stated(claim), "point": values}, proofs)
+
+
+def _followed_by(last: dict[str, Json], proofs: Iterable[object]) -> list[Json]:
+    """Return the steps of some proofs, and one of which their last ones are the premises."""
     steps: list[Json] = []
     single: list[Json] = []
-    for eps in points:
-        found = replayed(program, goal(eps), selection, limits).proof
-        assert isinstance(found, WrittenProof)
-        steps += [_moved(step, len(steps)) for step in found.steps]
+    for proof in proofs:
+        assert isinstance(proof, WrittenProof)
+        steps += [_moved(step, len(steps)) for step in proof.steps]
         single.append(-len(steps))
-    return [*steps, {"rule": "between eps", "from": single, **_stated(claim)}]
+    return [*steps, {**last, "from": single}]
 
 
 def _halved(epsilons: Epsilons, kept: Callable[[Fraction, Fraction], bool]) -> Iterator[Fraction]:
@@ -209,6 +253,8 @@ def written_throughout(
         ]
         served = 0 if many or program.real_outputs else 1
         ways.insert(served, lambda: _served(machine, claim, goal.epsilons))
+        if pairs is None and has_real_inputs(program):
+            ways.append(lambda: steps_by_shrinking(program, claim, goal.epsilons, limits))
         ways.append(lambda: steps_between(program, claim, goal.epsilons, selection, limits))
         yield from _first_written(machine, claim, ways)
         return
