@@ -105,16 +105,19 @@ def density(name: str, centre: arb, half: arb, side: int, terms: int) -> arb_pol
             # f is even, and s is small on the left.
             flip = -1 if centre > 0 else 1
             return jet(lambda z, n: _logistic(flip * z, flip * half, n), centre, half, terms)
-        case "Gumbel":
-            return jet(lambda z, n: _gumbel(z, half, n), centre, half, terms)
-        case "GumbelMinus":
-            return jet(lambda z, n: _gumbel(-z, -half, n), centre, half, terms)
+        case "Gumbel" | "GumbelMinus":
+            sign = 1 if name == "Gumbel" else -1
+            edge = sign * centre + half
+            if edge < 0 and (most := _gumbel(edge, ZERO, 1)[0]) < arb(2) ** -ctx.prec:
+                return arb_poly([between(ZERO, most)])  # it rises up to the mode
+            return jet(lambda z, n: _gumbel(sign * z, sign * half, n), centre, half, terms)
     raise Refuted(f"no density of {name} is known")
 
 
 def _logistic(z: arb, half: arb, count: int) -> list[arb]:
     """Coefficients of t -> f(z + h t): s' = f = s - s^2."""
-    s, f = [1 / (1 + (-z).exp())], list[arb]()
+    odds = z.exp()
+    s, f = [odds / (1 + odds)], list[arb]()
     for k in range(count):
         f.append(s[k] - sum(map(mul, s, s[::-1]), arb(0)))
         s.append(half * f[k] / (k + 1))

@@ -75,6 +75,18 @@ def test_graphs_against_simpson_and_coarser_grids(
 # --- limits ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("family", [*FAMILIES, "Logistic", "Gumbel", "GumbelMinus"])
+def test_a_narrow_law_on_the_grid_of_a_wide_one(family: str) -> None:
+    """Far from a mean panels are as wide as those of the others allow."""
+    graph = Graph()
+    one, other = law(family, 0, 1, 0), law("Lap", 0, 40, 0)
+    both = graph.mix([(graph.one, graph.density(each)) for each in (one, other)])
+    (ends,) = enclosed(graph, [graph.total(graph.restrict(both, None, Fraction(1)))], ONE)
+    with precision(200):
+        value = one.on(RealFamily).below(arb(1)) + other.on(RealFamily).below(arb(1) / 40)
+    assert holds(ends, value, THIN)
+
+
 def test_an_integral_without_a_bound_is_not_proved() -> None:
     graph = Graph()
     running = graph.running(graph.density(law("Gauss")), True)
