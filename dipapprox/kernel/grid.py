@@ -105,8 +105,7 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
     means: dict[Fraction, set[Fraction]] = {}
     for law in leaves.laws:
         kinked = law.has_kink
-        scale = law.scale(eps)
-        width = (accuracy.kinked if kinked else accuracy.smooth) * scale
+        width = (accuracy.kinked if kinked else accuracy.smooth) * (scale := law.scale(eps))
         for place, part in FAMILIES[law.family].widths(accuracy.bits):
             means.setdefault(width * part, set()).add(law.mean + place * scale)
         if kinked:

@@ -20,8 +20,7 @@ a sum, and its bounds count. Of each kind, its parts, which are nodes, and what 
     sum         s, ...; k, ...       sum of k * s, scalars that are no sums
     star        p                    1 + p + p^2 + ..., which is 1 / (1 - p) where 0 <= p < 1
     positive    p, q; a              max(0, p - a q)
-    excess      f, g, p, q; a        the integral of max(0, p f - a q g) over everything; of more
-                                     pairs f, g and a side: of max(0, p f f' ... - a q g g' ...)
+    excess      f, g, p, q; a        the integral of max(0, p f - a q g); f f' ... for more pairs
 
 A change of variables t -> slope * t + offset is a rewriting of the graph down to its laws, by
 `moved`; so no evaluator has to shift a function.

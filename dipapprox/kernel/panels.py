@@ -108,7 +108,7 @@ def density(name: str, centre: arb, half: arb, side: int, terms: int) -> arb_pol
         case "Gumbel" | "GumbelMinus":
             sign = 1 if name == "Gumbel" else -1
             edge = sign * centre + half
-            if edge < 0 and (most := _gumbel(edge, ZERO, 1)[0]) < arb(2) ** -ctx.prec:
+            if half > 0 > edge and (most := _gumbel(edge, ZERO, 1)[0]) < arb(2) ** -ctx.prec:
                 return arb_poly([between(ZERO, most)])  # it rises up to the mode
             return jet(lambda z, n: _gumbel(sign * z, sign * half, n), centre, half, terms)
     raise Refuted(f"no density of {name} is known")
@@ -116,8 +116,8 @@ def density(name: str, centre: arb, half: arb, side: int, terms: int) -> arb_pol
 
 def _logistic(z: arb, half: arb, count: int) -> list[arb]:
     """Coefficients of t -> f(z + h t): s' = f = s - s^2."""
-    odds = z.exp()
-    s, f = [odds / (1 + odds)], list[arb]()
+    own = 1 / (1 + (-z).exp())
+    s, f = [own if own.is_finite() else between(ZERO, z.exp())], list[arb]()
     for k in range(count):
         f.append(s[k] - sum(map(mul, s, s[::-1]), arb(0)))
         s.append(half * f[k] / (k + 1))
