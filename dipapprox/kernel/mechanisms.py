@@ -49,7 +49,7 @@ from flint import arb
 from dipapprox.kernel.balls import lower_at, precision, spend_balls, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused
-from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily, cost_of
 from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
 
 ZERO, ONE = arb(0), arb(1)
@@ -127,6 +127,7 @@ def noise(name: str, distance: Fraction, size: Fraction) -> Pair:
         return family.above(to_ball(place) / (to_ball(size).sqrt() if squared else to_ball(size)))
 
     def line(loss: Fraction) -> tuple[arb, arb]:
+        spend(3 * (cost_of(size) + cost_of(distance)))
         if squared:
             c = loss * size / distance + distance / 2
         elif -distance <= loss * size < distance:
@@ -184,6 +185,7 @@ def divergences(runs: Statements, told: Sequence[Fraction]) -> Pair:
             raise BadProof("orders or bounds are out of range")
         spend_balls(size)
         total = sum((n * divergence(name, values, order) for name, values, n in runs), Fraction(0))
+        spend(2 * cost_of(total))
         less, power = to_ball(order - 1), to_ball(order)
         rest = -(-less * to_ball(gap)).expm1()
         z = to_ball(loss).exp() * power / less * rest / -(-power * to_ball(gap)).expm1()

@@ -31,7 +31,7 @@ from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.forward import read_inputs
 from dipapprox.kernel.judgements import Distributions, ExactDistributions, Private, Violated
-from dipapprox.kernel.laws import FAMILIES, RealFamily
+from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Block, mentions
 from dipapprox.kernel.proofs import (
@@ -126,9 +126,7 @@ def violation(proof: Proof, step: Step, found: Distributions | ExactDistribution
     return Violated(eps, eps_prv, delta, pair, outputs)
 
 
-def between_eps(
-    proof: Proof, step: Step, first: Private, second: Private, *others: Private
-) -> Private:
+def between_eps(proof: Proof, step: Step, first: Private, then: Private, *more: Private) -> Private:
     """A claim on an interval, as between any two eps delta is hardly larger than at one of them.
 
     Theorem: probabilities bend little as eps moves, so for every set S of outputs f_S is at most
@@ -147,8 +145,8 @@ def between_eps(
             multiple = Fraction(own)
         case _:
             raise Refused("eps_prv is no multiple of eps, and no constant")
-    known = list[tuple[Fraction, Fraction]]()
-    for each in (first, second, *others):
+    known: list[tuple[Fraction, Fraction]] = []
+    for each in (first, then, *more):
         match each:
             case Private(Fraction() as eps, Fraction() as least, Fraction() as most, proof.pairs):
                 if least > multiple * eps**power:
@@ -162,9 +160,10 @@ def between_eps(
         if low > high:
             raise BadProof("privacy is wanted at ascending eps")
         y = multiple * high**power
-        moved = power * (y + y * y + y * (1 + bend) / 2)
-        least = bend + growth_bound(y, PLACES, above=True) * (bend + moved)
+        bent = bend + power * y * (1 + y + (1 + bend) / 2)
+        least = bend + growth_bound(y, PLACES, above=True) * bent
         error = least * (high - low) ** 2 / (8 * low * high)
+        spend(5 * (cost_of(high) + cost_of(error) + cost_of(y)))
         slack = delta + Ratio.constant(-max(one, other) - error)
         if not signs.tell(slack.numerator, positive=False, on=Epsilons(low, high)):
             raise Refuted("delta is not known to be as small between two eps")

@@ -289,6 +289,8 @@ def coins(count: int, pairs: int) -> Proof:
 
 
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
+DIGITS = f"{10**1990 + 1}/{10**1989 + 7}"
+FINE = {"mechanism": "Lap", "sensitivity": DIGITS, "scale": DIGITS}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 TOLD = [number for k in range(8, 1500) for number in (k, f"{2 * k + 1}/2", 1)]
 SPARSE = losses([[0, 0, 1], [500, 500, 1]], PAIR)
@@ -296,6 +298,7 @@ TWICE = {"rule": "composed", "from": [0, 0], "cut": [0, 0]}
 
 COSTLY: dict[str, Proof] = {
     "sums of a discrete Gaussian": losses([[0, 2, 1]], NOISE, places=200),
+    "noise of long numbers": losses([[0, 500, 1]], FINE, places=60),
     "bounds, at many bits": losses([[0, 5, 1]], {"mechanism": "zcdp", "rho": 1}, orders=TOLD),
     "knots, at many bits": losses([[0, 1000, 1]], PAIR),
     "products of long masses": (*SPARSE[:2], [*SPARSE[2], TWICE]),
