@@ -1,8 +1,9 @@
 """Integrals of max(0, p f_1 ... f_k - a q g_1 ... g_k), by the losses of each f_i and g_i.
 
-Over their masses these are densities of pairs. The z_i are independent: losses above each pair,
-convolved, are above all of them together, and those below each are below (`losses`). With p and q
-times the masses the integral is p H(a q / p), which grows with p and falls with q.
+Over their masses, which may be any, these are densities of pairs. The z_i are independent: losses
+above each pair, convolved, are above all of them together, and those below each are below
+(`losses`). With p and q times all masses the integral is p H(a q / p), which grows with p and falls
+with q; without p or q it is at most p.
 
 Panels are cut into parts. On one of them f has the mass m, g has n, and y = f / g lies in a range.
 
@@ -55,11 +56,12 @@ def bounded(factors: Sequence[Factor], p: arb, q: arb, growth: Fraction, above: 
     found = Losses(
         step, Fraction(0), 0, (1 << places,), 0, places, None if above else (1 << places,)
     )
-    for space, f, g in factors:
-        mass, other = space.total(f), space.total(g)
+    masses = [(space.total(f), space.total(g)) for space, f, g in factors]
+    for mass, other in masses:
         p, q = p * mass, q * other
-        if not (p > 0 and q > 0):
-            return between(ZERO, p)
+    if not (p > 0 and q > 0):
+        return between(ZERO, p)
+    for (space, f, g), (mass, other) in zip(factors, masses, strict=True):
         parts = ((m / mass, n / other, y * other / mass) for m, n, y in _parts(space, f, g, step))
         beyond = (f.left.whole + f.right.whole) / mass
         own = _above(parts, beyond, step, places) if above else _below(parts, step, places)

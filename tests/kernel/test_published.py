@@ -204,6 +204,34 @@ def test_several_numbers(families: Sequence[str], eps_prv: Fraction) -> None:
                     replay(machine, claim, [step | {"bits": bits}])
 
 
+UNLIKE = """
+input q in 0..1
+output o in {0, 1}
+output y[3] in real
+adjacent linf 1
+r <- LapPlus(5 * q, 1)
+o <- 1
+if r > 1 then
+    y[1], y[2], y[3], o <- 0
+    exit
+end
+c <- choose {0, 1}
+d <- choose {0, 1}
+y[2] <- r
+y[1] <- Lap(10 * c + q / 10, 1)
+y[3] <- Lap(10 * d + q / 10, 1)
+"""
+
+
+def test_a_sum_of_densities_has_more_mass_than_1() -> None:
+    """What one input never shows is bounded by its mass with the other, of all numbers."""
+    never = 1 - exp(-1)
+    with pytest.raises(Refuted):
+        replay(*proof_of(UNLIKE, 1, written(Fraction(never) - Fraction(1, 10**6))))
+    machine, claim, (step,) = proof_of(UNLIKE, 1, written(Fraction(never) + Fraction(1, 1000)))
+    assert replay(machine, claim, [step | {"bits": 16}])
+
+
 COMPARED = """
 input q in 0..1
 output y in real
