@@ -13,12 +13,14 @@ from flint import arb, arb_poly
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dipapprox.kernel.balls import precision
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excesses, Prices, positive_part
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Bounds, Graph, Node
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.kernel.published import Label, Published
+from dipapprox.kernel.several import _range
 from kernel.ends import lower, upper
 from kernel.graphs import FINE, small
 from kernel.simpson import simpson
@@ -147,3 +149,21 @@ def test_what_is_beyond_the_grid_counts_on_either_side(ends: Bounds) -> None:
     excess = graph.add("excess", parts, ONE)
     bounds = evaluate(graph, [excess], ONE, replace(FINE, bits=1))[excess]
     assert lower(bounds) < 0.48 < 0.5 < upper(bounds)
+
+
+def test_quotients_are_bounded_where_they_turn() -> None:
+    """They are 1.02 at both ends and in the middle, and 3 between."""
+    with precision(64):
+        low = arb_poly([arb(1), arb(0), arb("-3.96"), arb(0), arb("3.96")])
+        found = _range(low + arb("0.02"), low, Fraction(2, 25))
+        assert not found.is_finite() or found.contains(arb(3))
+
+
+def test_where_one_input_never_is_all_counts() -> None:
+    graph = Graph()
+    law, other = (graph.density(Law(name, Fraction(0), ONE, 0)) for name in ("Gauss", "Lap"))
+    parts = (law, graph.restrict(law, None, Fraction(0)), other, other, graph.one, graph.one)
+    for above in (True, False):
+        excess = graph.add("excess", parts, Fraction(1000), above)
+        bounds = evaluate(graph, [excess], ONE, FINE)[excess]
+        assert (0.5 <= upper(bounds) < 0.501) if above else (0.499 < lower(bounds) <= 0.5)
