@@ -167,3 +167,16 @@ def test_where_one_input_never_is_all_counts() -> None:
         excess = graph.add("excess", parts, Fraction(1000), above)
         bounds = evaluate(graph, [excess], ONE, FINE)[excess]
         assert (0.5 <= upper(bounds) < 0.501) if above else (0.499 < lower(bounds) <= 0.5)
+
+
+def test_what_is_beyond_the_grid_counts_in_units_of_the_mass() -> None:
+    """Half a normal law, of which the other input never shows what is above 1: .1587."""
+    graph = Graph()
+    law, other = (graph.density(Law(name, Fraction(0), ONE, 0)) for name in ("Gauss", "Lap"))
+    halves = [graph.restrict(law, Fraction(0), end) for end in (None, ONE)]
+    inside = graph.restrict(other, -ONE, ONE)
+    parts = (*halves, inside, inside, graph.one, graph.one)
+    excess = graph.add("excess", parts, Fraction(10**6), True)
+    assert upper(evaluate(graph, [excess], ONE, replace(FINE, bits=1))[excess]) > 0.1586 * (
+        1 - exp(-1)
+    )
