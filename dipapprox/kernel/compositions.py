@@ -179,7 +179,7 @@ def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
 def _reversible(machine: Machine, pairs: frozenset[Inputs] | None) -> None:
     """Check that each pair that is meant has its reverse among them; None: all are."""
     if machine.reals:
-        raise BadProof("intervals of real outputs do not bound delta")
+        raise BadProof("of runs that publish real numbers no losses are known")
     if pairs is None and not machine.adjacency.symmetric:
         raise BadProof("a pair without its reverse")
     if pairs is not None and any((v, u) not in pairs for u, v in pairs):

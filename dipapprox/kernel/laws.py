@@ -88,7 +88,7 @@ class RealFamily(Family):
 
     def above(self, z: arb) -> arb:
         """Enclose Pr[Z >= z], with a small relative error where it is small."""
-        raise NotImplementedError
+        raise NotImplementedError  # each has its own; `Law.on` takes no abstract class
 
     def below(self, z: arb) -> arb:
         """Enclose Pr[Z <= z] = Pr[-Z >= -z] likewise."""

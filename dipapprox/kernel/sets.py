@@ -216,7 +216,7 @@ def every_real_pair(proof: Proof, step: Step) -> Private:
     bits = as_integer(step["bits"], "bits")
     accuracy(bits)  # which refuses what is too much
     if proof.machine.reals:
-        raise BadProof("intervals of real outputs do not bound delta")
+        raise BadProof("published numbers are bounded pair by pair")
     (eps_prv, delta), bounds = claimed(step), dict[Input, tuple[list[int], list[int]]]()
     outputs = tuple(output for (output,) in motion.ends)
     places = {output: place for place, output in enumerate(outputs)}

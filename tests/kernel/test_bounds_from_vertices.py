@@ -163,7 +163,7 @@ def test_what_has_no_sets_of_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -
     body = [["draw", ["cell", "y"], "Gauss", ["cell", "q"], [1, 0]]]
     inputs = [["q", {"low": 0, "high": 1}]]
     telling = read_machine(finite(body, inputs=inputs, outputs=[], reals=["y"]))
-    with pytest.raises(BadProof, match="real outputs"):
+    with pytest.raises(BadProof, match="published numbers"):
         every_real_pair(Proof(telling, None), step)
 
 
