@@ -107,7 +107,6 @@ def least_budget(path: Path, every: str) -> str:
 
 def least_eps_prv(path: Path, eps: str, delta: str) -> str:
     found = dipapprox.profile(dipapprox.parse(path), eps=eps, delta=delta)
-    assert isinstance(found, dipapprox.LeastEpsPrv)
     return f"{float(found.eps_prv_enclosure):.6f}"
 
 

@@ -40,7 +40,6 @@ def test_programs_that_mislead_the_published_tool(body: str, domain: str, budget
         program(body, domain), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
     )
     assert verdict.answer is Answer.NOT_DP
-    assert verdict.witness is not None
     assert verdict.witness.delta_enclosure.lower > claim.delta
 
 
@@ -79,7 +78,6 @@ if count >= 4 then out <- 1 end
 )
 def test_the_chance_of_one(body: str, eps: str, q: int, value: float | Fraction) -> None:
     found = dipapprox.probability(program(body), eps=eps, input=(q,))
-    assert isinstance(found, dipapprox.OutputDistribution)
     (one,) = (each.probability for each in found.outputs if each.output == (1,))
     assert one.width <= Fraction(1, 2**40)
     error = LIBRARY_ERROR if isinstance(value, float) else 0

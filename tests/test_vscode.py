@@ -141,7 +141,6 @@ def test_the_extension_tells_warnings_from_errors(tmp_path: Path) -> None:
     (matcher,) = PACKAGE["contributes"]["problemMatchers"]
     pattern = matcher["pattern"]
     line = re.match(pattern["regexp"], said.splitlines()[0])
-    assert line is not None
     assert line[pattern["severity"]] == "warning"
     assert line[pattern["message"]] == "the parameter 'K' is not used"
 

@@ -100,7 +100,6 @@ def test_costs_grow_with_the_rounds(text: str, costs: list[str], gain: str) -> N
     assert gain_of_round(found.automaton, structure) == Fraction(gain)
     budget = Fraction(10)
     rounds = rounds_beyond(found.automaton, structure, budget, Limits())
-    assert rounds is not None
     assert rounds_beyond(found.automaton, structure, Fraction(10**6), Limits()) is None
     assert cost_of_rounds(found.automaton, structure, rounds).value > budget
     assert cost_of_rounds(found.automaton, structure, rounds - 1).value <= budget
@@ -152,7 +151,6 @@ def test_repeated_parts_may_be_mistaken_for_others() -> None:
 (q3, 1, 0): if (insample >= x) then output ob; goto q3 elseif (insample < x) then output oz; goto q4
 """
     found = check(analyse(automaton(text), Limits()))
-    assert found.structure is not None
     assert found.structure.code == "LP"
     assert not found.unbounded
     assert found.reason == "several runs look alike"
@@ -168,9 +166,7 @@ def test_a_word_of_one_run_has_its_cost_along_the_ray() -> None:
     far = tuple(Fraction(value) for value in (-8, -8, 8))
     near = tuple(value + change for value, change in zip(far, (1, 1, -1), strict=True))
     bound = WordSearch(svt, Limits()).bound((None, *far), (None, *near), word)
-    assert bound is not None
     swapped = WordSearch(svt, Limits()).bound((None, *near), (None, *far), word)
-    assert swapped is not None
     assert max(bound.value, swapped.value) <= Fraction(5, 4)
     assert bound.value == -swapped.value
 
@@ -184,7 +180,6 @@ def test_min_max_needs_what_is_proved_by_hand(k: int) -> None:
     second = tuple(Fraction(a + b) for a, b in zip(first, changes, strict=True))
     found = augment(automaton(examples.k_min_max(k)), Limits())
     bound = WordSearch(found, Limits()).bound(tuple(map(Fraction, first)), second, word)
-    assert bound is not None
     assert bound.value == Fraction(1, 2) + Fraction(1, k)
 
 
@@ -210,7 +205,6 @@ def test_rates_of_real_outputs() -> None:
 def test_a_structure_may_be_found_in_a_part() -> None:
     found = check(analyse(automaton(examples.all_pairs(5)), Limits(states=1000)))
     assert found.unbounded
-    assert found.structure is not None
     assert found.structure.code == "LP"
     assert found.quotient is None
 
@@ -237,7 +231,6 @@ def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.Monke
     monkeypatch.setattr("dipapprox.automata.optimum.MOST_ENTRIES", 10)
     monkeypatch.setattr("dipapprox.automata.analysis.cells_of", lambda whole: None)
     found = check(analyse(automaton(examples.k_min_max(6)), Limits()))
-    assert isinstance(found.upper, PathWeight)
     assert found.upper.value == 1
     assert 0 < found.lower_bound < 1
     assert found.reason == "cost vectors of more than 10 entries"

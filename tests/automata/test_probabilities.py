@@ -94,6 +94,5 @@ def test_a_log_ratio_is_what_integration_finds() -> None:
     assert ray is not None and ray.first[0] is not None
     for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
         ratio = log_ratios.log_ratio(found, run, ray, eps, Limits())
-        assert ratio is not None
         known = log_ratio(found, run, changes, -float(ray.first[0]), float(eps)) / float(eps)
         assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6

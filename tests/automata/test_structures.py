@@ -12,10 +12,7 @@ from dipapprox.automata.paths import lifted_structure
 from dipapprox.automata.runs import Segment, orders, run_of
 from dipapprox.automata.structures import (
     DisclosingCycle,
-    LeakingCycle,
-    LeakingPair,
     Structure,
-    ViolatingPath,
     holds,
     leaking_cycles,
 )
@@ -68,7 +65,6 @@ def test_taints_miss_no_path(seed: int) -> None:
 def test_the_definitions_refuse_what_is_changed() -> None:
     pair = structure_of(automaton(examples.TWO_RANGE_1))
     found = automaton(examples.TWO_RANGE_1)
-    assert isinstance(pair, LeakingPair)
     assert not holds(found, replace(pair, below=pair.above, above=pair.below))
     assert not holds(found, replace(pair, path=pair.path[:-1]))
     assert not holds(found, replace(pair, path=(pair.path[0], pair.path[-1])))
@@ -79,7 +75,6 @@ def test_the_definitions_refuse_what_is_changed() -> None:
 
     found = automaton(examples.NUM_RANGE_1)
     path = structure_of(found)
-    assert isinstance(path, ViolatingPath)
     assert not holds(found, replace(path, shown_first=not path.shown_first))
     assert not holds(found, replace(path, path=path.path[:1]))
 
@@ -90,7 +85,6 @@ def test_the_definitions_refuse_what_is_changed() -> None:
 
     found = automaton(examples.LEAKING_CYCLE)
     leak = structure_of(found)
-    assert isinstance(leak, LeakingCycle)
     assert not holds(found, replace(leak, variable=0))
     assert not holds(found, replace(leak, cycle=Segment(leak.cycle.start + 1, leak.cycle.end)))
     assert not holds(found, replace(leak, cycle=Segment(0, 0)))

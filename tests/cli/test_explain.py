@@ -83,8 +83,6 @@ def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
         assert state.before is not None
         assert state.after is not None
         before, after = (enclose_plan(event, p, 30, limits) for p in (state.before, state.after))
-        assert isinstance(before, Enclosure)
-        assert isinstance(after, Enclosure)
         assert before.meets(after)
         assert after.width < Fraction(1, 2**25)
         total = total + after

@@ -182,7 +182,6 @@ def test_help_is_a_manual_page(
     text = shown(command.split(), capsys)
     assert "\nexamples:\n  dipapprox " in text and f"\n  dipapprox {command}" in text
     status = re.search(r"^exit status: 0 (.*)\Z", text, re.MULTILINE | re.DOTALL)
-    assert status is not None
     assert re.search(r"\b2 (bad|not a certificate)", status[1]) and "130 interrupted" in status[1]
     assert max(len(line) for line in text.splitlines()) <= 100
     assert "  -h, --help" in text

@@ -195,7 +195,6 @@ def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(
 )
 def test_the_work_is_bounded_by_counting(event: Event, what: str) -> None:
     found = polyhedra.integrate(event, Limits(pieces=200))
-    assert isinstance(found, NotEnclosed)
     assert found.reason.startswith("integration-budget:")
     assert found.reason.endswith(f"split into more than {what}")
 

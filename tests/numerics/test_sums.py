@@ -23,7 +23,6 @@ from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE, RE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
@@ -149,7 +148,6 @@ def test_bands_between_a_sum_and_what_is_in_it_nowhere(family: Family, seed: int
             guards.append(-form + LinearForm.constant_form(-chance.randint(1, 2)))
     event = Event((law,) * 4, tuple(guards))
     reduced = sum_event(event, 40)
-    assert isinstance(reduced, SumEvent)
     assert any(element.bands for element in reduced.elements)
     doubles = enclosed(event)
     assert doubles.width < Q(1, 2**34)

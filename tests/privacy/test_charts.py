@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError
-from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, Picture, needs_powers, svg
+from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, svg
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from tests.thorough import examples
@@ -138,7 +138,6 @@ def test_a_curve_plots_itself(tmp_path: Path) -> None:
     program = dipapprox.parse((ROOT / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8"))
     curve = dipapprox.profile(program, eps="1/2", curve=(0, Fraction(3, 10), 4))
     picture = curve.plot()
-    assert isinstance(picture, Picture)
     picture.save(tmp_path / "curve.svg")
     saved = (tmp_path / "curve.svg").read_text(encoding="utf-8")
     assert saved == picture._repr_svg_() + "\n"

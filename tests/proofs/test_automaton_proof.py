@@ -31,7 +31,6 @@ def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least
     named = prove_automaton.NamedAutomaton("large", automaton(text))
     found = prove_automaton.prove_automaton(named, None, Stops.HIDDEN, Limits())
     proved = with_proof(found, Limits())
-    assert proved.written is not None
     assert proved.lower == proved.upper == least
     claim = {"verdict": "DP", "budget": least, "at least": least}
     assert proved.written.claim == claim

@@ -216,7 +216,6 @@ def _states(automaton: Automaton) -> Iterator[str]:
         if not leaving[number]:
             yield "exit"
             continue
-        assert state.compared is not None
         read = "q + " if state.reads else ""
         if state.reads:
             yield "read q"
@@ -228,7 +227,6 @@ def _states(automaton: Automaton) -> Iterator[str]:
                 case OutputSample.COMPARED:
                     yield "publish r"
                 case OutputSample.FRESH:
-                    assert state.fresh is not None
                     yield f"publish Lap({read}{state.fresh.mean}, {1 / state.fresh.rate} / eps)"
                 case symbol:
                     yield f"publish {symbol}"
@@ -249,7 +247,6 @@ def _guard(automaton: Automaton, taken: Transition) -> str:
 def test_streams_have_the_budgets_of_their_automata(seed: int, distinct: bool) -> None:
     automaton = random_automaton(seed, distinct=distinct)
     proof = dipapprox.prove(dipapprox.parse(as_stream(automaton)))
-    assert isinstance(proof, StreamProof)
     known = analyse(with_visible_stops(automaton), Limits())
     assert proof.upper == known.upper_bound
     if distinct:

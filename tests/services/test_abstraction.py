@@ -55,7 +55,6 @@ def test_slots_of_many_points() -> None:
     assert len(loss.trace) == 41 + 5
     values = System(AskedService(service, Limits()))
     gain = with_best_replies(loss.trace, values)[1].gain()
-    assert gain is not None
     assert gain.exact == 10
 
 

@@ -88,7 +88,6 @@ def compare(text: str, longest: int) -> None:
     for gain in gains(system, Runs(system), longest, False):
         if loss.upper is None:
             continue
-        assert gain is not None
         assert not gain.is_unbounded
         most = max(most, gain.lower)
     if loss.upper is not None:
@@ -155,7 +154,6 @@ FIXED = ONCE.replace(NOISE, "k <- choose {0 : 1/4, 1 : 3/4}\nif k = 1 then reply
 def test_fixed_coins_lose_a_fixed_number(eps: Fraction) -> None:
     proof = proof_at(HEAD + DATA + FIXED, eps)
     assert proof.answer is Answer.DP
-    assert proof.upper is not None
     assert proof.upper - proof.lower < CLOSE
     expected = Fraction(math.log(3)) / eps  # a double is next to the logarithm
     assert proof.lower - CLOSE < expected < proof.upper + CLOSE
@@ -197,7 +195,6 @@ def test_no_three_calls_lose_more_at_one_eps(text: str, eps: Fraction) -> None:
         return
     most = Fraction(0)
     for gain in gains(system, Runs(system), 3, False):
-        assert gain is not None
         assert gain.upper is not None
         most = max(most, gain.lower)
     assert most <= loss.upper

@@ -49,7 +49,6 @@ def shown(one: str, other: str, number: Fraction) -> Runs:
 def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
     """(e^-eps|1 - n| + e^(-4 eps|1 - n|) 4) / ... : the slope at 0 is (1 + 16) / (1 + 4)."""
     gain = shown("Lap(n, 1 / eps)", "Lap(n, 1/4 / eps)", Fraction(1)).gain()
-    assert gain is not None
     assert gain.lower == Fraction(17, 5)
 
 
@@ -99,6 +98,5 @@ def test_the_signs_of_denominators_do_not_matter(sign: int) -> None:
     gain = gain_of(p, q, Limits())
     assert (gain.exact, gain.upper, gain.lower) == (None, 1, 1)
     back = gain_of(q, p, Limits())
-    assert back.upper is not None
     assert back.upper <= 0
     assert back.lower == Fraction(-1, 2)

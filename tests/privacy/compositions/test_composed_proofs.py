@@ -81,7 +81,6 @@ def checked(content: Json) -> Replay:
 
 def test_a_proof_is_written_and_confirmed(content: Json) -> None:
     found = dipapprox.check(json.dumps(content))
-    assert isinstance(found, Replay)
     assert found.outcome is Outcome.CONFIRMED
     assert found.elaborated
     assert found.verdict == "DP"

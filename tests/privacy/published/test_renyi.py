@@ -190,5 +190,4 @@ def test_pure_privacy_bounds_rho_if_pairs_are_checked_both_ways() -> None:
 def test_too_many_candidates_are_not_a_matter_of_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renyi, "MOST_CANDIDATES", 0)
     found = dipapprox.profile(TAIL, eps=2, renyi=(1000,))
-    assert isinstance(found, RenyiProfile)
     assert "more than 0 pairs may be the largest of order 1000" in found.reason
