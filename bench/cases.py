@@ -35,6 +35,7 @@ from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.questions.profiling import profile
@@ -162,7 +163,7 @@ def verification(
             merge=kept,
             limits=Limits(seconds=cap),
         )
-        verdict = verify(program, claim, pairs, options)
+        verdict = verify(Setting(program, pairs, options), claim)
         if verdict.answer is Answer.UNKNOWN:
             if verdict.seconds >= cap:
                 raise LimitReached(f"time limit: {cap:g} s")

@@ -15,6 +15,7 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.replays.any_file import check
@@ -102,4 +103,4 @@ def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeas
 
 def _verdict(program: Program, case: RealCase, limits: Limits) -> Verdict:
     claim = Claim(case.eps, case.delta, case.eps_prv)
-    return verify(program, claim, AllPairs(), Options(limits=limits))
+    return verify(Setting(program, AllPairs(), Options(limits=limits)), claim)

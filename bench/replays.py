@@ -23,6 +23,7 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.proof_steps.proved import proved
@@ -174,12 +175,13 @@ def _prepare(case: ProofCase, programs: Path) -> _Prepared:
     delta = case.delta
     if delta is None:
         widest = Claim(EPSILON, Fraction(1), case.eps_prv)
-        found = verify(program, widest, selection, Options(precision=60)).delta_enclosure
+        setting = Setting(program, selection, Options(precision=60))
+        found = verify(setting, widest).delta_enclosure
         if found is None:
             raise NoAnswer("the largest delta is not known")
         delta = (found.upper if case.room > 0 else found.lower) + case.room
     claim = Claim(EPSILON, delta, case.eps_prv)
-    verdict = verify(program, claim, selection, Options())
+    verdict = verify(Setting(program, selection, Options()), claim)
     if verdict.answer is not case.answer:
         raise NoAnswer(verdict.reason or verdict.answer.value)
     replayed = proved(program, verdict, selection, Limits())
@@ -200,7 +202,8 @@ def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofM
     source = read_source(programs / f"{case.file}.dpg", case.parameters)
 
     def find(cap: float) -> None:
-        found = verify(program, claim, selection, Options(limits=Limits(seconds=cap)))
+        setting = Setting(program, selection, Options(limits=Limits(seconds=cap)))
+        found = verify(setting, claim)
         if found.answer is not case.answer:
             raise NoAnswer(found.reason or found.answer.value)
 

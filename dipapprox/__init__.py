@@ -61,7 +61,8 @@ if TYPE_CHECKING:
         PrivacyCurve,
         RenyiProfile,
     )
-    from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
+    from dipapprox.privacy.run import Witness, WitnessRow
+    from dipapprox.privacy.verdict import Answer, Verdict
     from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
     from dipapprox.proofs.real_proof import RealProof
     from dipapprox.questions.assertions import assert_private
@@ -154,12 +155,8 @@ _HOMES = {
         "PrivacyCurve",
         "RenyiProfile",
     ),
-    "dipapprox.privacy.verdict": (
-        "Answer",
-        "Verdict",
-        "Witness",
-        "WitnessRow",
-    ),
+    "dipapprox.privacy.run": ("Witness", "WitnessRow"),
+    "dipapprox.privacy.verdict": ("Answer", "Verdict"),
     "dipapprox.proofs.automaton_proof": ("AutomatonProof", "StreamProof"),
     "dipapprox.proofs.real_proof": ("RealProof",),
     "dipapprox.questions.assertions": ("assert_private",),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Answer, Options, Program
+from dipapprox import Answer, Program
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel import sets
 from dipapprox.kernel.errors import Refused, Refuted
@@ -25,6 +25,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import EXACT, Decision
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proof_steps import decisions as throughout
 from dipapprox.proof_steps import proved
@@ -47,13 +48,11 @@ _found = verifier.verify
 _decided = decider.decide
 
 
-def replayed(
-    program: Program, claim: Claim, selection: PairSelection, options: Options, *more: Any
-) -> Verdict:
+def replayed(setting: Setting, claim: Claim) -> Verdict:
     """Verify, and let the kernel confirm what is found, or refuse."""
-    verdict = _found(program, claim, selection, options, *more)
+    verdict, program, selection = _found(setting, claim), setting.program, setting.selection
     said = program, verdict.claim.eps, verdict.answer, selection
-    if not options.proved and _is_new(said):
+    if not setting.options.proved and _is_new(said):
         outcomes[_replay(program, verdict, selection)] += 1
     return verdict
 
@@ -96,18 +95,12 @@ def _is_large(program: Program, outputs: int) -> bool:
     return max(inputs, 1) * outputs > MOST_PROBABILITIES
 
 
-def replayed_decision(
-    program: Program,
-    question: DecisionQuestion,
-    selection: PairSelection,
-    options: Options,
-    *more: Any,
-) -> Decision:
+def replayed_decision(setting: Setting, question: DecisionQuestion, *more: Any) -> Decision:
     """Decide, and let the kernel confirm what is found, or refuse."""
-    decision = _decided(program, question, selection, options, *more)
-    said = program, question, decision.answer, selection
-    if not options.proved and _is_new(said):
-        outcomes[_replay_decision(program, decision, selection)] += 1
+    decision, program = _decided(setting, question, *more), setting.program
+    said = program, question, decision.answer, setting.selection
+    if not setting.options.proved and _is_new(said):
+        outcomes[_replay_decision(program, decision, setting.selection)] += 1
     return decision
 
 

@@ -14,6 +14,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
@@ -31,7 +32,7 @@ def work(name: str, size: int) -> int:
         zeros = (program.inputs[0].domain[0],) * size
         ones = (program.inputs[0].domain[-1],) * size
         claim = Claim(Fraction(1, 2), delta=Fraction(1, 100))
-        verdict = verify(program, claim, OrderedPairs(((zeros, ones),)), Options())
+        verdict = verify(Setting(program, OrderedPairs(((zeros, ones),)), Options()), claim)
         assert verdict.answer is Answer.DP
         assert verdict.final_states in (size, size + 1)
 
@@ -127,7 +128,7 @@ def test_work_grows_as_the_rounds_do(name: str) -> None:
         def run() -> None:
             program = elaborate(text, {"N": Fraction(rounds)}, "chances")
             claim = Claim(Fraction(1, 2), delta=Fraction(1, 2))
-            verify(program, claim, AllPairs(), Options())
+            verify(Setting(program, AllPairs(), Options()), claim)
 
         return calls(run)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, rational, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Value
 from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION
-from dipapprox.privacy.verdict import Answer, Witness, WitnessRow
+from dipapprox.privacy.run import Witness, WitnessRow
+from dipapprox.privacy.verdict import Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(NamedTuple):
     """What a search established."""
 
     answer: Answer

@@ -29,7 +29,7 @@ from dipapprox.privacy.masses import Histogram, Masses, OutputProbability
 from dipapprox.privacy.notation import ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.rounded_scales import widened
-from dipapprox.privacy.run import Run, RunResult, run_of
+from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
@@ -216,16 +216,16 @@ def output_distribution(
         found.rows = _outputs(states, eps, input, known)
     probabilities = tuple(row.probability for row in found.rows)
     shortfall = _shortfall(probabilities, options.precision, relative_width, found.precision)
-    run = run_of(
+    run = Run(
         program,
         scope_of_input(program, valuation_text(program.inputs, input)),
-        pairs=0,
-        outputs=found.outputs,
-        final_states=found.final_states,
-        precision=found.precision,
-        engine=found.engine,
-        seconds=options.limits.elapsed(),
-        reason=end.reason or found.obstacle or shortfall,
+        0,
+        found.outputs,
+        found.final_states,
+        found.precision,
+        found.engine,
+        options.limits.elapsed(),
+        end.reason or found.obstacle or shortfall,
     )
     return OutputDistribution(run, eps, input, found.rows, end.interrupted, found.histograms)
 

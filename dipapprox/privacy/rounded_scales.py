@@ -17,7 +17,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.language.core import Program, Rounding
 from dipapprox.pairs.divergence import Growth
-from dipapprox.privacy.verdict import Witness, WitnessRow
+from dipapprox.privacy.run import Witness, WitnessRow
 
 _BITS = 64
 

@@ -1,19 +1,25 @@
-"""What all answers are, and what those about a program have in common: what was looked at, and how.
+"""What questions about a program say beside what they ask, and answers beside what they find.
 
-A `Result` is frozen data with the fields of a JSON object, and no truth value. From its description
-a terminal, a notebook and a page are drawn.
+A `Setting` goes in. A `Run`, the header, comes out with the answer, and witnesses that show its
+ends.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
-from dipapprox.data_classes import dataclass, field
-from dipapprox.language.core import Cell, Program
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
+from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.deferred import Deferred
+from dipapprox.language.core import Cell, Input, Program
+from dipapprox.language.domains import has_real_inputs
+from dipapprox.limits import Limits, Progress, silent
+from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
 from dipapprox.privacy.description import (
     Description,
     Fact,
@@ -24,10 +30,105 @@ from dipapprox.privacy.description import (
     parameters_text,
     seconds_text,
 )
+from dipapprox.privacy.notation import Published, ends, valuation, valuation_text
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.result import Result
+from dipapprox.privacy.scope import AnswerScope, scope_of
 
 if TYPE_CHECKING:
-    from dipapprox.privacy.scope import AnswerScope
+    from dipapprox.privacy import charts, provenance
+    from dipapprox.privacy.charts import Chart
+    from dipapprox.privacy.provenance import End
+else:
+    charts = Deferred("dipapprox.privacy.charts")
+    provenance = Deferred("dipapprox.privacy.provenance")
+
+_MOST_ROWS = 20
+"""Of a witness, in its table."""
+
+_MOST_OUTPUTS = 8
+"""Of a witness, in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessRow:
+    """One output of a witness with its probability under both inputs."""
+
+    output: tuple[Published, ...]
+    probability: Enclosure
+    adjacent_probability: Enclosure
+
+
+def pair_table(
+    title: str, pair: tuple[str, str], cells: tuple[Cell, ...], rows: Sequence[WitnessRow]
+) -> Table:
+    """Lay out the first outputs of a witness, with their probabilities for its two inputs."""
+    lines = [
+        (
+            valuation_text(cells, row.output),
+            _enclosed(row.probability),
+            _enclosed(row.adjacent_probability),
+        )
+        for row in rows[:_MOST_ROWS]
+    ]
+    if len(rows) > _MOST_ROWS:
+        lines.append((f"… {len(rows) - _MOST_ROWS} more", "", ""))
+    columns = "output", f"Pr[·] for input {pair[0]}", f"Pr[·] for adjacent {pair[1]}"
+    return Table(title, columns, tuple(lines))
+
+
+def _enclosed(probability: Enclosure) -> str:
+    return "not enclosed" if probability == UNIT else str(probability)
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A pair of inputs and the output set that tells them apart.
+
+    Pr[P(input) in S] - e^eps_prv Pr[P(adjacent) in S] lies in `delta_enclosure`, S being the
+    outputs of `rows`; for Not_DP its lower end exceeds the claimed delta, unless there is an
+    `argument`, which says why the difference exceeds it all the same.
+
+    Attributes:
+        at_least: None where all of S is in `rows`. Else S is the set of all outputs that are more
+            than e^eps_prv times as likely under `input`, too many to list: at least so many, of
+            which `rows` are examples.
+    """
+
+    input: Input
+    adjacent: Input
+    rows: tuple[WitnessRow, ...]
+    delta_enclosure: Enclosure
+    argument: str | None = None
+    at_least: int | None = None
+
+    def pair_text(self, inputs: tuple[Cell, ...]) -> tuple[str, str]:
+        """Write its two inputs for people."""
+        return valuation_text(inputs, self.input), valuation_text(inputs, self.adjacent)
+
+    def outputs_text(self, cells: tuple[Cell, ...]) -> str:
+        """Write the first of its outputs for people."""
+        shown = [valuation_text(cells, row.output) for row in self.rows]
+        more = f"; … {len(shown) - _MOST_OUTPUTS} more" if len(shown) > _MOST_OUTPUTS else ""
+        return "; ".join(shown[:_MOST_OUTPUTS]) + more + self.others()
+
+    def others(self) -> str:
+        """Say after the listed outputs that they are examples, if they are."""
+        if self.at_least is None:
+            return ""
+        return f", of at least {self.at_least} outputs that are more than e^ε_prv times as likely"
+
+    def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
+        """Return it as plain data: the field "witness" of every answer."""
+        size = {} if self.at_least is None else {"outputs_at_least": self.at_least}
+        return {
+            "input": valuation(inputs, self.input),
+            "adjacent": valuation(inputs, self.adjacent),
+            "outputs": [valuation(output_cells, row.output) for row in self.rows],
+            **size,
+            "delta_enclosure": ends(self.delta_enclosure),
+            **({} if self.argument is None else {"argument": self.argument}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +136,7 @@ class Run:
     """The header of an answer.
 
     Attributes:
-        program: Its name.
-        inputs: Its input cells.
-        output_cells: Its output cells.
+        program: What was looked at.
         scope: The domains and pairs that the answer is about.
         pairs: Ordered pairs looked at; None if they are too many to count.
         outputs: How many distinct outputs the final states have.
@@ -49,10 +148,7 @@ class Run:
         by: The methods that gave the ends of the δ that is told.
     """
 
-    program: str
-    parameters: Mapping[str, Fraction] = field(hash=False)
-    inputs: tuple[Cell, ...]
-    output_cells: tuple[Cell, ...]
+    program: Program = field(repr=False)
     scope: AnswerScope
     pairs: int | None
     outputs: int
@@ -64,35 +160,90 @@ class Run:
     by: GivenBy = BY_ENCLOSURES
 
 
-def run_of(
-    program: Program,
-    scope: AnswerScope,
-    *,
-    pairs: int | None,
-    outputs: int,
-    final_states: int,
-    precision: int,
-    engine: str,
-    seconds: float,
-    reason: str | None,
-    by: GivenBy = BY_ENCLOSURES,
-) -> Run:
-    """Return the header of an answer about a program; see `Run`."""
-    return Run(
-        program.name,
-        program.parameters,
-        program.inputs,
-        program.published,
-        scope,
-        pairs,
-        outputs,
-        final_states,
-        precision,
-        engine,
-        seconds,
-        reason,
-        by,
-    )
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A program with the pairs of inputs that are asked about.
+
+    Attributes:
+        program: Closed.
+        selection: Which ordered pairs.
+        options: How to compute; the clock of their limits runs for the whole answer.
+        progress: Told about what is done.
+    """
+
+    program: Program
+    selection: PairSelection
+    options: Options
+    progress: Progress = silent
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the options."""
+        return self.options.limits
+
+    @property
+    def is_real(self) -> bool:
+        """Whether some inputs are any real numbers of their ranges."""
+        return has_real_inputs(self.program)
+
+    def count(self) -> int | None:
+        """Return how many pairs there are; None if they are infinitely many, or not counted.
+
+        Raises:
+            UserError: If the adjacency does not suit the inputs.
+        """
+        return count_selected(self.program, self.selection)
+
+    def pairs(self) -> Iterator[Pair]:
+        """Yield the pairs."""
+        return select_pairs(self.program, self.selection)
+
+    def about(self, *pairs: Pair) -> Setting:
+        """Return the same for single pairs, silently."""
+        return replace(self, selection=OrderedPairs(pairs), progress=silent)
+
+    def within(self, steps: int) -> Setting:
+        """Return the same with a share of the limits."""
+        return replace(self, options=replace(self.options, limits=self.limits.within(steps)))
+
+    def header(
+        self,
+        *,
+        pairs: int | None = 0,
+        sizes: tuple[int, int] = (0, 0),
+        precision: int,
+        engine: str,
+        reason: str | None = None,
+        by: GivenBy = BY_ENCLOSURES,
+    ) -> Run:
+        """Return the header of an answer that is finished now; see `Run`.
+
+        Args:
+            pairs: Ordered pairs looked at.
+            sizes: How many outputs and final states there are.
+            precision: Most bits that were asked for and needed.
+            engine: What computed.
+            reason: Why the answer is Unknown, or wider than asked for.
+            by: The methods that gave the ends of the δ that is told.
+        """
+        return Run(
+            self.program,
+            scope_of(self.program, self.selection),
+            pairs,
+            *sizes,
+            precision,
+            engine,
+            self.limits.elapsed(),
+            reason,
+            by,
+        )
+
+
+BY_BUDGET = "budget"
+"""The engine of verdicts that a budget for every eps proves."""
+
+_BEYOND = (BY_BUDGET, "coupling", "exact", "processing")
+"""Words in the name of an engine that stand for more than enclosures."""
 
 
 class RunResult(Result):
@@ -111,22 +262,22 @@ class RunResult(Result):
     @property
     def program(self) -> str:
         """The name of the program."""
-        return self.run.program
+        return self.run.program.name
 
     @property
     def parameters(self) -> Mapping[str, Fraction]:
         """The program's parameters."""
-        return self.run.parameters
+        return self.run.program.parameters
 
     @property
     def inputs(self) -> tuple[Cell, ...]:
         """The program's input cells."""
-        return self.run.inputs
+        return self.run.program.inputs
 
     @property
     def output_cells(self) -> tuple[Cell, ...]:
         """The program's output cells."""
-        return self.run.output_cells
+        return self.run.program.published
 
     @property
     def scope(self) -> AnswerScope:
@@ -222,3 +373,51 @@ class RunResult(Result):
             ("computed", ", ".join(filter(None, how))),
         )
         return Description(headline, label, tone, facts, below)
+
+    def _drawn(
+        self, title: str, pair: tuple[str, str], rows: Sequence[WitnessRow]
+    ) -> tuple[Chart, ...]:
+        """Draw outputs, if there are any: how likely each is for two inputs."""
+        groups = tuple(
+            (
+                valuation_text(self.output_cells, row.output),
+                (row.probability, row.adjacent_probability),
+            )
+            for row in rows
+        )
+        series = f"input {pair[0]}", f"adjacent {pair[1]}"
+        return (charts.Bars(title, series, groups),) if groups else ()
+
+    def _witness_charts(self, title: str, witness: Witness | None) -> tuple[Chart, ...]:
+        """Draw the outputs of a witness, if there is one."""
+        if witness is None:
+            return ()
+        return self._drawn(title, witness.pair_text(self.inputs), witness.rows)
+
+    def _witness_fields(self, witness: Witness | None) -> dict[str, object] | None:
+        """Return the field "witness" of `to_dict`."""
+        return None if witness is None else witness.fields(self.inputs, self.output_cells)
+
+    def _ends(
+        self,
+        of: str,
+        told: Extended | Enclosure | None,
+        witness: Witness | None,
+        trivial: Fraction | None = None,
+    ) -> tuple[End, ...]:
+        """Return who gave the ends of a number, the lower one shown by a witness.
+
+        Args:
+            of: Of which number.
+            told: What is known of it; of an `Enclosure` the header says who gave the ends.
+            witness: Shows the lower end, if there is one.
+            trivial: An upper end that says nothing.
+        """
+        pair, outputs = None, ""
+        if witness is not None:
+            pair = witness.pair_text(self.inputs)
+            outputs = witness.outputs_text(self.output_cells)
+        if isinstance(told, Enclosure):
+            told = Extended(told.lower, told.upper, *self.run.by)
+        words = [word for word in self.engine.split(" + ") if word not in _BEYOND]
+        return provenance.ends_of(of, told, " + ".join(words), pair, outputs, trivial)

@@ -20,24 +20,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.search import ExactPairs
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
+from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Describe, witness_over
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.sources import (
     open_exact_pairs,
     open_probabilities,
     open_product_source,
     open_published,
 )
-from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
@@ -113,27 +111,26 @@ class Subject:
         return nullcontext() if self.boxes is None else self.boxes.claiming(delta)
 
 
-def executed_for(
-    program: Program, selection: PairSelection, options: Options, *, parts: bool = True
-) -> Executed:
+def executed_for(setting: Setting, *, parts: bool = True) -> Executed:
     """Execute a program for its `Subject`, in independent parts if these will do.
 
     Raises:
         UserError: If a real input's value is needed.
-        LimitReached: If a limit of `options` is reached.
+        LimitReached: If a limit is reached.
     """
-    if has_real_inputs(program):
+    program, selection, merge = setting.program, setting.selection, setting.options.merge
+    if setting.is_real:
         if isinstance(selection, AllPairs):
-            return real_inputs.execute_for_declared(program, options.merge, options.limits)
+            return real_inputs.execute_for_declared(program, merge, setting.limits)
         program = real_inputs.with_values(program, selection.pairs)
     if parts and not is_seen_whole(program):
-        found = product_layout.select_parts(program, selection, options.merge, options.limits)
+        found = product_layout.select_parts(program, selection, merge, setting.limits)
         if found is not None:
             return found
     return execute(
         program,
-        options.merge,
-        options.limits,
+        merge,
+        setting.limits,
         real_outputs=True,
         compared=not program.real_outputs,
         inputs=inputs_of(selection),
@@ -148,29 +145,25 @@ def sizes_of(executed: Executed) -> tuple[int, int]:
 
 
 def open_subject(
-    executed: Executed,
-    eps: Fraction,
-    selection: PairSelection,
-    options: Options,
-    claim: Claim | None = None,
+    setting: Setting, executed: Executed, eps: Fraction, claim: Claim | None = None
 ) -> Subject:
     """Open the selected pairs of a program.
 
     Args:
+        setting: What is asked about.
         executed: From `executed_for`.
         eps: Where it runs.
-        selection: Which pairs.
-        options: How to compute.
         claim: What is to be decided; None where bounds are wanted.
 
     Raises:
         UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
-        LimitReached: If a limit of `options` is reached.
+        LimitReached: If a limit is reached.
     """
     if not isinstance(executed, FinalStates):
-        return _open_product(executed, eps, selection, options, claim)
+        return _open_product(setting, executed, eps, claim)
     if executed.program.real_outputs:
-        return _open_published(executed, eps, selection, options, claim)
+        return _open_published(setting, executed, eps, claim)
+    options = setting.options
     source = open_probabilities(executed, eps, options)
 
     def details() -> pair_details.PairDetails:
@@ -183,26 +176,21 @@ def open_subject(
         patient = claim is None
         real = boxes.RealPairs(executed, eps, source, options.limits, patient=patient)
         return Subject(source, 1, details, describe, lambda: real.name, together=real, boxes=real)
-    total = count_selected(executed.program, selection)
-    exact = None if claim is None else open_exact_pairs(executed, claim, options)
     return Subject(
         source,
-        total,
+        count_selected(executed.program, setting.selection),
         details,
         describe,
         lambda: source.name,
         listed=(executed, source),
-        exact=exact,
+        exact=None if claim is None else open_exact_pairs(executed, claim, options),
     )
 
 
 def _open_product(
-    product: ProductProgram,
-    eps: Fraction,
-    selection: PairSelection,
-    options: Options,
-    claim: Claim | None,
+    setting: Setting, product: ProductProgram, eps: Fraction, claim: Claim | None
 ) -> Subject:
+    options, selection = setting.options, setting.selection
     limits, total = options.limits, count_selected(product.program, selection)
     source = open_product_source(product, eps, options)
     losses = product_losses.Losses(source, selection, limits)
@@ -228,12 +216,9 @@ def _open_product(
 
 
 def _open_published(
-    states: FinalStates,
-    eps: Fraction,
-    selection: PairSelection,
-    options: Options,
-    claim: Claim | None,
+    setting: Setting, states: FinalStates, eps: Fraction, claim: Claim | None
 ) -> Subject:
+    options, selection = setting.options, setting.selection
     divergences = open_published(states, eps, options)
     limits, exactly = options.limits, options.compares_exactly
     pairs: Iterable[Pair]

@@ -9,22 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd
-from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Progress, limited, rare_collections, silent
+from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.search import Search, precisions
-from dipapprox.pairs.selections import PairSelection, one_by_one
+from dipapprox.pairs.selections import one_by_one
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude
-from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.run import run_of
-from dipapprox.privacy.scope import scope_of
+from dipapprox.privacy.options import Engine
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject, sizes_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.state import FinalStates
@@ -40,28 +36,23 @@ _FEW_OUTPUTS = 200
 
 
 def check_pairs(
-    search: Search,
-    states: FinalStates,
-    selection: PairSelection,
-    total: int | None,
-    bulk: BulkSource,
-    progress: Progress,
+    search: Search, states: FinalStates, setting: Setting, total: int | None, bulk: BulkSource
 ) -> None:
     """Check all selected pairs the cheapest way.
 
     Args:
         search: Fresh; afterwards it holds what was found.
         states: Final states.
-        selection: Which pairs.
-        total: Their number, if known.
+        setting: Which pairs; told about them, or about pairs of counters where those cost time.
+        total: How many pairs, if known.
         bulk: Gives many probabilities at once.
-        progress: Told about pairs, or about pairs of counters where those are what costs time.
 
     Raises:
         UserError: If the program's adjacency does not suit its inputs.
         LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
     """
+    selection, progress = setting.selection, setting.progress
     if total is not None and total <= FEW_PAIRS and len(states.outputs) <= _FEW_OUTPUTS:
         pairs = likely_first(states.program, selection, total)
         search.run(one_by_one(pairs), total, progress)
@@ -74,14 +65,8 @@ def check_pairs(
 
 @rare_collections()
 @sound_arithmetic()
-def verify(
-    program: Program,
-    claim: Claim,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress = silent,
-) -> Verdict:
-    """Decide whether `program` satisfies `claim` for the selected pairs of inputs.
+def verify(setting: Setting, claim: Claim) -> Verdict:
+    """Decide whether a program satisfies a claim for the selected pairs of inputs.
 
     DP and Not_DP are proved. A limit or an interrupt (Ctrl-C) gives Unknown with what is known by
     then.
@@ -90,22 +75,17 @@ def verify(
         UserError: If the program's adjacency does not suit its inputs.
         BrokenInvariant: If two methods contradict each other: there is no verdict then.
     """
-    total = count_selected(program, selection)
-    run = _Run(claim, selection, options, total)
-    with EarlyEnd() as end, limited(options.limits):
-        run.check(program, progress)
+    run = _Run(setting, claim)
+    with EarlyEnd() as end, limited(setting.limits):
+        run.check()
     search, conclusion = run.search, run.conclude(end.reason)
-    outputs, final_states = (0, 0) if run.executed is None else sizes_of(run.executed)
+    precision = setting.options.precision
     return Verdict(
-        run=run_of(
-            program,
-            scope_of(program, selection),
+        run=setting.header(
             pairs=run.pairs,
-            outputs=outputs,
-            final_states=final_states,
-            precision=search.bits if search is not None and search.bits else options.precision,
+            sizes=(0, 0) if run.executed is None else sizes_of(run.executed),
+            precision=precision if search is None else search.bits or precision,
             engine=run.engine,
-            seconds=options.limits.elapsed(),
             reason=conclusion.reason,
             by=conclusion.by,
         ),
@@ -120,29 +100,24 @@ def verify(
 class _Run:
     """One verification; what is set is valid whenever it ends."""
 
-    def __init__(
-        self, claim: Claim, selection: PairSelection, options: Options, total: int | None
-    ) -> None:
-        self.claim = claim
-        self.selection = selection
-        self.options = options
-        self.total = total
+    def __init__(self, setting: Setting, claim: Claim) -> None:
+        self.setting, self.claim, self.total = setting, claim, setting.count()
         self.executed: Executed | None = None
         self.subject: Subject | None = None
         self.search: Search | None = None
 
-    def check(self, program: Program, progress: Progress) -> None:
+    def check(self) -> None:
         """Execute the program, in parts or as a whole, and check its pairs."""
-        claim, selection, options = self.claim, self.selection, self.options
-        executed = self.executed = executed_for(program, selection, options)
-        subject = self.subject = open_subject(executed, claim.eps, selection, options, claim)
+        claim, setting, options = self.claim, self.setting, self.setting.options
+        executed = self.executed = executed_for(setting)
+        subject = self.subject = open_subject(setting, executed, claim.eps, claim)
         ladder = precisions(options.precision, options.max_precision)
         search = self.search = Search(
             subject.source, claim.delta, claim.growth, ladder, options.limits, exact=subject.exact
         )
         if subject.listed is not None:
             states, bulk = subject.listed
-            check_pairs(search, states, selection, self.total, bulk, progress)
+            check_pairs(search, states, setting, self.total, bulk)
         elif subject.together is not None:
             with subject.claiming(claim.delta):
                 maximum.search_together(search, subject.together, subject.pairs or 0)
@@ -159,7 +134,7 @@ class _Run:
         if real is None or found.answer is not Answer.UNKNOWN:
             return found
         reasons = dict.fromkeys(filter(None, (stopped, real.undecided())))
-        return replace(found, reason="; ".join(reasons))
+        return found._replace(reason="; ".join(reasons))
 
     @property
     def pairs(self) -> int | None:
@@ -172,7 +147,7 @@ class _Run:
     def engine(self) -> str:
         """What computed: the engine, and closed forms if they decided some pair."""
         if self.subject is None:
-            return self.options.engine.value
+            return self.setting.options.engine.value
         name, exact = self.subject.engine(), Engine.EXACT.value
         exactly = self.search is not None and self.search.exactly > 0
         return f"{name} + {exact}" if exactly and exact not in name.split(" + ") else name

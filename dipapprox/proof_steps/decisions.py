@@ -21,7 +21,8 @@ from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite
-from dipapprox.privacy.verdict import Answer, Replayed, Witness
+from dipapprox.privacy.run import Witness
+from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.formulas import formula_json, ratio_json, times_eps
 from dipapprox.proof_steps.machines import Json

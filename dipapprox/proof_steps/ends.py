@@ -28,8 +28,8 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
-from dipapprox.privacy.run import Run
-from dipapprox.privacy.verdict import Replayed, Witness
+from dipapprox.privacy.run import Run, Witness
+from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal

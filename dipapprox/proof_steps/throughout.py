@@ -37,6 +37,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta
 from dipapprox.privacy.profiles.question import AtEpsPrv
+from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.proved import replayed
@@ -84,7 +85,8 @@ def steps_between(
     def goal(eps: Fraction) -> Goal:
         rate, most = max(_below(eps_prv, eps), Fraction(0)), _below(delta, eps)
         question = AtEpsPrv(rate, max(most / _FINE, Fraction(1, 1 << _PART_BITS)))
-        found = profile(program, eps, question, selection, Options(limits=limits))
+        setting = Setting(program, selection, Options(limits=limits))
+        found = profile(setting, eps, question)
         assert isinstance(found, LeastDelta)
         # Most of what is left is for what happens between.
         gap = (most - found.delta_enclosure.upper) / _SHARE

@@ -20,7 +20,8 @@ from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Engine
-from dipapprox.privacy.verdict import Answer, Verdict, Witness
+from dipapprox.privacy.run import Witness
+from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json

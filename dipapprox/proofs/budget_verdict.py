@@ -39,26 +39,23 @@ from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
-from dipapprox.language.domains import AllReals, bounds_of, has_real_inputs
+from dipapprox.language.domains import AllReals, bounds_of
 from dipapprox.language.formula import Formula, Operation, Operator, names_of
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.selections import AllPairs, PairSelection, is_symmetric
+from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import as_ratio
 from dipapprox.privacy.decisions.question import closed_interval
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.profiles.question import REAL_WIDTH, AtDelta, AtEpsPrv, Question
-from dipapprox.privacy.run import Run, run_of
-from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
+from dipapprox.privacy.run import BY_BUDGET, Run, Setting
+from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.semantics.real_inputs import execute_for_declared
 
@@ -71,15 +68,11 @@ _NEXT_TO = Fraction(17, 16)
 """Times the budget: claims up to there are hard for enclosures."""
 
 
-def serving_budget(program: Program, selection: PairSelection, limits: Limits) -> Fraction | None:
-    """Return a D such that the program is (D ε, 0)-private for every ε; None if none is known.
-
-    Args:
-        program: A closed core program.
-        selection: The pairs that are asked about.
-        limits: What is left of them.
-    """
-    if not (isinstance(selection, AllPairs) and program.rounding is None and program.inputs):
+def serving_budget(setting: Setting) -> Fraction | None:
+    """Return a D such that a program is (D ε, 0)-private for every ε; None if none is known."""
+    program, limits = setting.program, setting.limits
+    asked = isinstance(setting.selection, AllPairs) and program.rounding is None
+    if not (asked and program.inputs):
         return None
     domains = [cell.domain for cell in program.inputs]
     listed = [each for each in domains if not isinstance(each, AllReals)]
@@ -125,9 +118,7 @@ def by_budget(
     found: Verdict | IntervalVerdict | None,
     budget: Fraction,
     claim: MeantClaim,
-    program: Program,
-    selection: PairSelection,
-    options: Options,
+    setting: Setting,
 ) -> Verdict | IntervalVerdict | None:
     """Return DP for a claim that a budget proves; for others what was found.
 
@@ -138,22 +129,21 @@ def by_budget(
         found: Unknown; None if nothing was asked before.
         budget: From `serving_budget`.
         claim: The claim.
-        program: A closed core program.
-        selection: The pairs.
-        options: How to compute.
+        setting: What it is about.
 
     Raises:
         UserError: If the value of a real input is needed.
     """
     most: Fraction | None = None
     run: Run | None = None
-    with EarlyEnd(), limited(options.limits):
-        if found is not None or not has_real_inputs(program) or _is_near(budget, claim):
-            most = Fraction(0) if _is_enough(budget, claim, options.limits) else None
+    limits = setting.limits
+    with EarlyEnd(), limited(limits):
+        if found is not None or not setting.is_real or _is_near(budget, claim):
+            most = Fraction(0) if _is_enough(budget, claim, limits) else None
         if found is not None:
-            most = _less_than(budget, claim, program) if most is None else most
-            return found if most is None else kept(found, most, BUDGET, options.limits)
-        run = None if most is None else _header(program, selection, options)
+            most = _less_than(budget, claim, setting.program) if most is None else most
+            return found if most is None else kept(found, most, BUDGET, limits)
+        run = None if most is None else _header(setting)
     if run is None:
         return None
     known, numbers = Enclosure.exact(0), claim.numbers
@@ -190,27 +180,19 @@ def kept(found: _Found, most: Fraction, by: str, limits: Limits) -> _Found:
     return replace(found, run=run, answer=Answer.DP, delta_enclosure=known, remaining=())
 
 
-def nothing_left(
-    program: Program, eps: Fraction, eps_prv: Fraction, selection: PairSelection, options: Options
-) -> LeastDelta:
+def nothing_left(setting: Setting, eps: Fraction, eps_prv: Fraction) -> LeastDelta:
     """Return the least δ of a program for an ε_prv that is no less than its budget: 0."""
-    run = _header(program, selection, options)
-    return LeastDelta(run, eps, eps_prv, Enclosure.exact(0), None)
+    return LeastDelta(_header(setting), eps, eps_prv, Enclosure.exact(0), None)
 
 
-def _header(program: Program, selection: PairSelection, options: Options) -> Run:
+def _header(setting: Setting) -> Run:
     """Return the header of an answer that a budget gives before anything else was asked."""
-    states = execute_for_declared(program, options.merge, options.limits)
-    return run_of(
-        program,
-        scope_of(program, selection),
-        pairs=None if has_real_inputs(program) else count_selected(program, selection),
-        outputs=len(states.outputs),
-        final_states=len(states.states),
+    states = execute_for_declared(setting.program, setting.options.merge, setting.limits)
+    return setting.header(
+        pairs=None if setting.is_real else setting.count(),
+        sizes=(len(states.outputs), len(states.states)),
         precision=0,
         engine=BY_BUDGET,
-        seconds=options.limits.elapsed(),
-        reason=None,
         by=(BUDGET, BUDGET),
     )
 

@@ -16,19 +16,17 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import EarlyEnd, LimitReached
-from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Progress, limited
+from dipapprox.limits import limited
 from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.processed import telling_more
 from dipapprox.pairs.published.together import COUPLING, PROCESSING
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
@@ -46,35 +44,25 @@ _MOST_MOVES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class RealBounds:
-    """Bounds of a program with real inputs.
+    """Bounds of a program with real inputs."""
 
-    Attributes:
-        program: Closed.
-        selection: The pairs that are asked about.
-        options: How to compute.
-        progress: Told about what is done.
-    """
-
-    program: Program
-    selection: PairSelection
-    options: Options
-    progress: Progress
+    setting: Setting
 
     def decided(self, found: Verdict, claim: Claim) -> Verdict:
         """Return Not_DP for a claim, Unknown, if some pairs break it; DP if upper ends prove it.
 
         Where answers are to be proved, upper ends are not asked.
         """
-        corners, limits = self._corners(), self.options.limits
+        corners, limits = self._corners(), self.setting.limits
         if corners is not None:
-            broken = verify(self.program, claim, corners, self.options, self.progress)
+            broken = verify(corners, claim)
             if broken.answer is Answer.NOT_DP:
                 return replace(broken, run=replace(broken.run, scope=found.run.scope))
-        if self.options.proved or not _is_wide(found.delta_enclosure):
+        if self.setting.options.proved or not _is_wide(found.delta_enclosure):
             return found
         budget = self._coupled(claim.eps)
         if budget is not None:
-            most = most_of(budget, claim.eps_prv, self.program)
+            most = most_of(budget, claim.eps_prv, self.setting.program)
             if most <= claim.delta:
                 return kept(found, most, COUPLING, limits)
         told = self._processed(claim.eps, AtEpsPrv(claim.eps_prv))
@@ -93,8 +81,9 @@ class RealBounds:
         corners = self._corners()
         if corners is None or not isinstance(question, AtDelta | AtEpsPrv):
             return None
-        found = profile(self.program, eps, question, corners, self.options, self.progress)
-        run = replace(found.run, scope=scope_of(self.program, self.selection), reason=reason)
+        found, setting = profile(corners, eps, question), self.setting
+        scope = scope_of(setting.program, setting.selection)
+        run = replace(found.run, scope=scope, reason=reason)
         if isinstance(found, LeastEpsPrv):
             least = found.eps_prv_enclosure
             if least.infinite:
@@ -118,7 +107,7 @@ class RealBounds:
         if isinstance(found, _Least) and _is_wide(_known(found)):
             budget = self._coupled(found.eps)
             if budget is not None:
-                known = budget / found.eps, self.program, COUPLING
+                known = budget / found.eps, self.setting.program, COUPLING
                 found = within_budget(found, question, *known)
         if isinstance(found, _Least) and _is_wide(_known(found)):
             most = self._processed(found.eps, question)
@@ -126,17 +115,17 @@ class RealBounds:
                 found = at_most(found, question, most, PROCESSING)
         return found
 
-    def _corners(self) -> OrderedPairs | None:
+    def _corners(self) -> Setting | None:
         """Return some pairs of real inputs whose numbers are published, that differ most."""
-        program = self.program
-        told = program.real_outputs and has_real_inputs(program) and program.rounding is None
-        if not told or self.selection != AllPairs():
+        program = self.setting.program
+        told = program.real_outputs and self.setting.is_real and program.rounding is None
+        if not told or self.setting.selection != AllPairs():
             return None
         try:
             pairs = tuple(difference_pairs(program)[:_MOST_CORNERS])
         except LimitReached:
             return None  # inputs without bounds may differ at all
-        return OrderedPairs(pairs) if pairs else None
+        return replace(self.setting, selection=OrderedPairs(pairs)) if pairs else None
 
     def _states(self) -> FinalStates:
         """Return the final states for all real inputs.
@@ -144,27 +133,28 @@ class RealBounds:
         Raises:
             LimitReached: If others are asked about, or a limit is reached.
         """
-        if self.selection != AllPairs() or not has_real_inputs(self.program):
+        setting = self.setting
+        if setting.selection != AllPairs() or not setting.is_real:
             raise LimitReached("not all real inputs")
-        return execute_for_declared(self.program, self.options.merge, self.options.limits)
+        return execute_for_declared(setting.program, setting.options.merge, setting.limits)
 
     def _coupled(self, eps: Fraction) -> Fraction | None:
         """Return a budget of all real inputs at one ε; None if none is known."""
-        limits = self.options.limits
+        limits = self.setting.limits
         with EarlyEnd(), limited(limits):
-            states, pairs = self._states(), difference_pairs(self.program)
+            states, pairs = self._states(), difference_pairs(self.setting.program)
             if len(states.states) * len(pairs) <= _MOST_MOVES:
                 return Couplings(states, eps, limits).budget_between(pairs)
         return None
 
     def _processed(self, eps: Fraction, question: Question) -> Fraction | None:
         """Return the upper end of what a program needs that tells more; None if none is known."""
-        limits = self.options.limits
+        limits = self.setting.limits
         with EarlyEnd(), limited(limits):
             for more in telling_more(self._states()):
                 with EarlyEnd():
-                    told = AllPairs(), self.options, self.progress
-                    found = profile(more.program, eps, question, *told, executed=more)
+                    setting = replace(self.setting, program=more.program)
+                    found = profile(setting, eps, question, executed=more)
                     most = _known(found).upper if isinstance(found, _Least) else None
                     if most is not None:
                         return most

@@ -5,18 +5,21 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
-from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles import calibration
 from dipapprox.privacy.profiles.calibration_result import Calibration
+from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
+from dipapprox.privacy.profiles.question import AtDelta
+from dipapprox.privacy.run import Setting
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.methods import CALIBRATE, AskedCalibration
+from dipapprox.questions.methods import AskedProfile
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
 
@@ -47,14 +50,26 @@ class Calibrate(Question):
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Calibration:
         """Calibrate the program; see `Question.answer`."""
-        selection = self.pairs.select(program)
+        setting = Setting(program, self.pairs.select(program), options, progress)
         if options.proved and program.rounding is not None:
             raise UserError("'proved': the kernel has no rules for irrational scales")
-        claim = self.eps_prv, self.delta, self.width
-        asked = AskedCalibration(program, selection, options, progress, *claim)
-        consult(CALIBRATE, asked)
-        found = asked.found
-        assert found is not None, "the profile is always asked"
+        question, silently = AtDelta(self.delta), replace(setting, progress=silent)
+        profiled = AskedProfile(silently, Fraction(1), question)
+        near = profiled.is_pure and profiled.prefers_budgets and not setting.is_real
+
+        def least(eps: Fraction, question: AtDelta) -> LeastEpsPrv:
+            found = profiled.at(eps, question)
+            assert isinstance(found, LeastEpsPrv)
+            return found
+
+        found = calibration.calibrate(
+            setting,
+            least,
+            self.eps_prv,
+            self.delta,
+            self.width,
+            near_budget=near and profiled.budget is not None,
+        )
         if options.proved:
-            return proving.proved_calibration(program, found, selection, options.limits)
+            return proving.proved_calibration(program, found, setting.selection, setting.limits)
         return found

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
-from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import PROVED
 from dipapprox.questions.kinds import Pairs
@@ -102,12 +102,8 @@ class Decide(Question):
                 "'proved' asks whether the claim holds, and for nothing else",
                 "the kernel has no rules for all violated ranges, nor for the least delta",
             )
-        selection = self.pairs.select(program)
-        asked = AskedDecision(program, selection, options, progress, self.asked)
-        consult(DECIDE, asked)
-        found = asked.found
-        if found is None:
-            raise BrokenInvariant("no method answered")
+        setting = Setting(program, self.pairs.select(program), options, progress)
+        found = AskedDecision(setting, self.asked).answered(DECIDE)
         if options.proved:
-            return proving.proved_decision(program, found, selection, options.limits)
+            return proving.proved_decision(program, found, setting.selection, setting.limits)
         return found

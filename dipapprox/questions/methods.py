@@ -8,17 +8,14 @@ opened is the matter of `privacy.subjects`, what is asked for an interval of `in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import are_very_many
-from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.methods import (
     BOTH,
@@ -30,7 +27,7 @@ from dipapprox.privacy.methods import (
     always,
     consult,
 )
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 
 if TYPE_CHECKING:
@@ -43,13 +40,12 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.formula_claim import FormulaClaim
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.privacy.profiles import calibration, rounded
     from dipapprox.privacy.profiles import profile as profiles
     from dipapprox.privacy.profiles import profile_result as profile_results
     from dipapprox.privacy.profiles import question as profile_questions
-    from dipapprox.privacy.profiles.calibration_result import Calibration
-    from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, ProfileAnswer
-    from dipapprox.privacy.profiles.question import AtDelta, Question
+    from dipapprox.privacy.profiles import rounded
+    from dipapprox.privacy.profiles.profile_result import ProfileAnswer
+    from dipapprox.privacy.profiles.question import Question
     from dipapprox.privacy.subjects import Executed
     from dipapprox.proofs import budget_verdict, real_bounds
     from dipapprox.questions.kinds import ClosedInterval, Written
@@ -57,7 +53,6 @@ else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     real_bounds = Deferred("dipapprox.proofs.real_bounds")
     deltas = Deferred("dipapprox.language.formula")
-    calibration = Deferred("dipapprox.privacy.profiles.calibration")
     decider = Deferred("dipapprox.privacy.decisions.decider")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
@@ -71,53 +66,60 @@ else:
 LEAST_BUDGET = "least budget"
 SOME_BOUNDS = "pairs whose inputs differ most, couplings, processing"
 
+AnswerT = TypeVar("AnswerT")
+
 
 @dataclass(slots=True)
-class Asked:
-    """A question about a program.
+class Asked(Generic[AnswerT]):
+    """A question about a program, and its answer so far."""
 
-    Attributes:
-        program: A closed core program.
-        selection: The pairs that are asked about.
-        options: How to compute.
-        progress: Told about what is done.
-    """
-
-    program: Program
-    selection: PairSelection
-    options: Options
-    progress: Progress
+    setting: Setting
+    found: AnswerT | None = field(default=None, kw_only=True)
     _budgets: list[Fraction | None] = field(default_factory=list, kw_only=True)
-    _executed: list[Executed] = field(default_factory=list, kw_only=True)
 
     @property
-    def told(self) -> tuple[PairSelection, Options, Progress]:
-        """What methods are told beside the program and the question."""
-        return self.selection, self.options, self.progress
+    def is_open(self) -> bool:
+        """Whether methods may still add to the answer."""
+        return self.found is None
+
+    def answered(self, rows: Sequence[Consultation[Self]]) -> AnswerT:
+        """Ask the methods of a table."""
+        consult(rows, self)
+        if self.found is None:
+            raise BrokenInvariant("no method answered")
+        return self.found
 
     @property
     def budget(self) -> Fraction | None:
         """A D such that the program is (D ε, 0)-private for every ε; None if none is known."""
         if not self._budgets:
-            limits = self.options.limits
-            known = budget_verdict.serving_budget(self.program, self.selection, limits)
-            self._budgets.append(known)
+            self._budgets.append(budget_verdict.serving_budget(self.setting))
         return self._budgets[0]
 
     @property
     def bounds(self) -> real_bounds.RealBounds:
         """What bounds real inputs that no method covers as a whole."""
-        return real_bounds.RealBounds(self.program, *self.told)
+        return real_bounds.RealBounds(self.setting)
+
+    @property
+    def proves(self) -> bool:
+        """Whether answers are to be proved."""
+        return self.setting.options.proved
 
     @property
     def is_real(self) -> bool:
         """Whether real inputs are asked about, and no proofs."""
-        return has_real_inputs(self.program) and not self.options.proved
+        return self.setting.is_real and not self.proves
 
     @property
     def prefers_budgets(self) -> bool:
         """Whether a budget is found sooner than anything about single pairs."""
-        return self.is_real or are_very_many(self.program, self.selection)
+        return self.is_real or are_very_many(self.setting.program, self.setting.selection)
+
+
+def _is_open(found: Verdict | IntervalVerdict | Decision | None) -> bool:
+    """Whether an answer is Unknown, by no wish of the user."""
+    return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
 
 
 # --- verify: a claim, at one ε or at all of an interval -------------------------------------------
@@ -143,17 +145,15 @@ class Claimed(Protocol):
 
 
 @dataclass(slots=True)
-class AskedClaim(Asked):
+class AskedClaim(Asked["Verdict | IntervalVerdict"]):
     """A claim, and its verdict so far."""
 
     question: Claimed
-    found: Verdict | IntervalVerdict | None = None
 
     @property
     def is_open(self) -> bool:
-        """See `OpenQuestion`."""
-        found = self.found
-        return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
+        """See `Asked`."""
+        return _is_open(self.found)
 
     @property
     def over_interval(self) -> bool:
@@ -166,7 +166,7 @@ class AskedClaim(Asked):
         where single ε take seconds."""
         if not self.over_interval:
             return self.prefers_budgets and self.question.claim is not None
-        return self.prefers_budgets or (self.question.delta == 0 and not self.options.proved)
+        return self.prefers_budgets or (self.question.delta == 0 and not self.proves)
 
     @property
     def at_one_eps(self) -> bool:
@@ -176,7 +176,7 @@ class AskedClaim(Asked):
     @property
     def is_plain(self) -> bool:
         """Whether it is about one ε, in rational numbers throughout."""
-        return self.question.claim is not None and self.program.rounding is None
+        return self.question.claim is not None and self.setting.program.rounding is None
 
 
 def _verify_by_budget(asked: AskedClaim) -> None:
@@ -184,8 +184,7 @@ def _verify_by_budget(asked: AskedClaim) -> None:
     if budget is not None:
         ends = (eps, eps) if isinstance(eps, Fraction) else (eps.lower, eps.upper)
         stated = budget_verdict.MeantClaim(question.claim, question.formulas(), *ends)
-        told = asked.program, asked.selection, asked.options
-        asked.found = budget_verdict.by_budget(asked.found, budget, stated, *told)
+        asked.found = budget_verdict.by_budget(asked.found, budget, stated, asked.setting)
 
 
 def _verify_bounds(asked: AskedClaim) -> None:
@@ -197,22 +196,21 @@ def _verify_bounds(asked: AskedClaim) -> None:
 def _verify_pairs(asked: AskedClaim) -> None:
     claim = asked.question.claim
     assert claim is not None
-    asked.found = verifier.verify(asked.program, claim, *asked.told)
+    asked.found = verifier.verify(asked.setting, claim)
 
 
 def _verify_formulas(asked: AskedClaim) -> None:
     eps = asked.question.eps
     assert isinstance(eps, Fraction)
     formulas = asked.question.formulas()
-    asked.found = formula_verifier.verify_formula(asked.program, formulas, eps, *asked.told)
+    asked.found = formula_verifier.verify_formula(asked.setting, formulas, eps)
 
 
 def _verify_interval(asked: AskedClaim) -> None:
     eps = asked.question.eps
     assert not isinstance(eps, Fraction)
-    asked.found = interval_verifier.verify_interval(
-        asked.program, asked.question.formulas(), eps.lower, eps.upper, *asked.told
-    )
+    formulas = asked.question.formulas()
+    asked.found = interval_verifier.verify_interval(asked.setting, formulas, eps.lower, eps.upper)
 
 
 VERIFY: tuple[Consultation[AskedClaim], ...] = (
@@ -229,37 +227,36 @@ VERIFY: tuple[Consultation[AskedClaim], ...] = (
 
 
 @dataclass(slots=True)
-class AskedProfile(Asked):
+class AskedProfile(Asked["ProfileAnswer"]):
     """A question about the profile at one ε, and its answer so far."""
 
     eps: Fraction
     question: Question
-    found: ProfileAnswer | None = None
-    obstacle: LimitReached | None = None
+    obstacle: LimitReached | None = field(default=None, kw_only=True)
+    _executed: list[Executed] = field(default_factory=list, kw_only=True)
 
     @property
     def is_open(self) -> bool:
-        """See `OpenQuestion`."""
+        """Whether methods may still add to the answer: it is wider than asked for."""
         return self.found is None or self.found.reason is not None
 
     @property
     def is_pure(self) -> bool:
         """Whether it is about δ = 0, where budgets are upper ends."""
-        return profile_questions.is_pure(self.question) and not self.options.proved
+        return profile_questions.is_pure(self.question) and not self.proves
 
     @property
     def is_nothing(self) -> bool:
         """Whether no pair is known to exceed the ε_prv: what a budget may prove for all."""
         found = self.found
         least = isinstance(found, profile_results.LeastDelta) and not found.delta_enclosure.lower
-        return least and not self.options.proved
+        return least and not self.proves
 
     def executed(self) -> Executed:
         """The program's final states, or those of its parts: the same at every ε."""
         if not self._executed:
             parts = profile_questions.in_parts(self.question)
-            told = self.program, self.selection, self.options
-            self._executed.append(subjects.executed_for(*told, parts=parts))
+            self._executed.append(subjects.executed_for(self.setting, parts=parts))
         return self._executed[0]
 
     def at(self, eps: Fraction, question: Question) -> ProfileAnswer:
@@ -273,16 +270,16 @@ class AskedProfile(Asked):
     @property
     def is_rounded(self) -> bool:
         """Whether the program has irrational scales."""
-        return self.program.rounding is not None
+        return self.setting.program.rounding is not None
 
 
 def _profile_pairs(asked: AskedProfile) -> None:
     budget = asked.budget if asked.is_pure and asked.prefers_budgets else None
-    known = *asked.told, budget, asked.executed()
+    known = asked.question, budget, asked.executed()
     try:
-        asked.found = profiles.profile(asked.program, asked.eps, asked.question, *known)
+        asked.found = profiles.profile(asked.setting, asked.eps, *known)
     except LimitReached as reached:
-        asked.options.limits.check()
+        asked.setting.limits.check()
         asked.obstacle = reached
 
 
@@ -293,7 +290,7 @@ def _profile_corners(asked: AskedProfile) -> None:
 
 
 def _profile_rounded(asked: AskedProfile) -> None:
-    asked.found = rounded.profile_rounded(asked.program, asked.eps, asked.question, *asked.told)
+    asked.found = rounded.profile_rounded(asked.setting, asked.eps, asked.question)
 
 
 def _profile_nothing(asked: AskedProfile) -> None:
@@ -301,13 +298,12 @@ def _profile_nothing(asked: AskedProfile) -> None:
     question, budget = asked.question, asked.budget
     eps_prv = getattr(question, "eps_prv", None)
     if budget is not None and isinstance(eps_prv, Fraction) and budget * asked.eps <= eps_prv:
-        told = asked.selection, asked.options
-        asked.found = budget_verdict.nothing_left(asked.program, asked.eps, eps_prv, *told)
+        asked.found = budget_verdict.nothing_left(asked.setting, asked.eps, eps_prv)
 
 
 def _profile_by_budget(asked: AskedProfile) -> None:
     if asked.budget is not None and asked.found is not None:
-        known = asked.question, asked.budget, asked.program
+        known = asked.question, asked.budget, asked.setting.program
         asked.found = budget_verdict.within_budget(asked.found, *known)
 
 
@@ -320,7 +316,7 @@ PROFILE: tuple[Consultation[AskedProfile], ...] = (
     Consultation("rational scales", BOTH, lambda asked: asked.is_rounded, _profile_rounded),
     Consultation(LEAST_BUDGET, BOTH, lambda asked: asked.prefers_budgets, _profile_nothing),
     Consultation("pairs", BOTH, lambda asked: asked.found is None, _profile_pairs),
-    Consultation(SOME_BOUNDS, LOWER, lambda asked: not asked.options.proved, _profile_corners),
+    Consultation(SOME_BOUNDS, LOWER, lambda asked: not asked.proves, _profile_corners),
     Consultation(
         LEAST_BUDGET,
         UPPER,
@@ -337,17 +333,15 @@ PROFILE: tuple[Consultation[AskedProfile], ...] = (
 
 
 @dataclass(slots=True)
-class AskedDecision(Asked):
+class AskedDecision(Asked["Decision"]):
     """A claim about every ε, and its decision so far."""
 
     question: DecisionQuestion
-    found: Decision | None = None
 
     @property
     def is_open(self) -> bool:
-        """See `OpenQuestion`."""
-        found = self.found
-        return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
+        """See `Asked`."""
+        return _is_open(self.found)
 
     @property
     def is_plain(self) -> bool:
@@ -363,7 +357,7 @@ class AskedDecision(Asked):
 
 
 def _decide_pairs(asked: AskedDecision) -> None:
-    asked.found = decider.decide(asked.program, asked.question, *asked.told, asked.is_kept)
+    asked.found = decider.decide(asked.setting, asked.question, asked.is_kept)
 
 
 def _decide_by_budget(asked: AskedDecision) -> None:
@@ -375,56 +369,3 @@ DECIDE: tuple[Consultation[AskedDecision], ...] = (
     Consultation("closed forms; else a budget, enclosures", DECIDES, always, _decide_pairs),
     Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_plain, _decide_by_budget),
 )
-
-# --- calibrate: a claim that holds at one ε, and no longer at a slightly larger one ---------------
-
-
-@dataclass(slots=True)
-class AskedCalibration(Asked):
-    """A claim that is to hold, and the ε that are known for it by now."""
-
-    eps_prv: Fraction
-    delta: Fraction
-    width: Fraction
-    found: Calibration | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """See `OpenQuestion`."""
-        return self.found is None
-
-
-def _calibrate(asked: AskedCalibration) -> None:
-    program, told = asked.program, (asked.selection, asked.options)
-    question = profile_questions.AtDelta(asked.delta)
-    profiled = AskedProfile(program, *told, silent, Fraction(1), question)
-    near = profiled.is_pure and asked.prefers_budgets and not has_real_inputs(program)
-
-    def least(eps: Fraction, question: AtDelta) -> LeastEpsPrv:
-        found = profiled.at(eps, question)
-        assert isinstance(found, profile_results.LeastEpsPrv)
-        return found
-
-    asked.found = calibration.calibrate(
-        program,
-        least,
-        asked.eps_prv,
-        asked.delta,
-        *told,
-        asked.width,
-        asked.progress,
-        near_budget=near and profiled.budget is not None,
-    )
-
-
-CALIBRATE: tuple[Consultation[AskedCalibration], ...] = (
-    Consultation("the profile at single ε", BOTH, always, _calibrate),
-)
-
-TABLE: dict[str, tuple[Consultation[Any], ...]] = {
-    "verify": VERIFY,
-    "profile": PROFILE,
-    "decide": DECIDE,
-    "calibrate": CALIBRATE,
-}
-"""By the names of the questions."""

@@ -22,6 +22,7 @@ from dipapprox.privacy.profiles.question import (
     OnCurve,
     Order,
 )
+from dipapprox.privacy.run import Setting
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.argument import Spelled
 from dipapprox.questions.computing import PROVED, WHOLE
@@ -164,22 +165,21 @@ class Profile(Question):
         self, program: Program, options: Options, progress: Progress = silent
     ) -> ProfileAnswer:
         """Find the guarantee; see `Question.answer`."""
-        selection, asked = self.pairs.select(program), self.asked
+        setting = Setting(program, self.pairs.select(program), options, progress)
+        asked, told = self.asked, (setting.selection, setting.limits)
         at_one = isinstance(asked, AtEpsPrv | AtDelta) and program.rounding is None
         if options.proved and not at_one:
             raise UserError(
                 "'proved' asks for the least delta, or the least eps_prv",
                 "the kernel has no rules for curves, divergences and irrational scales",
             )
-        profiled = AskedProfile(program, selection, options, progress, self.eps, asked)
-        found = profiled.at(self.eps, asked)
+        found = AskedProfile(setting, self.eps, asked).at(self.eps, asked)
         if not options.proved:
             return found
-        limits = options.limits
         match asked, found:
             case AtEpsPrv(), LeastDelta():
-                return proving.proved_delta(program, asked, found, selection, limits)
+                return proving.proved_delta(program, asked, found, *told)
             case AtDelta(), LeastEpsPrv():
-                return proving.proved_eps_prv(program, asked, found, selection, limits)
+                return proving.proved_eps_prv(program, asked, found, *told)
             case _:
                 raise BrokenInvariant("another answer than was asked for")

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.errors import BrokenInvariant
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
-from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.methods import consult
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import PROVED, WHOLE
@@ -85,26 +83,14 @@ class Verify(Question):
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Verdict | IntervalVerdict:
         """Verify the claim; see `Question.answer`."""
-        selection = self.pairs.select(program)
-        asked = AskedClaim(program, selection, options, progress, self)
-        consult(VERIFY, asked)
-        if asked.found is None:
-            raise BrokenInvariant("no method answered")
-        return self._proved(program, asked.found, selection, options)
-
-    def _proved(
-        self,
-        program: Program,
-        found: Verdict | IntervalVerdict,
-        selection: PairSelection,
-        options: Options,
-    ) -> Verdict | IntervalVerdict:
-        """Return an answer with a proof that the kernel replays, if that is asked for."""
+        setting = Setting(program, self.pairs.select(program), options, progress)
+        found = AskedClaim(setting, self).answered(VERIFY)
         if not options.proved:
             return found
+        told = setting.selection, setting.limits
         if isinstance(found, Verdict):
-            return proving.proved(program, found, selection, options.limits)
-        return proving_throughout.proved_interval(program, found, selection, options.limits)
+            return proving.proved(program, found, *told)
+        return proving_throughout.proved_interval(program, found, *told)
 
     def formulas(self) -> formula_claim.FormulaClaim:
         """Return the claim, made of formulas."""

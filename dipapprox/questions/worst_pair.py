@@ -25,8 +25,8 @@ from dipapprox.privacy.profiles.around_pair import planes
 from dipapprox.privacy.profiles.calibration_result import Calibration, Refuted
 from dipapprox.privacy.profiles.planes import Planes, short_number
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
-from dipapprox.privacy.run import RunResult
-from dipapprox.privacy.verdict import Answer, Verdict, Witness
+from dipapprox.privacy.run import RunResult, Witness
+from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile
 

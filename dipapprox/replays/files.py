@@ -25,8 +25,9 @@ from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
+from dipapprox.privacy.run import BY_BUDGET
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of
 from dipapprox.replays.computed import computed

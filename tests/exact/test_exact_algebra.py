@@ -35,6 +35,7 @@ from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from tests.event_strategies import laplace
@@ -201,6 +202,6 @@ def test_the_work_is_bounded_by_counting(event: Event, what: str) -> None:
 
 def test_a_program_that_adds_three_samples_needs_no_quadrature() -> None:
     program = elaborate(parse(PREFIX), {}, "prefix")
-    verdict = verify(program, Claim(Fraction(1), Fraction(1, 100)), AllPairs(), Options())
+    verdict = verify(Setting(program, AllPairs(), Options()), Claim(Fraction(1), Fraction(1, 100)))
     assert verdict.answer is Answer.DP
     assert verdict.engine == "exact"

@@ -24,7 +24,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
-from dipapprox.privacy.verdict import Witness
+from dipapprox.privacy.run import Witness
 from dipapprox.proof_steps.ends import proved_calibration, proved_delta, proved_eps_prv
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal

@@ -13,6 +13,7 @@ from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
 from dipapprox.proof_steps.verdicts import WrittenProof
@@ -92,7 +93,7 @@ def _decided(asked: Asked) -> Decision:
     question = DecisionQuestion(
         Fraction(asked.budget), read_delta(asked.delta), read_epsilons(asked.interval)
     )
-    return decide(program_of(asked.text), question, asked.selection, Options())
+    return decide(Setting(program_of(asked.text), asked.selection, Options()), question)
 
 
 ASKED = {

@@ -35,6 +35,7 @@ from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import conclude, witness_over
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import check_pairs, verify
 from dipapprox.semantics.execution import execute
@@ -216,7 +217,7 @@ def test_pairs_that_are_left_out_are_noticed(in_blocks: bool) -> None:
 
 def test_astronomically_many_pairs() -> None:
     program = read(SPARSE_VECTOR_TWICE, N=9)
-    verdict = verify(program, Claim(EPSILON, Fraction(1, 2)), AllPairs(), Options())
+    verdict = verify(Setting(program, AllPairs(), Options()), Claim(EPSILON, Fraction(1, 2)))
     assert verdict.answer is Answer.DP
     assert verdict.pairs == 4**9 - 2**9
 
@@ -225,6 +226,6 @@ def test_a_time_limit_ends_every_road() -> None:
     for name in ("svt, N = 4", "plain"):
         program = opened(name).states.program
         options = Options(limits=Limits(seconds=0.0))
-        verdict = verify(program, Claim(EPSILON, Fraction(1, 2)), AllPairs(), options)
+        verdict = verify(Setting(program, AllPairs(), options), Claim(EPSILON, Fraction(1, 2)))
         assert verdict.answer is Answer.UNKNOWN
         assert "time limit" in verdict.reason

@@ -18,6 +18,7 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from tests.claims import formula_claim
 from tests.cli.running import run, run_json
@@ -107,7 +108,7 @@ GEOMETRIC = with_bit("x <- DLap(q, 1/eps)", "out <- 0", "if x > 0 then", "out <-
 
 def at_budget(program: Program, budget: str) -> Verdict:
     claim = formula_claim(budget, "0")
-    return verify_formula(program, claim, F(1), AllPairs(), Options())
+    return verify_formula(Setting(program, AllPairs(), Options()), claim, F(1))
 
 
 @pytest.mark.parametrize(

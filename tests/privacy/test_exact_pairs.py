@@ -26,6 +26,7 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import LAST_PRECISION, Engine, Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
@@ -55,7 +56,8 @@ def ask(
     engine: Engine = Engine.AUTO,
     max_precision: int = LAST_PRECISION,
 ) -> Verdict:
-    return verify(asked, claim, AllPairs(), Options(engine=engine, max_precision=max_precision))
+    options = Options(engine=engine, max_precision=max_precision)
+    return verify(Setting(asked, AllPairs(), options), claim)
 
 
 @pytest.mark.parametrize("eps", [Fraction(1, 2), Fraction(3), Fraction(7, 11)])

@@ -25,6 +25,7 @@ from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
+from dipapprox.privacy.run import Setting
 from tests.claims import formula_claim
 from tests.privacy.interval_programs import BODIES, program
 from tests.thorough import examples
@@ -52,12 +53,12 @@ def decide(
 ) -> IntervalVerdict:
     claim = formula_claim(budget, delta)
     ends = Fraction(low), Fraction(high)
-    return verify_interval(text, claim, *ends, AllPairs(), options(seconds))
+    return verify_interval(Setting(text, AllPairs(), options(seconds)), claim, *ends)
 
 
 def at(text: Program, eps: Fraction, budget: str | None, delta: str) -> Answer:
     claim = formula_claim(budget, delta)
-    return verify_formula(text, claim, eps, AllPairs(), options()).answer
+    return verify_formula(Setting(text, AllPairs(), options()), claim, eps).answer
 
 
 def threshold_delta(eps: float, budget: float) -> float:
@@ -231,7 +232,7 @@ def test_irrational_claims_at_one_epsilon() -> None:
         scale = Fraction(least * factor) / Fraction(math.sqrt(0.5))
         budget = f"sqrt(eps)*{scale.limit_denominator(10**15)}"
         claim = formula_claim(budget, "0")
-        verdict = verify_formula(text, claim, half, AllPairs(), options())
+        verdict = verify_formula(Setting(text, AllPairs(), options()), claim, half)
         assert verdict.answer is answer
         fields = verdict.to_dict()
         assert fields["eps_prv"] == budget
@@ -240,9 +241,8 @@ def test_irrational_claims_at_one_epsilon() -> None:
         low, high = map(Fraction, ends)
         assert low**2 <= (scale.limit_denominator(10**15)) ** 2 / 2 <= high**2
         assert fields["delta"] == "0"
-    rational = verify_formula(
-        text, formula_claim("eps^2 + 1", "eps/5"), half, AllPairs(), options()
-    )
+    claim = formula_claim("eps^2 + 1", "eps/5")
+    rational = verify_formula(Setting(text, AllPairs(), options()), claim, half)
     assert rational.to_dict()["eps_prv"] == "5/4"
     assert rational.to_dict()["delta"] == "1/10"
     assert "eps_prv_enclosure" not in rational.to_dict()
@@ -266,7 +266,7 @@ def test_streams_that_cannot_be_counted_stop_at_the_same_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("dipapprox.pairs.hockey_stick.MOST_PAIRS", 5)
-    monkeypatch.setattr("dipapprox.privacy.intervals.verifier.count_selected", lambda *_: None)
+    monkeypatch.setattr("dipapprox.privacy.run.count_selected", lambda *_: None)
     verdict = decide(
         load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(2)}), "1/10", "1", "2*eps", "1"
     )

@@ -14,9 +14,9 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.errors import Contradiction, NoCertificate
 from dipapprox.language.ast import Number
-from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.run import Setting
 from dipapprox.proofs.budget_verdict import MeantClaim, by_budget, serving_budget
 
 COMPARED = """
@@ -105,8 +105,8 @@ def test_what_was_known_from_below_stays_beside_a_budget() -> None:
     open_ = verified(COMPARED, "1", "3/20", "1/1000")
     assert open_.answer is Answer.UNKNOWN
     known = replace(open_, claim=claim, delta_enclosure=Enclosure(Fraction(1, 100), Fraction(1)))
-    told = program, AllPairs(), dipapprox.Options()
-    found = by_budget(known, Fraction(1, 5), stated, *told)
+    setting = Setting(program, AllPairs(), dipapprox.Options())
+    found = by_budget(known, Fraction(1, 5), stated, setting)
     assert isinstance(found, Verdict) and found.answer is Answer.DP
     assert found.delta_enclosure is not None and found.delta_enclosure.lower == Fraction(1, 100)
     assert float(found.delta_enclosure.upper) == pytest.approx(
@@ -114,7 +114,7 @@ def test_what_was_known_from_below_stays_beside_a_budget() -> None:
     )
     assert [end.by.split(":")[0] for end in found.why()] == ["enclosures", "least budget"]
     with pytest.raises(Contradiction, match=r"at least 0\.01 by enclosures and at most 0\.0 by"):
-        by_budget(known, Fraction(1, 10), stated, *told)
+        by_budget(known, Fraction(1, 10), stated, setting)
 
 
 FINITE = """
@@ -155,7 +155,7 @@ def test_very_many_pairs_are_told_by_a_budget() -> None:
 def test_budgets_of_finite_domains_serve_all_pairs(values: str, near: str) -> None:
     """Against the least eps_prv by all pairs."""
     program = noisy_max(2, values, near)
-    budget = serving_budget(program, AllPairs(), Limits())
+    budget = serving_budget(Setting(program, AllPairs(), dipapprox.Options()))
     assert budget is not None
     for eps in (Fraction(1, 3), Fraction(2)):
         found = dipapprox.profile(program, eps=eps, delta=0)

@@ -24,6 +24,7 @@ from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
@@ -82,7 +83,7 @@ def verified(
         merge=strategy is not Strategy.NONE,
         limits=Limits(seconds=seconds),
     )
-    verdict = verify(program, claim, select(subject.pairs, program), options)
+    verdict = verify(Setting(program, select(subject.pairs, program), options), claim)
     return RerunAnswer(verdict.answer.value, verdict.reason, verdict.seconds)
 
 
@@ -96,7 +97,7 @@ def decided(
         budget=budget, delta=read_delta(delta), epsilons=read_epsilons(interval)
     )
     options = Options(limits=Limits(seconds=seconds))
-    decision = decide(program, asked, select(subject.pairs, program), options)
+    decision = decide(Setting(program, select(subject.pairs, program), options), asked)
     reason = decision.reason or decision.note or None
     return RerunAnswer(decision.answer.value, reason, decision.seconds), decision
 

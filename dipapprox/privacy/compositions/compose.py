@@ -53,6 +53,7 @@ from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 
 Recorder = Callable[[ComposedAnswer, Options], Certificate]
@@ -314,8 +315,8 @@ class Composed:
             found = _pure_loss(inner if run.rate is None else Subsampled(inner, run.rate))
             return INFINITE if found is None else found
         require_symmetric(inner.program)
-        pairs, options = AllPairs(), self._options
-        answer = profile(inner.program, inner.eps, AtDelta(Fraction(0), width), pairs, options)
+        setting = Setting(inner.program, AllPairs(), self._options)
+        answer = profile(setting, inner.eps, AtDelta(Fraction(0), width))
         if not isinstance(answer, LeastEpsPrv):
             raise BrokenInvariant("a profile was asked for an eps_prv and told something else")
         known = answer.eps_prv_enclosure

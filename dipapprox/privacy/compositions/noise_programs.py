@@ -31,6 +31,7 @@ from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for, open_subject
 
 _MOST_PAIRS = 2_000
@@ -64,8 +65,8 @@ def worst_noise(
     Raises:
         LimitReached: If a limit of `options` is reached.
     """
-    executed = executed_for(program, AllPairs(), options)
-    published = open_subject(executed, eps, AllPairs(), options).published
+    setting = Setting(program, AllPairs(), options)
+    published = open_subject(setting, executed_for(setting), eps).published
     shifts = None if published is None else published.shifts()
     if not shifts:
         return None

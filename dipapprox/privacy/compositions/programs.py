@@ -58,6 +58,7 @@ from dipapprox.pairs.products.source import ProductSource, joint
 from dipapprox.pairs.selections import AllPairs, Pair, is_symmetric
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import Profiler
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
 
 Row = Sequence[tuple[Enclosure, Enclosure]]
@@ -137,8 +138,8 @@ def bounds_of_program(
         LimitReached: If a limit of `options` is reached.
     """
     require_symmetric(program)
-    executed = executed_for(program, AllPairs(), options)
-    maxima = Profiler(executed, eps, AllPairs(), options).maxima
+    setting = Setting(program, AllPairs(), options)
+    maxima = Profiler(setting, eps, executed_for(setting)).maxima
     if maxima.pairs == 0:
         raise UserError(f"'{program.name}': no two different inputs are adjacent")
     search = _Search(maxima)

@@ -38,6 +38,7 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import Profiler
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -176,8 +177,8 @@ def _at_least(chain: Sequence[_Corner], line: tuple[Fraction, Fraction]) -> list
 
 def _opened(program: Program, eps: Fraction, selection: PairSelection, options: Options) -> _At:
     """Return what bounds the largest deltas of some pairs at places."""
-    executed = executed_for(program, selection, options)
-    maxima = Profiler(executed, eps, selection, options).maxima
+    setting = Setting(program, selection, options)
+    maxima = Profiler(setting, eps, executed_for(setting)).maxima
     return lambda places: maxima.largest([Factor(x, x) for x in places])
 
 

@@ -7,7 +7,6 @@ one of these, on every part of an interval (`at_least`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import islice
 
@@ -37,7 +36,7 @@ from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.privacy.decisions.validity import check_delta
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.state import FinalStates
 
@@ -65,8 +64,7 @@ def settle(
     claim: FormulaClaim,
     lower: Fraction,
     upper: Fraction,
-    pairs: Iterable[Pair],
-    options: Options,
+    setting: Setting,
 ) -> Settled | None:
     """Decide a claim for every ε in [lower, upper] by closed forms; None if they do not tell.
 
@@ -75,8 +73,7 @@ def settle(
         claim: As formulas.
         lower: The least ε, > 0.
         upper: The greatest, maybe the same.
-        pairs: Of inputs.
-        options: A short share of their limits is used up at most.
+        setting: Which pairs; a short share of the limits is used up at most.
 
     Raises:
         LimitReached: If nothing is left of the limits.
@@ -85,8 +82,8 @@ def settle(
     if question is None:
         return None
     if states.program.real_outputs:
-        return _of_shifts(states, question, pairs, options)
-    limits = options.limits
+        return _of_shifts(states, question, setting)
+    limits = setting.limits
     own = limits.within(_STEPS)
     signs = Signs(question.epsilons, own)
     source = ExactDistributions(states, None, own)
@@ -95,7 +92,7 @@ def settle(
     patterns = PatternDivergences(functions, signs, own)
     try:
         check_delta(question.delta, signs)
-        search.run(patterns, one_by_one(pairs))
+        search.run(patterns, one_by_one(setting.pairs()))
     except (Obstacle, UserError, SourceError):
         return None
     except LimitReached:
@@ -142,24 +139,22 @@ def at_least(claim: FormulaClaim, lower: Fraction, upper: Fraction) -> FormulaCl
     return found
 
 
-def _of_shifts(
-    states: FinalStates, question: DecisionQuestion, pairs: Iterable[Pair], options: Options
-) -> Settled | None:
+def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting) -> Settled | None:
     """Prove a claim about one published Laplace number; None if that does not tell.
 
     With t the largest shift in scales and L the budget, the least δ is 1 - e^((L - t)/2), or 0
     (`composition.shifted_noise`); with scales a/ε both are multiples of ε.
     """
-    epsilons, limits = question.epsilons, options.limits
+    epsilons, limits = question.epsilons, setting.limits
     eps, delta = epsilons.lower, question.delta
     if epsilons.is_point:
         delta = delta.at_point(eps)
     elif any(sample.scale.power != -1 for sample in states.samples):
         return None
-    listed = list(islice(pairs, published_search.MOST_PAIRS + 1))
+    listed = list(islice(setting.pairs(), published_search.MOST_PAIRS + 1))
     if delta.exact is None or len(listed) > published_search.MOST_PAIRS:
         return None
-    divergences = open_published(states, eps, options)
+    divergences = open_published(states, eps, setting.options)
     shifts = published_search.PublishedPairs(divergences, listed, len(listed), limits).shifts()
     if shifts is None or any(each.family is not LAPLACE for each, _ in shifts):
         return None

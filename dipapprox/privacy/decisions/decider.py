@@ -11,12 +11,10 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
-from dipapprox.language.core import Program
-from dipapprox.limits import Progress, limited, silent
-from dipapprox.pairs.adjacency import count_selected
+from dipapprox.limits import limited
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products.source import ProductProgram
-from dipapprox.pairs.selections import Orbit, PairSelection, inputs_of, one_by_one
+from dipapprox.pairs.selections import Orbit, inputs_of, one_by_one
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,
@@ -38,10 +36,9 @@ from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.description import values_text
-from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.run import run_of
-from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import BY_BUDGET, Answer
+from dipapprox.privacy.options import Engine
+from dipapprox.privacy.run import BY_BUDGET, Setting
+from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
@@ -62,9 +59,12 @@ else:
 
 @dataclass(slots=True)
 class _Run:
-    """What is known so far; valid whenever the run ends."""
+    """One decision; what is set is valid whenever it ends."""
 
+    setting: Setting
     question: DecisionQuestion
+    total: int | None
+    kept: Callable[[], bool]
     states: FinalStates | None = None
     product: ProductProgram | None = None
     search: DecisionSearch | None = None
@@ -77,20 +77,6 @@ class _Run:
     least: LeastUniformDelta | None = None
     engine: str = EXACT
 
-    @property
-    def number_of_outputs(self) -> int:
-        """How many outputs the program has, as far as it was executed."""
-        if self.product is not None:
-            return self.product.outputs
-        return 0 if self.states is None else len(self.states.outputs)
-
-    @property
-    def final_states(self) -> int:
-        """How many final states were found."""
-        if self.product is not None:
-            return self.product.final_states
-        return 0 if self.states is None else len(self.states.states)
-
     def stop(self, cause: Cause, detail: str) -> None:
         """End without an answer, unless there is one already."""
         detail = detail.removeprefix(f"{cause.value}: ")
@@ -99,26 +85,86 @@ class _Run:
         else:
             self.detail = "; ".join(part for part in (self.detail, detail) if part)
 
+    def stop_at(self, reason: str) -> None:
+        """End at a limit."""
+        detail, cause = reason, Cause.MEMORY_LIMIT
+        if reason != NO_MEMORY:
+            cause = cause_of(reason, Cause.TIME_LIMIT)
+            if self.answer is Answer.UNKNOWN or self.question.violations:
+                detail += f"; {self.looked_at()}"
+        self.stop(cause, detail)
+
+    def looked_at(self) -> str:
+        """Say how far it went."""
+        of = "" if self.total is None else f" of {self.total}"
+        return f"{self.count.pairs}{of} pairs looked at"
+
+    def pairs(self, states: FinalStates) -> Iterator[Orbit]:
+        """Yield the pairs, of many that are alike one; progress is told."""
+        setting, total, done = self.setting, self.total, 0
+        if total is not None and total <= FEW_PAIRS:
+            selected = one_by_one(likely_first(setting.program, setting.selection, total))
+        else:
+            selected = pair_orbits.orbits(states, setting.selection, total)
+        for pair, number in selected:
+            setting.progress(done, total)
+            yield pair, number
+            done += number
+
+    def conclude(self, search: DecisionSearch) -> None:
+        """Take what a search without a violation has found."""
+        if search.undecided:
+            first = search.open[0].reason
+            others = search.undecided - 1
+            more = f" (and {others} other inequalities)" if others else ""
+            self.stop(search.cause or Cause.PRECISION_BUDGET, f"{first}{more}")
+        else:
+            self.answer = Answer.DP
+            self.violated_on = () if self.question.violations else None
+
+    def decision(self) -> Decision:
+        """Return what was found, whatever ended it."""
+        search, states, sizes = self.search, self.states, (0, 0)
+        if self.product is not None:
+            sizes = self.product.outputs, self.product.final_states
+        elif states is not None:
+            sizes = len(states.outputs), len(states.states)
+        unknown = self.cause is not None
+        return Decision(
+            run=self.setting.header(
+                pairs=self.count.pairs,
+                sizes=sizes,
+                precision=0,
+                engine=self.engine,
+                reason=self.detail if unknown else None,
+            ),
+            listed=() if states is None else tuple(map(tuple, states.outputs)),
+            epsilons=self.question.epsilons,
+            budget=self.question.budget,
+            delta=self.question.delta,
+            answer=self.answer,
+            cause=self.cause,
+            note="" if unknown else self.detail,
+            inequalities=self.count.inequalities,
+            distinct=0 if search is None else search.decided,
+            open=() if search is None else tuple(search.open),
+            violation=self.violation,
+            violated_on=self.violated_on,
+            least_delta=self.least,
+        )
+
 
 @sound_arithmetic()
 def decide(
-    program: Program,
-    question: DecisionQuestion,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress = silent,
-    kept: Callable[[], bool] = lambda: False,
+    setting: Setting, question: DecisionQuestion, kept: Callable[[], bool] = lambda: False
 ) -> Decision:
-    """Decide whether `program` is (tε, δ(ε))-DP for every ε of an interval.
+    """Decide whether a program is (tε, δ(ε))-DP for every ε of an interval.
 
     Private and violated are proved. A limit or an interrupt (Ctrl-C) gives unknown with the cause.
 
     Args:
-        program: From `parse` or `load`.
+        setting: What is asked about; the engine of its options checks violations.
         question: What is asked.
-        selection: Which ordered pairs of inputs.
-        options: The limits, whether states are merged, and the engine that checks violations.
-        progress: Told about pairs.
         kept: Whether a budget for every ε keeps the claim: asked before enclosures, which take long
             and never tell all ε > 0.
 
@@ -126,66 +172,43 @@ def decide(
         UserError: If the adjacency does not suit the inputs, or some probability of the program
             or δ makes no sense for some ε of the interval.
     """
-    total = count_selected(program, selection)
-    run = _Run(question)
+    run = _Run(setting, question, setting.count(), kept)
     try:
-        with EarlyEnd() as end, limited(options.limits):
-            _decide(run, program, selection, total, options, progress, kept)
+        with EarlyEnd() as end, limited(setting.limits):
+            _decide(run)
         if end.interrupted:
-            run.stop(Cause.INTERRUPTED, f"interrupted; {_looked_at(run, total)}")
+            run.stop(Cause.INTERRUPTED, f"interrupted; {run.looked_at()}")
         elif end.reason is not None:
-            _stop_at(end.reason, run, total)
+            run.stop_at(end.reason)
     except RecursionError:
         run.stop(Cause.DEGREE_BUDGET, "degree-budget: an expression is nested too deeply")
-    return _decision(run, program, selection, options)
+    return run.decision()
 
 
-def _decide(
-    run: _Run,
-    program: Program,
-    selection: PairSelection,
-    total: int | None,
-    options: Options,
-    progress: Progress,
-    kept: Callable[[], bool],
-) -> None:
-    limits, question = options.limits, run.question
+def _decide(run: _Run) -> None:
+    setting, question, limits = run.setting, run.question, run.setting.limits
+    program, selection, merge = setting.program, setting.selection, setting.options.merge
     signs = Signs(question.epsilons, limits)
     check_delta(question.delta, signs)
     if not question.least_delta and not is_seen_whole(program):
-        product = product_layout.select_parts(program, selection, options.merge, options.limits)
-        if product is not None and _decide_parts(run, product, signs, selection, total, options):
+        product = product_layout.select_parts(program, selection, merge, limits)
+        if product is not None and _decide_parts(run, product, signs):
             return
     inputs = inputs_of(selection)
-    states = run.states = execute(program, options.merge, limits, compared=True, inputs=inputs)
+    states = run.states = execute(program, merge, limits, compared=True, inputs=inputs)
     check_program(states, question.epsilons, limits)
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))
     search = run.search = DecisionSearch(question, signs)
     patterns = PatternDivergences(functions, signs, limits)
-
-    few = total is not None and total <= FEW_PAIRS
-
-    def pairs() -> Iterator[Orbit]:
-        selected = (
-            one_by_one(likely_first(program, selection, total))
-            if few
-            else pair_orbits.orbits(states, selection, total)
-        )
-        done = 0
-        for pair, number in selected:
-            progress(done, total)
-            yield pair, number
-            done += number
-
     try:
-        search.run(patterns, pairs(), run.count)
+        search.run(patterns, run.pairs(states), run.count)
     except Obstacle as obstacle:
-        if search.violation is None and kept():
-            run.answer, run.engine, run.count = Answer.DP, BY_BUDGET, Count(total or 0)
+        if search.violation is None and run.kept():
+            run.answer, run.engine, run.count = Answer.DP, BY_BUDGET, Count(run.total or 0)
             return
         if search.violation is None:
-            _decide_outside(run, program, selection, options, progress, obstacle)
+            _decide_outside(run, obstacle)
             return
         run.detail = f"{obstacle.reason} (input {values_text(obstacle.input)})"
     finally:
@@ -197,35 +220,23 @@ def _decide(
                 run.violated_on = merged(search.violated_on)
     if search.violation is not None and run.violation is not None:
         run.violation = violation.described(
-            run.violation, search.violation, question, signs, states, options
+            run.violation, search.violation, question, signs, states, setting.options
         )
         left = search.undecided + search.unlocated
         if question.violations and left:
             run.detail = f"there may be more violated ranges: {left} inequalities are open"
-    elif search.undecided:
-        run.stop(search.cause or Cause.PRECISION_BUDGET, _undecided(search))
     else:
-        run.answer = Answer.DP
-        if question.violations:
-            run.violated_on = ()
+        run.conclude(search)
     if question.least_delta:
-        run.least = least_delta.find_least_delta(patterns, pairs(), question.width)
+        run.least = least_delta.find_least_delta(patterns, run.pairs(states), question.width)
 
 
-def _decide_parts(
-    run: _Run,
-    product: ProductProgram,
-    signs: Signs,
-    selection: PairSelection,
-    total: int | None,
-    options: Options,
-) -> bool:
+def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
     """Decide a product; False if its parts have no closed forms, or too many pairs or outputs."""
-    limits, question = options.limits, run.question
-    search = DecisionSearch(question, signs)
-    count = Count()
+    setting, question, limits = run.setting, run.question, run.setting.limits
+    search, count = DecisionSearch(question, signs), Count()
     try:
-        parts = part_decisions.CountedParts(product, question, selection, limits)
+        parts = part_decisions.CountedParts(product, question, setting.selection, limits)
         patterns = PatternDivergences(parts.functions, signs, limits)
         search.run(patterns, parts.names, count)
     except Obstacle:
@@ -235,100 +246,34 @@ def _decide_parts(
         return False
     if search.violation is not None:
         run.answer = Answer.NOT_DP
-        run.violation = part_decisions.certified(
-            product, parts, search.violation, question, selection, options
-        )
+        run.violation = parts.certified(search.violation, setting)
         if question.violations:
             run.violated_on = merged(search.violated_on)
-    elif search.undecided:
-        search.open[:] = [parts.opened(each) for each in search.open]
-        run.stop(search.cause or Cause.PRECISION_BUDGET, _undecided(search))
     else:
-        run.answer = Answer.DP
-        if question.violations:
-            run.violated_on = ()
+        search.open[:] = [parts.opened(each) for each in search.open]
+        run.conclude(search)
     run.search, run.product = search, product
-    run.count.pairs, run.count.inequalities = total or 0, count.inequalities
+    run.count.pairs, run.count.inequalities = run.total or 0, count.inequalities
     return True
 
 
-def _decide_outside(
-    run: _Run,
-    program: Program,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress,
-    obstacle: Obstacle,
-) -> None:
+def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
     """Answer as far as the engines for single ε and compact ranges go."""
-    cause = cause_of(obstacle.reason, Cause.OUTSIDE_FRAGMENT)
-    partial = outside.decide_partially(program, run.question, selection, options, progress)
+    engine = run.setting.options.engine
+    partial = outside.decide_partially(run.setting, run.question)
     # What rests on enclosures must not be taken for closed forms, whoever computed them.
-    run.engine = "enclosures" if options.engine is Engine.EXACT else options.engine.value
+    run.engine = "enclosures" if engine is Engine.EXACT else engine.value
     run.count = Count(partial.pairs)
     if partial.violation is not None:
         run.answer, run.violation = Answer.NOT_DP, partial.violation
-        return
-    if partial.proves(run.question.epsilons):
+    elif partial.proves(run.question.epsilons):
         run.answer = Answer.DP
-        return
-    if partial.interrupted:
+    elif partial.interrupted:
         run.stop(Cause.INTERRUPTED, "interrupted")
-        return
-    facts = [f"{obstacle.reason} (input {values_text(obstacle.input)})"]
-    if partial.proved is not None:
-        facts.append(f"proved for all ε in [{partial.proved[0]}, {partial.proved[1]}]")
-    if partial.tried:
-        facts.append(f"no violation found at ε = {', '.join(map(str, partial.tried))}")
-    run.stop(cause, "; ".join(facts))
-
-
-def _undecided(search: DecisionSearch) -> str:
-    first = search.open[0].reason
-    more = f" (and {search.undecided - 1} other inequalities)" if search.undecided > 1 else ""
-    return f"{first}{more}"
-
-
-def _stop_at(reason: str, run: _Run, total: int | None) -> None:
-    detail, cause = reason, Cause.MEMORY_LIMIT
-    if reason != NO_MEMORY:
-        cause = cause_of(reason, Cause.TIME_LIMIT)
-        if run.answer is Answer.UNKNOWN or run.question.violations:
-            detail += f"; {_looked_at(run, total)}"
-    run.stop(cause, detail)
-
-
-def _looked_at(run: _Run, total: int | None) -> str:
-    of = "" if total is None else f" of {total}"
-    return f"{run.count.pairs}{of} pairs looked at"
-
-
-def _decision(run: _Run, program: Program, selection: PairSelection, options: Options) -> Decision:
-    search = run.search
-    unknown = run.cause is not None
-    return Decision(
-        run=run_of(
-            program,
-            scope_of(program, selection),
-            pairs=run.count.pairs,
-            outputs=run.number_of_outputs,
-            final_states=run.final_states,
-            precision=0,
-            engine=run.engine,
-            seconds=options.limits.elapsed(),
-            reason=run.detail if unknown else None,
-        ),
-        listed=() if run.states is None else tuple(map(tuple, run.states.outputs)),
-        epsilons=run.question.epsilons,
-        budget=run.question.budget,
-        delta=run.question.delta,
-        answer=run.answer,
-        cause=run.cause,
-        note="" if unknown else run.detail,
-        inequalities=run.count.inequalities,
-        distinct=0 if search is None else search.decided,
-        open=() if search is None else tuple(search.open),
-        violation=run.violation,
-        violated_on=run.violated_on,
-        least_delta=run.least,
-    )
+    else:
+        facts = [f"{obstacle.reason} (input {values_text(obstacle.input)})"]
+        if partial.proved is not None:
+            facts.append(f"proved for all ε in [{partial.proved[0]}, {partial.proved[1]}]")
+        if partial.tried:
+            facts.append(f"no violation found at ε = {', '.join(map(str, partial.tried))}")
+        run.stop(cause_of(obstacle.reason, Cause.OUTSIDE_FRAGMENT), "; ".join(facts))

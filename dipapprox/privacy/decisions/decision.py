@@ -31,19 +31,8 @@ from dipapprox.privacy.notation import (
     valuation_text,
 )
 from dipapprox.privacy.provenance import End
-from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import (
-    BY_BUDGET,
-    SENTENCES,
-    TONES,
-    Answer,
-    Replayed,
-    WitnessRow,
-    pair_table,
-    proved_fact,
-    proved_fields,
-    witness_bars,
-)
+from dipapprox.privacy.run import BY_BUDGET, Run, RunResult, WitnessRow, pair_table
+from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Replayed, proved_fact, proved_fields
 
 _PLACES = 9
 
@@ -330,11 +319,10 @@ class Decision(RunResult):
     def charts(self) -> tuple[Chart, ...]:
         """Return the outputs of the violation, drawn at its ε."""
         found = self.violation
-        if found is None or not found.rows:
+        if found is None:
             return ()
-        pair = self._pair(found)
         title = f"Witness at ε = {exact_text(found.eps)}: these outputs are too likely"
-        return (witness_bars(title, pair, self.output_cells, found.rows),)
+        return self._drawn(title, self._pair(found), found.rows)
 
     def describe(self) -> Description:
         """Return what people see of it: the decision, then the violation."""

@@ -16,18 +16,16 @@ from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.language.ast import Name, Number
-from dipapprox.language.core import Program
 from dipapprox.language.formula import Operation, Operator
-from dipapprox.limits import Limits, Progress
+from dipapprox.limits import Limits, silent
 from dipapprox.numerics import intervals
 from dipapprox.pairs.divergence import eps_prv_factor
-from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.verifier import verify_interval
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 
@@ -82,19 +80,13 @@ def trial_epsilons(epsilons: EpsilonInterval) -> Iterator[Fraction]:
             yield eps
 
 
-def decide_partially(
-    program: Program,
-    question: DecisionQuestion,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress,
-) -> Partial:
+def decide_partially(setting: Setting, question: DecisionQuestion) -> Partial:
     """Look for a violation at single epsilons, then for a proof on a compact range."""
-    trials = replace(options, limits=options.limits.within(_STEPS))
+    trials = replace(setting.within(_STEPS), progress=silent)
     tried: list[Fraction] = []
     pairs = 0
     for eps in trial_epsilons(question.epsilons):
-        verdict = _verify_at(program, question, selection, trials, eps)
+        verdict = _verify_at(trials, question, eps)
         if verdict is None:
             continue
         if verdict.answer is Answer.NOT_DP:
@@ -105,18 +97,10 @@ def decide_partially(
         if verdict.answer is Answer.DP and question.epsilons.is_point:
             return Partial(None, (eps, eps), (), pairs)
         tried.append(eps)
-    known = Partial(None, None, tuple(tried), pairs)
-    return _prove(program, question, selection, options, progress, known)
+    return _prove(setting, question, Partial(None, None, tuple(tried), pairs))
 
 
-def _prove(
-    program: Program,
-    question: DecisionQuestion,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress,
-    known: Partial,
-) -> Partial:
+def _prove(setting: Setting, question: DecisionQuestion, known: Partial) -> Partial:
     """Add to what single ε tell what a proof, or its failure, does."""
     lower = max(question.epsilons.lower, _PROOF_RANGE[0])
     upper = _PROOF_RANGE[1]
@@ -127,9 +111,8 @@ def _prove(
     budget = Operation(Number(question.budget), Operator.MULTIPLY, Name("eps"))
     text = f"{question.budget} * eps"
     claim = FormulaClaim(budget, question.delta.formula, text, question.delta.text)
-    within = replace(options, limits=options.limits.within(_STEPS))
     try:
-        verdict = verify_interval(program, claim, lower, upper, selection, within, progress)
+        verdict = verify_interval(setting.within(_STEPS), claim, lower, upper)
     except UserError:  # δ is above 1 somewhere: no claim for `verify`, a harmless one here
         return known
     if verdict.answer is Answer.NOT_DP and verdict.violation is not None:
@@ -140,33 +123,21 @@ def _prove(
     return replace(known, proved=proved, pairs=pairs, interrupted=verdict.interrupted)
 
 
-def _verify_at(
-    program: Program,
-    question: DecisionQuestion,
-    selection: PairSelection,
-    options: Options,
-    eps: Fraction,
-) -> Verdict | None:
+def _verify_at(setting: Setting, question: DecisionQuestion, eps: Fraction) -> Verdict | None:
     """Verify the claim at one ε: with a larger δ to refute, with a smaller one to prove."""
-    delta = _delta(question, eps, options.limits)
+    delta = _delta(question, eps, setting.limits)
     if delta is None:
         return None
     budget = question.budget * eps
-    verdict = verify(program, Claim(eps, delta.upper, budget), selection, options)
+    verdict = verify(setting, Claim(eps, delta.upper, budget))
     if verdict.answer is Answer.DP and delta.width:
-        return verify(program, Claim(eps, delta.lower, budget), selection, options)
+        return verify(setting, Claim(eps, delta.lower, budget))
     return verdict
 
 
-def violation_at(
-    program: Program,
-    question: DecisionQuestion,
-    selection: PairSelection,
-    options: Options,
-    eps: Fraction,
-) -> Violation | None:
+def violation_at(setting: Setting, question: DecisionQuestion, eps: Fraction) -> Violation | None:
     """Certify a violation at one ε by enclosures; None if they do not show one."""
-    verdict = _verify_at(program, question, selection, options, eps)
+    verdict = _verify_at(setting, question, eps)
     if verdict is None or verdict.answer is not Answer.NOT_DP:
         return None
     return _violation(verdict, question)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, silent
 from dipapprox.pairs.products.layout import Layout
 from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.selections import Pair, PairSelection, one_by_one
@@ -20,8 +20,8 @@ from dipapprox.privacy.decisions.outside import violation_at
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import Violated
 from dipapprox.privacy.decisions.validity import check_program
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.products.exact import ExactProduct
+from dipapprox.privacy.run import Setting
 
 
 class CountedParts:
@@ -45,6 +45,7 @@ class CountedParts:
     ) -> None:
         for states in product.states:
             check_program(states, question.epsilons, limits)
+        self._question = question
         self._exact = ExactProduct(product, None, limits)
         candidates = Layout(product, selection, limits).candidates(self._exact.kind_of)
         if self._exact.obstacle is not None:
@@ -60,19 +61,14 @@ class CountedParts:
         """Return inputs behind a pair of names."""
         return self._exact.pair(names)
 
-
-def certified(
-    product: ProductProgram,
-    parts: CountedParts,
-    found: Violated,
-    question: DecisionQuestion,
-    selection: PairSelection,
-    options: Options,
-) -> Violation:
-    """Show a violation with outputs; without them where enclosures do not show it."""
-    violation = violation_at(product.program, question, selection, options, found.eps)
-    if violation is not None:
-        return violation
-    input, adjacent = parts.pair(found.divergence.pair)
-    reason = "by the sign of an exact form; of the outputs only the number of equal ones is known"
-    return Violation(input, adjacent, (), found.eps, None, None, reason, None, None)
+    def certified(self, found: Violated, setting: Setting) -> Violation:
+        """Show a violation with outputs; without them where enclosures do not show it."""
+        setting = replace(setting, progress=silent)
+        violation = violation_at(setting, self._question, found.eps)
+        if violation is not None:
+            return violation
+        input, adjacent = self.pair(found.divergence.pair)
+        reason = (
+            "by the sign of an exact form; of the outputs only the number of equal ones is known"
+        )
+        return Violation(input, adjacent, (), found.eps, None, None, reason, None, None)

@@ -16,19 +16,16 @@ from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
-from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Progress, silent
-from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import Growth, eps_prv_factor
-from dipapprox.pairs.selections import OrderedPairs, PairSelection, inputs_of
+from dipapprox.pairs.selections import inputs_of
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.methods import DECIDES, KEEPS, Consultation, always, consult
-from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.options import Engine
 from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness
 from dipapprox.privacy.rounded_scales import slack as rounding_slack
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
@@ -46,14 +43,7 @@ _TOO_SMALL = (
 )
 
 
-def verify_formula(
-    program: Program,
-    claim: FormulaClaim,
-    eps: Fraction,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress = silent,
-) -> Verdict:
+def verify_formula(setting: Setting, claim: FormulaClaim, eps: Fraction) -> Verdict:
     """Decide a claim at one eps; the answers mean what they mean in `verify`.
 
     Raises:
@@ -62,8 +52,8 @@ def verify_formula(
     if eps <= 0:
         raise UserError(f"eps must be > 0, got {eps}")
     claim.check(eps, eps)
-    eps_prv, delta = claim.at(eps, options.max_precision + _GUARD_BITS)
-    asked = _Asked(program, claim, eps, selection, options, progress, eps_prv, delta)
+    eps_prv, delta = claim.at(eps, setting.options.max_precision + _GUARD_BITS)
+    asked = _Asked(setting, claim, eps, eps_prv, delta)
     consult(_METHODS, asked)
     verdict = asked.found
     assert verdict is not None, "rational bounds are always asked"
@@ -91,12 +81,9 @@ class _Asked:
         found: What bounds, or closed forms, say.
     """
 
-    program: Program
+    setting: Setting
     claim: FormulaClaim
     eps: Fraction
-    selection: PairSelection
-    options: Options
-    progress: Progress
     eps_prv: Enclosure
     delta: Enclosure
     growth: Growth | None = None
@@ -114,7 +101,7 @@ class _Asked:
         most = self.growth or self.eps_prv.upper
         strong = Claim(self.eps, _inside(self.delta, self.claim.delta_text), least)
         weak = Claim(self.eps, min(self.delta.upper, Fraction(1)), most)
-        self.found = self._between(self.program, strong, weak)
+        self.found = self._between(self.setting, strong, weak)
 
     def knows_growth(self) -> bool:
         """Whether e^eps_prv is known exactly, where eps_prv is not."""
@@ -125,31 +112,29 @@ class _Asked:
 
     def may_be_attained(self) -> bool:
         """Whether closed forms know a δ that rational numbers are only about."""
-        exact = not error_of(self.program) and not has_real_inputs(self.program)
+        exact = not error_of(self.setting.program) and not self.setting.is_real
         between = bool(self.delta.width) and not self.eps_prv.width
-        return between and exact and self.options.compares_exactly
+        return between and exact and self.setting.options.compares_exactly
 
     def settle(self) -> None:
         """Ask closed forms, which know δ as the number that it is.
 
         A violation is left to enclosures: one that is too small for them is hardly ever met.
         """
-        program, options, verdict = self.program, self.options, self.found
+        setting, verdict = self.setting, self.found
         assert verdict is not None
         settled = None
         with EarlyEnd():
-            published = bool(program.real_outputs)
+            published = bool(setting.program.real_outputs)
             states = execute(
-                program,
-                options.merge,
-                options.limits,
+                setting.program,
+                setting.options.merge,
+                setting.limits,
                 compared=not published,
                 real_outputs=published,
-                inputs=inputs_of(self.selection),
+                inputs=inputs_of(setting.selection),
             )
-            pairs = select_pairs(program, self.selection)
-            eps = self.eps
-            settled = by_closed_forms.settle(states, self.claim, eps, eps, pairs, options)
+            settled = by_closed_forms.settle(states, self.claim, self.eps, self.eps, setting)
         if settled is None or settled.eps is not None:
             return
         seen = verdict.delta_enclosure
@@ -159,38 +144,39 @@ class _Asked:
         engine = " + ".join(dict.fromkeys((*verdict.engine.split(" + "), Engine.EXACT.value)))
         run = replace(
             verdict.run,
-            pairs=count_selected(program, self.selection),
+            pairs=setting.count(),
             reason=None,
             engine=engine,
-            seconds=options.limits.elapsed(),
+            seconds=setting.limits.elapsed(),
         )
         delta = Enclosure(least, max(least, self.delta.upper))
         self.found = replace(
             verdict, answer=Answer.DP, run=run, delta_enclosure=delta, witness=None
         )
 
-    def _between(self, program: Program, strong: Claim, weak: Claim) -> Verdict:
+    def _between(self, setting: Setting, strong: Claim, weak: Claim) -> Verdict:
         """Prove the stronger of two claims, or refute the weaker one.
 
         Irrational scales of the program are replaced by rational ones.
         """
-        if error_of(program):
-            return self._with_rational_scales(program, strong, weak)
-        verdict = verify(program, strong, self.selection, self.options, self.progress)
+        if error_of(setting.program):
+            return self._with_rational_scales(strong, weak)
+        verdict = verify(setting, strong)
         if verdict.answer is Answer.NOT_DP and strong != weak:
-            return self._confirmed(verdict, program, weak)
+            return self._confirmed(verdict, setting, weak)
         return verdict
 
-    def _with_rational_scales(self, program: Program, strong: Claim, weak: Claim) -> Verdict:
-        error, exact = error_of(program), program.with_rational_scales()
-        slack = rounding_slack(program, weak.growth)
+    def _with_rational_scales(self, strong: Claim, weak: Claim) -> Verdict:
+        program = self.setting.program
+        error, slack = error_of(program), rounding_slack(program, weak.growth)
+        exact = replace(self.setting, program=program.with_rational_scales())
         least, most = strong.delta - slack, min(weak.delta + slack, Fraction(1))
         weaker = Claim(weak.eps, most, weak.growth)
         if least >= 0:
             stronger = Claim(strong.eps, least, strong.growth)
             verdict = self._between(exact, stronger, weaker)
         else:
-            verdict = verify(exact, weaker, self.selection, self.options, self.progress)
+            verdict = verify(exact, weaker)
             if verdict.answer is Answer.DP:
                 reason = _TOO_SMALL.format(delta=short(Enclosure.exact(slack))[1])
                 run = replace(verdict.run, reason=reason)
@@ -203,11 +189,10 @@ class _Asked:
             witness=widened_witness(verdict.witness, error, slack),
         )
 
-    def _confirmed(self, verdict: Verdict, program: Program, weak: Claim) -> Verdict:
+    def _confirmed(self, verdict: Verdict, setting: Setting, weak: Claim) -> Verdict:
         """Check the violating pair of a stronger claim against a weaker one."""
         assert verdict.witness is not None, "Not_DP has a witness"
-        pair = verdict.witness.input, verdict.witness.adjacent
-        again = verify(program, weak, OrderedPairs((pair,)), self.options)
+        again = verify(setting.about((verdict.witness.input, verdict.witness.adjacent)), weak)
         if again.answer is Answer.NOT_DP:
             run = replace(again.run, pairs=verdict.pairs, scope=verdict.scope)
             return replace(again, run=run)

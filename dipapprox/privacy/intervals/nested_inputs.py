@@ -30,18 +30,18 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.language.core import Listed, Program
+from dipapprox.data_classes import replace
+from dipapprox.language.core import Listed
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, silent
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import nearest_point
 from dipapprox.numerics.formula_values import Undefined
-from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim, growth_at
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.state import FinalStates, guards_of
@@ -112,25 +112,21 @@ class NestedClaims:
     """A claim about all real inputs, as an `IntervalSearch` asks: parts by their greatest ε.
 
     Args:
-        program: With real inputs.
+        setting: With real inputs.
         claim: What is claimed at each ε.
         whole: The interval.
-        options: How to compute.
 
     Attributes:
         violation: Not_DP at one ε, if it was found.
     """
 
     def __init__(
-        self,
-        program: Program,
-        claim: FormulaClaim,
-        whole: tuple[Fraction, Fraction],
-        options: Options,
+        self, setting: Setting, claim: FormulaClaim, whole: tuple[Fraction, Fraction]
     ) -> None:
-        self._program, self._claim, self._whole, self._options = program, claim, whole, options
+        self._setting = replace(setting, progress=silent)
+        self._claim, self._whole = claim, whole
         self._known: dict[tuple[Fraction, Fraction], Fraction | None] = {}
-        self._engine = options.engine.value
+        self._engine = setting.options.engine.value
         self.violation: Verdict | None = None
 
     @property
@@ -150,8 +146,7 @@ class NestedClaims:
         if whole is not None:
             largest = Enclosure(Fraction(0), whole)
             return _Judged(eps, Answer.DP, factor, delta, largest, None, True, None)
-        asked = self._program, self._claim, eps, AllPairs(), self._options
-        found = self._noted(verify_formula(*asked))
+        found = self._noted(verify_formula(self._setting, self._claim, eps))
         if found.answer is Answer.NOT_DP:
             self.violation = found
         obstacle = found.reason if found.answer is Answer.UNKNOWN else None
@@ -183,7 +178,7 @@ class NestedClaims:
             return None
         rate = max(eps_prv.value.lower, Fraction(0))
         strong = Claim(high, min(least, Fraction(1)), rate)
-        found = self._noted(verify(self._program, strong, AllPairs(), self._options))
+        found = self._noted(verify(self._setting, strong))
         if found.answer is not Answer.DP:
             return None
         known = found.delta_enclosure
@@ -193,7 +188,7 @@ class NestedClaims:
         self._engine = found.engine
         if found.interrupted:
             raise KeyboardInterrupt
-        self._options.limits.check()  # what ended this one early is no reason of the next
+        self._setting.limits.check()  # what ended this one early is no reason of the next
         return found
 
 

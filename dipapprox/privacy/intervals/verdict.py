@@ -11,18 +11,16 @@ from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, count
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends
-from dipapprox.privacy.run import Run, RunResult
+from dipapprox.privacy.run import Run, RunResult, Witness
 from dipapprox.privacy.verdict import (
     SENTENCES,
     TONES,
     Answer,
     Replayed,
     Verdict,
-    Witness,
     delta_name,
     proved_fact,
     proved_fields,
-    witnessed_ends,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +100,7 @@ class IntervalVerdict(RunResult):
         if self.violation is not None:
             return self.violation.why()
         of = delta_name(self.answer)
-        return witnessed_ends(self.run, of, self.delta_enclosure, None, Fraction(1))
+        return self._ends(of, self.delta_enclosure, None, Fraction(1))
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the violation's witness, drawn."""

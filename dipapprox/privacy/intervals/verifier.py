@@ -20,22 +20,20 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Progress, limited, silent
-from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.limits import limited, silent
 from dipapprox.pairs.hockey_stick import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.search import precisions
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection, inputs_of
+from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import SubdividedPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.methods import DECIDES, REFUTES, Consultation, always, consult
-from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.run import run_of
+from dipapprox.privacy.options import Engine
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
+from dipapprox.privacy.subjects import sizes_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared, with_values
@@ -82,26 +80,17 @@ def trial_points(lower: Fraction, upper: Fraction, pairs: int | None) -> tuple[F
 
 @sound_arithmetic()
 def verify_interval(
-    program: Program,
-    claim: FormulaClaim,
-    lower: Fraction,
-    upper: Fraction,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress = silent,
+    setting: Setting, claim: FormulaClaim, lower: Fraction, upper: Fraction
 ) -> IntervalVerdict:
     """Decide whether a claim holds for every eps in [lower, upper].
 
     DP and Not_DP are proved; limits or an interrupt (Ctrl-C) give Unknown.
 
     Args:
-        program: The program.
+        setting: What is asked about, everywhere; told the decided thousandths of the interval.
         claim: What is claimed at each eps.
         lower: The least eps, > 0.
         upper: The greatest eps, > `lower`.
-        selection: Ordered pairs to check, everywhere.
-        options: How to compute; the limits hold for the whole interval.
-        progress: Told the decided thousandths of the interval.
 
     Raises:
         UserError: If the interval is empty, there is no claim at some eps of it, some choice of
@@ -118,13 +107,14 @@ def verify_interval(
         )
     doubtful = claim.check(lower, upper)
     count, tried = None, tuple[Fraction, ...]()
-    if has_real_inputs(program) and not isinstance(selection, AllPairs):
-        program = with_values(program, selection.pairs)
-    if not has_real_inputs(program):
-        count = count_selected(program, selection)
+    if setting.is_real and not isinstance(setting.selection, AllPairs):
+        values = with_values(setting.program, setting.selection.pairs)
+        setting = replace(setting, program=values)
+    if not setting.is_real:
+        count = setting.count()
         tried = trial_points(lower, upper, count)
-    run = _Run(program, claim, lower, upper, selection, options, progress, doubtful, count, tried)
-    with EarlyEnd() as end, limited(options.limits):
+    run = _Run(setting, claim, lower, upper, doubtful, count, tried)
+    with EarlyEnd() as end, limited(setting.limits):
         run.open()
         consult(_METHODS, run)
         if run.is_open and run.unbounded is not None:
@@ -148,13 +138,10 @@ class _Run:
         asked: Whether they were.
     """
 
-    program: Program
+    setting: Setting
     claim: FormulaClaim
     lower: Fraction
     upper: Fraction
-    selection: PairSelection
-    options: Options
-    progress: Progress
     doubtful: Fraction | None
     count: int | None
     tried: tuple[Fraction, ...]
@@ -174,20 +161,15 @@ class _Run:
         search = self.search
         return search is None or (search.violation is None and bool(search.remaining()))
 
-    @property
-    def is_real(self) -> bool:
-        """Whether inputs are any real numbers of their ranges."""
-        return has_real_inputs(self.program)
-
     def open(self) -> None:
         """Execute the program."""
-        limits, inputs = self.options.limits, inputs_of(self.selection)
-        if self.is_real:
-            self.states = execute_for_declared(self.program, self.options.merge, limits)
+        setting, limits = self.setting, self.setting.limits
+        program, merge = setting.program, setting.options.merge
+        if setting.is_real:
+            self.states = execute_for_declared(program, merge, limits)
             return
-        self.states = execute(
-            self.program, self.options.merge, limits, real_outputs=True, inputs=inputs
-        )
+        inputs = inputs_of(setting.selection)
+        self.states = execute(program, merge, limits, real_outputs=True, inputs=inputs)
         everywhere = EpsilonInterval(self.lower, self.upper, True, True)
         check_choices(self.states.laws, everywhere, limits)
 
@@ -197,12 +179,11 @@ class _Run:
         Raises:
             KeyboardInterrupt: If the user stops a trial.
         """
+        setting = replace(self.setting, progress=silent)
         for eps in self.tried:
-            options = self.options
-            if not self.is_real:
-                options = replace(options, limits=options.limits.within(_STEPS))
+            own = setting if setting.is_real else setting.within(_STEPS)
             try:
-                found = verify_formula(self.program, self.claim, eps, self.selection, options)
+                found = verify_formula(own, self.claim, eps)
             except UserError:  # a budget of about 0, say: nothing that refutes the claim
                 continue
             if found.interrupted:
@@ -216,12 +197,11 @@ class _Run:
         if self.search is None and self.unbounded is None:
             self._begin()
         if self.search is not None and len(self.search.claimed):
-            self.search.run(self.progress, most)
-            if self.is_real and isinstance(self.search.claimed, nested_inputs.NestedClaims):
+            self.search.run(self.setting.progress, most)
+            if self.setting.is_real and isinstance(self.search.claimed, nested_inputs.NestedClaims):
                 self.violation = self.search.claimed.violation
 
     def _begin(self) -> None:
-        limits = self.options.limits
         if self.count is not None and self.count > MOST_PAIRS:
             where = ", ".join(str(eps) for eps in self.tried)
             raise LimitReached(f"{pair_limit(str(self.count))} (not refuted at eps = {where})")
@@ -232,8 +212,8 @@ class _Run:
             quarters = between(self.lower, middle), between(middle, self.upper)
             self.unbounded, self.tried = unbounded, (self.lower, self.upper, middle, *quarters)
             return
-        ladder = precisions(self.options.precision, self.options.max_precision)
-        self.search = IntervalSearch(self.lower, self.upper, claimed, ladder, limits)
+        ladder = precisions(self.setting.options.precision, self.setting.options.max_precision)
+        self.search = IntervalSearch(self.lower, self.upper, claimed, ladder, self.setting.limits)
         if not len(claimed):
             if self.doubtful is not None:
                 near = f"near {self.doubtful}"
@@ -246,16 +226,14 @@ class _Run:
         Raises:
             LimitReached: If nothing is known between two ε.
         """
-        states, claim, options = self.states, self.claim, self.options
+        states, claim, options = self.states, self.claim, self.setting.options
         assert states is not None
-        if self.is_real:
+        if self.setting.is_real:
             obstacle = next(nested_inputs.obstacles(states, options.limits), None)
             if obstacle is not None:
                 raise LimitReached(f"every ε of an interval, real inputs: {obstacle}")
-            whole = self.lower, self.upper
-            return nested_inputs.NestedClaims(self.program, claim, whole, options)
-        pairs = list_pairs(select_pairs(self.program, self.selection), options.limits)
-        self.listed = pairs
+            return nested_inputs.NestedClaims(self.setting, claim, (self.lower, self.upper))
+        pairs = self.listed = list_pairs(self.setting.pairs(), options.limits)
         if states.program.real_outputs:
             return published.PublishedOverInterval(states, pairs, claim, self.lower, options)
         return SubdividedPairs(states, pairs, claim, options)
@@ -280,7 +258,8 @@ class _Run:
         Of claims that are not of the class of closed forms, stronger ones are asked, part by part.
         """
         self.asked = True
-        if self.states is None or self.is_real or not self.options.compares_exactly:
+        setting = self.setting
+        if self.states is None or setting.is_real or not setting.options.compares_exactly:
             return
         parts = [(self.lower, self.upper)]
         for _ in range(_MOST_PARTS):
@@ -288,8 +267,7 @@ class _Run:
             claim = by_closed_forms.at_least(self.claim, *ends)
             if claim is None or (claim is not self.claim and self.doubtful is not None):
                 return
-            pairs = select_pairs(self.program, self.selection)
-            told = by_closed_forms.settle(self.states, claim, *ends, pairs, self.options)
+            told = by_closed_forms.settle(self.states, claim, *ends, setting)
             if told is None:
                 return
             if told.eps is not None and told.pair is not None:
@@ -307,14 +285,12 @@ class _Run:
 
     def _witness(self, eps: Fraction, pair: Pair) -> Verdict:
         """Let the verifier of one ε confirm a violation, and lay out its witness."""
-        selection = OrderedPairs((pair,))
-        return verify_formula(self.program, self.claim, eps, selection, self.options)
+        return verify_formula(self.setting.about(pair), self.claim, eps)
 
     def verdict(self, end: EarlyEnd) -> IntervalVerdict:
         """Return what was found, whatever ended it."""
         search, violation, settled = self.search, self.violation, self.settled
         answer, reason = Answer.UNKNOWN, end.reason
-        scope = scope_of(self.program, self.selection)
         remaining: tuple[tuple[Fraction, Fraction], ...] = ((self.lower, self.upper),)
         delta: Enclosure | None = None
         if violation is None and search is not None:
@@ -338,10 +314,12 @@ class _Run:
             delta = Enclosure(seen, max(seen, most))
         if violation is not None:
             answer, reason, remaining = Answer.NOT_DP, None, ()
+            scope = scope_of(self.setting.program, self.setting.selection)
             violation = replace(violation, run=replace(violation.run, scope=scope))
             delta = violation.delta_enclosure
         pairs: int | None = 0
-        points, bits, engine = 0, self.options.precision, self.options.engine.value
+        options, states = self.setting.options, self.states
+        points, bits, engine = 0, options.precision, options.engine.value
         if search is not None:
             pairs = None if self.listed is None else len(self.listed)
             points, bits = search.points, search.bits or bits
@@ -353,15 +331,11 @@ class _Run:
             pairs, bits, engine = self.count, 0, Engine.EXACT.value
         exactly = () if settled is None else (Engine.EXACT.value,)
         return IntervalVerdict(
-            run=run_of(
-                self.program,
-                scope,
+            run=self.setting.header(
                 pairs=pairs,
-                outputs=0 if self.states is None else len(self.states.outputs),
-                final_states=0 if self.states is None else len(self.states.states),
+                sizes=(0, 0) if states is None else sizes_of(states),
                 precision=bits,
                 engine=" + ".join(dict.fromkeys((*engine.split(" + "), *exactly))),
-                seconds=self.options.limits.elapsed(),
                 reason=reason,
                 by=by,
             ),
@@ -379,7 +353,7 @@ class _Run:
 
 def _is_quick(run: _Run) -> bool:
     """Whether an ε takes milliseconds: of all real inputs it takes longer."""
-    return not run.is_real
+    return not run.setting.is_real
 
 
 _METHODS: tuple[Consultation[_Run], ...] = (

@@ -18,7 +18,7 @@ from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.conclusion import witness_over
 from dipapprox.privacy.profiles.details import ExcessSet, LeastFactor
-from dipapprox.privacy.verdict import Witness, WitnessRow
+from dipapprox.privacy.run import Witness, WitnessRow
 
 
 def product_witness(

@@ -22,16 +22,12 @@ from fractions import Fraction
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language.core import Program
 from dipapprox.limits import Progress
-from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
-from dipapprox.privacy.run import run_of
-from dipapprox.privacy.scope import scope_of
+from dipapprox.privacy.run import Setting
 
 _SMALLEST = Fraction(1, 2**20)
 _LARGEST = Fraction(2**20)
@@ -66,14 +62,11 @@ class _Bracket:
 
 @sound_arithmetic()
 def calibrate(
-    program: Program,
+    setting: Setting,
     ask: Ask,
     eps_prv: Fraction,
     delta: Fraction,
-    selection: PairSelection,
-    options: Options,
     width: Fraction,
-    progress: Progress,
     *,
     near_budget: bool = False,
 ) -> Calibration:
@@ -82,14 +75,11 @@ def calibrate(
     A limit ends the search with what was found by then, if only that nothing was.
 
     Args:
-        program: Run at varying eps.
+        setting: What is asked about; told about the epsilons tried.
         ask: Tells the least eps_prv at one eps.
         eps_prv: The claimed eps_prv, >= 0.
         delta: The claimed delta, in [0, 1].
-        selection: Which pairs.
-        options: How to compute.
         width: Wanted distance of the two, relative to the larger one, in (0, 1).
-        progress: Told about the epsilons tried.
         near_budget: Whether likely pairs next to a budget are what eps_prv is told by: pairs are
             very many.
 
@@ -102,17 +92,8 @@ def calibrate(
     # Far below the width of eps: the eps_prv is about proportional to it.
     share = width / 4 if near_budget else min(width / 2**10, Fraction(1, 10**9))
     question = AtDelta(delta, share * max(eps_prv, width), eps_prv)
-    run = run_of(
-        program,
-        scope_of(program, selection),
-        pairs=0,
-        outputs=0,
-        final_states=0,
-        precision=options.precision,
-        engine=options.engine.value,
-        seconds=0.0,
-        reason=None,
-    )
+    options = setting.options
+    run = setting.header(precision=options.precision, engine=options.engine.value)
 
     def query(eps: Fraction) -> Certified | Refuted | None:
         nonlocal run
@@ -125,7 +106,7 @@ def calibrate(
             return Refuted(eps, needed, found.witness)
         return None
 
-    search = _Search(query, eps_prv, width, progress)
+    search = _Search(query, eps_prv, width, setting.progress)
     try:
         reason = search.run()
     except LimitReached as reached:

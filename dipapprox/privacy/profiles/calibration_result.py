@@ -10,16 +10,8 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, Fact
-from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import (
-    Replayed,
-    Witness,
-    proved_fact,
-    proved_fields,
-    witness_charts,
-    witness_fields,
-    witnessed_ends,
-)
+from dipapprox.privacy.run import Run, RunResult, Witness
+from dipapprox.privacy.verdict import Replayed, proved_fact, proved_fields
 
 if TYPE_CHECKING:
     from dipapprox.privacy.provenance import End
@@ -101,7 +93,7 @@ class Calibration(RunResult):
             ],
             "eps_prv_at_certified": None if certified is None else certified.needed.ends(),
             "eps_prv_at_refuted": None if refuted is None else refuted.needed.ends(),
-            "witness": witness_fields(self.run, witness),
+            "witness": self._witness_fields(witness),
             "meaning": self.meaning,
             "width": str(self.width),
             "tried": self.queries,
@@ -116,11 +108,11 @@ class Calibration(RunResult):
         found: list[End] = []
         if self.certified is not None:
             of = f"ε_prv needed at ε = {exact_decimal(self.certified.eps)}"
-            known = witnessed_ends(self.run, of, self.certified.needed, None)
+            known = self._ends(of, self.certified.needed, None)
             found += (end for end in known if not end.least)
         if self.refuted is not None:
             of = f"ε_prv needed at ε = {exact_decimal(self.refuted.eps)}"
-            known = witnessed_ends(self.run, of, self.refuted.needed, self.refuted.witness)
+            known = self._ends(of, self.refuted.needed, self.refuted.witness)
             found += (end for end in known if end.least)
         return tuple(found)
 
@@ -129,7 +121,7 @@ class Calibration(RunResult):
         if self.refuted is None:
             return ()
         title = f"Refuted at ε = {self.refuted.eps}: these outputs are too likely"
-        return witness_charts(self.run, title, self.refuted.witness)
+        return self._witness_charts(title, self.refuted.witness)
 
     def describe(self) -> Description:
         """Return what people see of it."""

@@ -24,7 +24,7 @@ from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.pairs.divergence import Factor, Probabilities, difference_over, likely_outputs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
-from dipapprox.privacy.verdict import Witness, WitnessRow
+from dipapprox.privacy.run import Witness, WitnessRow
 
 LARGEST_FACTOR = Fraction(2) ** 14_427
 """About e^10000: where factors are searched for, no larger ones are tried."""

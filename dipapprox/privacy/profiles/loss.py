@@ -20,8 +20,8 @@ from dipapprox.privacy.description import Description, Tone
 from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.result import Result
+from dipapprox.privacy.run import WitnessRow, pair_table
 from dipapprox.privacy.sources import open_probabilities
-from dipapprox.privacy.verdict import WitnessRow, pair_table
 from dipapprox.semantics.execution import execute
 
 LogProbabilities = dict[tuple[int | str, ...], float]

@@ -12,16 +12,13 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Progress, silent
-from dipapprox.pairs.adjacency import select_pairs
+from dipapprox.limits import silent
 from dipapprox.pairs.divergence import Factor, difference_over, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions
-from dipapprox.pairs.selections import Pair, PairSelection, is_symmetric
-from dipapprox.privacy.options import Engine, Options
+from dipapprox.pairs.selections import Pair, is_symmetric
+from dipapprox.privacy.options import Engine
 from dipapprox.privacy.profiles.details import POSSIBLE
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
@@ -42,10 +39,8 @@ from dipapprox.privacy.profiles.question import (
     Question,
     in_parts,
 )
-from dipapprox.privacy.run import Run, run_of
-from dipapprox.privacy.scope import scope_of
+from dipapprox.privacy.run import BY_BUDGET, Run, Setting, Witness
 from dipapprox.privacy.subjects import Executed, executed_for, open_subject, sizes_of
-from dipapprox.privacy.verdict import BY_BUDGET, Witness
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
@@ -73,11 +68,9 @@ class Profiler:
     """Answers questions about one program at one eps; see `profile`.
 
     Args:
-        executed: The program's final states, or those of its independent parts.
+        setting: What is asked about; told about budgets done.
         eps: Where it runs.
-        selection: Which pairs.
-        options: How to compute.
-        progress: Told about budgets done.
+        executed: The program's final states, or those of its independent parts.
         budget: A D that makes the program (D ε, 0)-private; None if none is known.
 
     Raises:
@@ -86,39 +79,23 @@ class Profiler:
     """
 
     def __init__(
-        self,
-        executed: Executed,
-        eps: Fraction,
-        selection: PairSelection,
-        options: Options,
-        progress: Progress = silent,
-        budget: Fraction | None = None,
+        self, setting: Setting, eps: Fraction, executed: Executed, budget: Fraction | None = None
     ) -> None:
-        self._options, self._eps = options, eps
+        setting = self._setting = replace(setting, program=executed.program)
+        self._eps, self._sizes = eps, sizes_of(executed)
         self._enough = None if budget is None else budget * eps
-        self._selection = selection
-        program = self._program = executed.program
+        options = setting.options
         ladder = precisions(options.precision, options.max_precision)
-        subject = self._subject = open_subject(executed, eps, selection, options)
+        subject = self._subject = open_subject(setting, executed, eps)
         self.details = subject.details()
-        limits, pairs = options.limits, None if subject.boxes is not None else subject.pairs
+        pairs = None if subject.boxes is not None else subject.pairs
+        self._pairs = None if setting.is_real else subject.pairs
+        told = setting.limits, setting.progress
         if subject.listed is not None:
-            self.maxima = Maxima.of(*subject.listed, selection, ladder, limits, progress)
+            self.maxima = Maxima.of(*subject.listed, setting.selection, ladder, *told)
         else:
             together, source = subject.together, subject.source
-            self.maxima = Maxima(pairs, ladder, together, None, source, limits, progress)
-        outputs, final_states = sizes_of(executed)
-        self._run = run_of(
-            program,
-            scope_of(program, selection),
-            pairs=None if has_real_inputs(program) else subject.pairs,
-            outputs=outputs,
-            final_states=final_states,
-            precision=options.precision,
-            engine=subject.engine(),
-            seconds=0.0,
-            reason=None,
-        )
+            self.maxima = Maxima(pairs, ladder, together, None, source, *told)
 
     def least_delta(self, question: AtEpsPrv) -> LeastDelta:
         """Enclose the least delta for an eps_prv."""
@@ -182,7 +159,7 @@ class Profiler:
                 self.details,
                 delta,
                 width,
-                in_closed_form=self._options.compares_exactly,
+                in_closed_form=self._setting.options.compares_exactly,
             )
         known = Extended.at_most(None if delta else self._enough, BUDGET)
         with self._subject.claiming(delta):
@@ -191,8 +168,8 @@ class Profiler:
             return found
         states, _ = listed
         if not delta:
-            possible = possibilities.PossibleOutputs(states, self._eps, self._options.limits)
-            for pair in select_pairs(self._program, self._selection):
+            possible = possibilities.PossibleOutputs(states, self._eps, self._setting.limits)
+            for pair in self._setting.pairs():
                 outputs = possible.only_first(pair)
                 if outputs:
                     return EpsPrvBounds(_IMPOSSIBLE, pair, outputs, None, found.bits)
@@ -202,16 +179,17 @@ class Profiler:
         self, states: FinalStates, delta: Fraction, width: Fraction
     ) -> EpsPrvBounds | None:
         """Bound the least eps_prv by closed forms, if these tell more: δ may be attained."""
-        limits, asked = self._options.limits, self._options.engine
+        options = self._setting.options
         closed = all(sample.family.is_exponential for sample in states.samples)
-        if not closed or asked is Engine.EXACT or not self._options.compares_exactly:
+        if not closed or options.engine is Engine.EXACT or not options.compares_exactly:
             return None
-        own = replace(self._options, engine=Engine.EXACT, limits=limits.within(_STEPS))
-        exact = Profiler(states, self._eps, self._selection, own)
+        own = replace(options, engine=Engine.EXACT, limits=options.limits.within(_STEPS))
+        setting = replace(self._setting, options=own, progress=silent)
+        exact = Profiler(setting, self._eps, states)
         try:
             found = exact._least_eps_prv(delta, width)
         except LimitReached:
-            limits.check()
+            options.limits.check()
             return None
         if found.eps_prv.upper is None:
             return None
@@ -244,7 +222,8 @@ class Profiler:
         bits = max(bits for _, bits, _ in searched)
         # A search that could not climb the ladder does not speak of its precision.
         limit = next((limit for _, _, limit in searched if limit is not None), None)
-        rho = renyi.concentrated(results, is_symmetric(self._program, self._selection))
+        program, selection = self._setting.program, self._setting.selection
+        rho = renyi.concentrated(results, is_symmetric(program, selection))
         return RenyiProfile(self._finished(bits, reached, limit), self._eps, tuple(results), rho)
 
     def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:
@@ -298,9 +277,8 @@ class Profiler:
         asked: Fraction | None = None,
         by: GivenBy = BY_ENCLOSURES,
     ) -> Run:
-        reason = None
+        reason, bits = None, max(bits, self._setting.options.precision)
         if not reached:
-            bits = max(bits, self._run.precision)
             obstacle = self.maxima.obstacle
             limit = limit or self.maxima.ended or f"precision limit: {bits} bits"
             wanted = "the width asked for was not reached"
@@ -311,56 +289,43 @@ class Profiler:
             stopped = self.maxima.ended is not None or obstacle is None
             reason = limit if stopped else f"no enclosure: {obstacle}"
             reason = f"{wanted}: {reason}"
-        return replace(
-            self._run,
-            precision=max(bits, self._run.precision),
-            engine=f"{self._subject.engine()} + {BY_BUDGET}"
-            if by[1] == BUDGET
-            else self._subject.engine(),
-            by=by,
-            seconds=self._options.limits.elapsed(),
+        engine = self._subject.engine() + (f" + {BY_BUDGET}" if by[1] == BUDGET else "")
+        return self._setting.header(
+            pairs=self._pairs,
+            sizes=self._sizes,
+            precision=bits,
+            engine=engine,
             reason=reason,
+            by=by,
         )
 
 
 @sound_arithmetic()
 def profile(
-    program: Program,
+    setting: Setting,
     eps: Fraction,
     question: Question,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress = silent,
     budget: Fraction | None = None,
     executed: Executed | None = None,
 ) -> ProfileAnswer:
     """Answer a question about the privacy profile of a program at one eps; see `Profiler`.
 
     Args:
-        program: Closed.
+        setting: What is asked about.
         eps: Where it runs.
         question: What is asked.
-        selection: Which pairs.
-        options: How to compute.
-        progress: Told about budgets done.
         budget: A D that makes the program (D ε, 0)-private; None if none is known.
         executed: The program, if it has been executed for such questions; else None.
 
     Raises:
         UserError: If `eps` <= 0 or the program's adjacency does not suit its inputs.
-        LimitReached: If a limit of `options` is reached.
+        LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other.
     """
     if eps <= 0:
         raise UserError(f"eps must be > 0, got {eps}")
-    profiler = Profiler(
-        executed or executed_for(program, selection, options, parts=in_parts(question)),
-        eps,
-        selection,
-        options,
-        progress,
-        budget,
-    )
+    executed = executed or executed_for(setting, parts=in_parts(question))
+    profiler = Profiler(setting, eps, executed, budget)
     match question:
         case AtEpsPrv():
             return profiler.least_delta(question)

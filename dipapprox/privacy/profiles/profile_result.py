@@ -27,16 +27,8 @@ from dipapprox.privacy.notation import (
 )
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.question import Order
-from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import (
-    Replayed,
-    Witness,
-    proved_fact,
-    proved_fields,
-    witness_charts,
-    witness_fields,
-    witnessed_ends,
-)
+from dipapprox.privacy.run import Run, RunResult, Witness
+from dipapprox.privacy.verdict import Replayed, proved_fact, proved_fields
 
 if TYPE_CHECKING:
     from dipapprox.privacy import provenance
@@ -46,22 +38,8 @@ else:
 
 _PLACES = 20
 
-_ATTAINED = "Attained by these outputs"
-"""What the picture of a witness shows."""
-
 _MOST_POINTS = 21
 """Of a curve, that are shown to people."""
-
-
-def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
-    """Write the pair that attains an answer, and its outputs, for people."""
-    if witness is None:
-        return ()
-    first, second = witness.pair_text(run.inputs)
-    return (
-        ("attained by", f"input {first}; adjacent {second}"),
-        ("outputs", witness.outputs_text(run.output_cells)),
-    )
 
 
 class PointOfCurve(Protocol):
@@ -109,6 +87,16 @@ class _AtOneEps(RunResult):
     def _found(self) -> dict[str, object]:
         """Return the fields that say what was asked and found."""
 
+    def _attained_by(self, witness: Witness | None) -> tuple[Fact, ...]:
+        """Write the pair that attains an answer, and its outputs, for people."""
+        if witness is None:
+            return ()
+        first, second = witness.pair_text(self.inputs)
+        return (
+            ("attained by", f"input {first}; adjacent {second}"),
+            ("outputs", witness.outputs_text(self.output_cells)),
+        )
+
     def _described(
         self, headline: str, facts: Iterable[tuple[str, str | None]], below: tuple[Table, ...] = ()
     ) -> Description:
@@ -131,8 +119,44 @@ class _AtOneEps(RunResult):
         )
 
 
+class _Least(_AtOneEps):
+    """One number, the least that will do."""
+
+    __slots__ = ()
+
+    witness: Witness | None
+    replayed: Replayed | None
+
+    @abstractmethod
+    def _told(self) -> tuple[str, str, dict[str, object], Extended | Enclosure]:
+        """Return its name, what it is for, both as fields, and its bounds."""
+
+    def _found(self) -> dict[str, object]:
+        _, _, fields, _ = self._told()
+        witness = self._witness_fields(self.witness)
+        return {**fields, "witness": witness, **proved_fields(self.replayed)}
+
+    def why(self) -> tuple[End, ...]:
+        """Return who gave its ends."""
+        name, _, _, told = self._told()
+        trivial = Fraction(1) if isinstance(told, Enclosure) else None
+        return self._ends(f"least {name}", told, self.witness, trivial)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the attaining pair, drawn."""
+        return self._witness_charts("Attained by these outputs", self.witness)
+
+    def describe(self) -> Description:
+        """Return what people see of it."""
+        name, asked, _, told = self._told()
+        enough = isinstance(told, Enclosure) or not told.infinite
+        none = "" if enough else " (no ε_prv is enough)"
+        facts = (*self._attained_by(self.witness), proved_fact(self.replayed))
+        return self._described(f"least {name} for {asked}: {told}{none}", facts)
+
+
 @dataclass(frozen=True, slots=True)
-class LeastDelta(_AtOneEps):
+class LeastDelta(_Least):
     """The least delta for an eps_prv: the largest delta_{u,u'} of all pairs.
 
     Attributes:
@@ -147,32 +171,14 @@ class LeastDelta(_AtOneEps):
     witness: Witness | None
     replayed: Replayed | None = None
 
-    def _found(self) -> dict[str, object]:
-        return {
-            "eps_prv": str(self.eps_prv),
-            "delta_enclosure": ends(self.delta_enclosure),
-            "witness": witness_fields(self.run, self.witness),
-            **proved_fields(self.replayed),
-        }
-
-    def why(self) -> tuple[End, ...]:
-        """Return who gave the ends of δ."""
+    def _told(self) -> tuple[str, str, dict[str, object], Extended | Enclosure]:
         told = self.delta_enclosure
-        return witnessed_ends(self.run, "least δ", told, self.witness, Fraction(1))
-
-    def charts(self) -> tuple[Chart, ...]:
-        """Return the attaining pair, drawn."""
-        return witness_charts(self.run, _ATTAINED, self.witness)
-
-    def describe(self) -> Description:
-        """Return what people see of it."""
-        headline = f"least δ for ε_prv = {brief_text(self.eps_prv)}: {self.delta_enclosure}"
-        facts = (*_witness_facts(self.run, self.witness), proved_fact(self.replayed))
-        return self._described(headline, facts)
+        fields: dict[str, object] = {"eps_prv": str(self.eps_prv), "delta_enclosure": ends(told)}
+        return "δ", f"ε_prv = {brief_text(self.eps_prv)}", fields, told
 
 
 @dataclass(frozen=True, slots=True)
-class LeastEpsPrv(_AtOneEps):
+class LeastEpsPrv(_Least):
     """The least eps_prv for a delta; infinite if no eps_prv is enough.
 
     Attributes:
@@ -188,29 +194,10 @@ class LeastEpsPrv(_AtOneEps):
     witness: Witness | None
     replayed: Replayed | None = None
 
-    def _found(self) -> dict[str, object]:
-        return {
-            "delta": str(self.delta),
-            "eps_prv_enclosure": self.eps_prv_enclosure.ends(),
-            "witness": witness_fields(self.run, self.witness),
-            **proved_fields(self.replayed),
-        }
-
-    def why(self) -> tuple[End, ...]:
-        """Return who gave the ends of ε_prv."""
-        return witnessed_ends(self.run, "least ε_prv", self.eps_prv_enclosure, self.witness)
-
-    def charts(self) -> tuple[Chart, ...]:
-        """Return the attaining pair, drawn."""
-        return witness_charts(self.run, _ATTAINED, self.witness)
-
-    def describe(self) -> Description:
-        """Return what people see of it."""
-        headline = f"least ε_prv for δ = {brief_text(self.delta)}: {self.eps_prv_enclosure}"
-        if self.eps_prv_enclosure.infinite:
-            headline += " (no ε_prv is enough)"
-        facts = (*_witness_facts(self.run, self.witness), proved_fact(self.replayed))
-        return self._described(headline, facts)
+    def _told(self) -> tuple[str, str, dict[str, object], Extended | Enclosure]:
+        told = self.eps_prv_enclosure
+        fields: dict[str, object] = {"delta": str(self.delta), "eps_prv_enclosure": told.ends()}
+        return "ε_prv", f"δ = {brief_text(self.delta)}", fields, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +223,7 @@ class PrivacyCurve(_AtOneEps):
         return {
             "curve": [self._point(point) for point in self.envelope.points],
             "largest_gap": rounded_up(self.largest_gap, _PLACES),
-            "witness": witness_fields(self.run, self.witness),
+            "witness": self._witness_fields(self.witness),
         }
 
     def why(self) -> tuple[End, ...]:
@@ -244,7 +231,7 @@ class PrivacyCurve(_AtOneEps):
         first, last = self.envelope.points[0], self.envelope.points[-1]
         at = f"δ at ε_prv = {first.eps_prv}"
         told = Extended(first.delta.lower, first.delta.upper, *first.by)
-        ends = witnessed_ends(self.run, at, told, self.witness, Fraction(1))
+        ends = self._ends(at, told, self.witness, Fraction(1))
         between = f"distance of the ends of δ up to ε_prv = {last.eps_prv}"
         gap = rounded_up(self.largest_gap, _PLACES)
         return (*ends, provenance.End(between, False, gap, "concave hull in e^ε_prv"))
@@ -255,7 +242,7 @@ class PrivacyCurve(_AtOneEps):
         gap = short(Enclosure(self.largest_gap, self.largest_gap), 3)[1]
         facts = (
             ("certified", f"at {len(points)} points; between them to within {gap}"),
-            *_witness_facts(self.run, self.witness),
+            *self._attained_by(self.witness),
         )
         headline = f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
         return self._described(headline, facts, (curve_table(points),))
@@ -341,7 +328,7 @@ class RenyiProfile(_AtOneEps):
                 {
                     "order": str(each.order),
                     "divergence_enclosure": each.divergence.ends(),
-                    "witness": witness_fields(self.run, each.witness),
+                    "witness": self._witness_fields(each.witness),
                 }
                 for each in self.orders
             ],
@@ -417,7 +404,7 @@ class RenyiProfile(_AtOneEps):
         return tuple(
             end
             for each in self.orders
-            for end in witnessed_ends(self.run, f"D_{each.order}", each.divergence, each.witness)
+            for end in self._ends(f"D_{each.order}", each.divergence, each.witness)
         )
 
     def describe(self) -> Description:

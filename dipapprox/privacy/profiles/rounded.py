@@ -17,15 +17,12 @@ from fractions import Fraction
 from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
-from dipapprox.language.core import Program
-from dipapprox.limits import Progress, silent
 from dipapprox.pairs.divergence import Growth
-from dipapprox.pairs.selections import PairSelection
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question
 from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_witness
+from dipapprox.privacy.run import Setting
 from dipapprox.source import Diagnostic
 
 _LARGEST = (Fraction(2**20), Fraction(2**100))
@@ -33,12 +30,7 @@ _LARGEST = (Fraction(2**20), Fraction(2**100))
 
 
 def profile_rounded(
-    program: Program,
-    eps: Fraction,
-    question: Question,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress = silent,
+    setting: Setting, eps: Fraction, question: Question
 ) -> LeastDelta | LeastEpsPrv:
     """Answer a question about a program that has a `rounding`; see `profile`.
 
@@ -46,10 +38,11 @@ def profile_rounded(
         SourceError: If it is about a curve, Rényi divergences or pure privacy.
         UserError: As `profile`.
     """
-    error, rational = error_of(program), program.with_rational_scales()
+    program = setting.program
+    error, rational = error_of(program), replace(setting, program=program.with_rational_scales())
     match question:
         case AtEpsPrv(growth=growth):
-            found = profile(rational, eps, question, selection, options, progress)
+            found = profile(rational, eps, question)
             assert isinstance(found, LeastDelta)
             by = slack(program, growth)
             return replace(
@@ -64,7 +57,7 @@ def profile_rounded(
                 if not by < delta < 1 - by:
                     break
                 low, high = (
-                    profile(rational, eps, asked, selection, options, progress)
+                    profile(rational, eps, asked)
                     for asked in (replace(question, delta=delta + d) for d in (by, -by))
                 )
                 answer = _between(low, high, delta, error, by, largest)

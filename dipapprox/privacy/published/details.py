@@ -47,7 +47,7 @@ from dipapprox.privacy.profiles.details import (
     ExcessSet,
     LeastFactor,
 )
-from dipapprox.privacy.verdict import Witness, WitnessRow
+from dipapprox.privacy.run import Witness, WitnessRow
 
 LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
 """Where several numbers are published together."""

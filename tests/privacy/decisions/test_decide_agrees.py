@@ -28,6 +28,7 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.patterns import SignChanges, sign_patterns
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from tests.thorough import examples
@@ -76,11 +77,12 @@ def test_verdicts_at_one_epsilon_agree(
 ) -> None:
     claimed = read_delta(delta)
     question = DecisionQuestion(budget, claimed, violations=True, least_delta=True)
-    decision = decide(program, question, AllPairs(), Options())
+    decision = decide(Setting(program, AllPairs(), Options()), question)
+    setting = Setting(program, AllPairs(), OUTSIDE)
     assert decision.answer is not Answer.UNKNOWN, decision
     low, high = _delta(delta, eps)
-    weaker = verify(program, Claim(eps, high, budget * eps), AllPairs(), OUTSIDE)
-    stronger = verify(program, Claim(eps, low, budget * eps), AllPairs(), OUTSIDE)
+    weaker = verify(setting, Claim(eps, high, budget * eps))
+    stronger = verify(setting, Claim(eps, low, budget * eps))
     if decision.answer is Answer.DP:
         assert weaker.answer is not Answer.NOT_DP
         assert decision.violated_on == ()
@@ -98,7 +100,7 @@ def test_verdicts_at_one_epsilon_agree(
         assert weaker.answer is not Answer.NOT_DP
     # The least δ for all ε is one for this ε, too.
     upper = decision.least_delta.enclosure.upper
-    at_most = verify(program, Claim(eps, upper, budget * eps), AllPairs(), OUTSIDE)
+    at_most = verify(setting, Claim(eps, upper, budget * eps))
     assert at_most.answer is not Answer.NOT_DP
 
 

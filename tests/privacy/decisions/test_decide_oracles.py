@@ -32,6 +32,7 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.signs import merged
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 
@@ -63,7 +64,7 @@ def ask(
     if pairs != "all":  # one ordered pair
         first, second = (parse_input(input, program) for input in pairs.split("~"))
         selection = OrderedPairs(((first, second),))
-    return decide(program, question, selection, Options())
+    return decide(Setting(program, selection, Options()), question)
 
 
 def closed_forms(name: str, input: str, **parameters: int) -> dict[str, str]:
@@ -290,7 +291,7 @@ x <- Lap(q, 1 / eps)
 if x > 0 then out <- 1 end
 """
     question = DecisionQuestion(Fraction(0), read_delta("0"), least_delta=True, violations=True)
-    decision = decide(dipapprox.parse(text), question, AllPairs(), Options())
+    decision = decide(Setting(dipapprox.parse(text), AllPairs(), Options()), question)
     assert (decision.answer, decision.pairs) == (Answer.DP, 0)
     assert decision.least_delta.exact == 0
 
@@ -299,7 +300,8 @@ if x > 0 then out <- 1 end
 def test_limits_are_unknown_with_what_was_looked_at() -> None:
     svt = load(PROGRAMS / "svt1.dpg", {"N": Fraction(6)})
     question = DecisionQuestion(Fraction(1), read_delta("0"))
-    decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=0.3, started=0.0)))
+    hurried = Options(limits=Limits(seconds=0.3, started=0.0))
+    decision = decide(Setting(svt, AllPairs(), hurried), question)
     assert (decision.answer, decision.cause) == (Answer.UNKNOWN, Cause.TIME_LIMIT)
     assert "of 116920 pairs looked at" in (decision.reason or "")
 
@@ -318,10 +320,10 @@ def test_a_bracket_that_cannot_tell_one_gap_says_nothing_of_others(budget: str) 
     )
     one, zero, two = ((Fraction(x),) for x in (1, 0, 2))
     question = DecisionQuestion(Fraction(budget), read_delta("exp(-2)"))
-    almost = decide(program, question, OrderedPairs(((zero, one),)), Options())
+    almost = decide(Setting(program, OrderedPairs(((zero, one),)), Options()), question)
     assert almost.answer is Answer.DP
     for pairs in (((zero, one), (two, one)), ((two, one), (zero, one))):
-        decision = decide(program, question, OrderedPairs(pairs), Options())
+        decision = decide(Setting(program, OrderedPairs(pairs), Options()), question)
         assert decision.answer is Answer.NOT_DP
         assert decision.violation.input == two
 

@@ -15,6 +15,7 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile_result import LeastDelta
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from tests.moved_noise import gaussian
@@ -112,7 +113,7 @@ def test_masses_of_what_is_said_are_those_of_samples(
         f"y[1] <- {published[0]}\ny[2] <- {published[1]}\n"
     )
     claim = Claim(Fraction(1), Fraction(0), Fraction(1, 10))
-    found = verify(read(text), claim, AllPairs(), Options(precision=12))
+    found = verify(Setting(read(text), AllPairs(), Options(precision=12)), claim)
     assert found.answer is Answer.NOT_DP
     assert found.witness.argument is None
     assert found.witness.delta_enclosure.lower > 0
