@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
+from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dipapprox.cli import plain
@@ -59,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The words after the program's name; None takes those of the process.
     """
     plain.register()
+    sys.stdout, sys.stderr = (each or StringIO() for each in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         # A terminal without Greek letters gets words, not an exception.
         if hasattr(stream, "reconfigure"):

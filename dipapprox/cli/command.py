@@ -78,6 +78,13 @@ class Parser(argparse.ArgumentParser):
 
     def _said(self, message: str) -> tuple[str, str]:
         help = f"{self.prog} --help explains it"
+        invalid = re.match(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
+        if invalid is not None and invalid[1] == "COMMAND":
+            if _FILE.fullmatch(invalid[2]):
+                hint = f"{self.prog} verify {invalid[2]} --eps 1 --delta 0"
+            else:
+                hint = did_you_mean(invalid[2], COMMANDS, f"{self.prog} --help lists them")
+            return f"there is no command '{invalid[2]}'", hint
         unknown = self._unknown_flag()
         if unknown is not None:
             parser, flag = unknown
@@ -95,13 +102,6 @@ class Parser(argparse.ArgumentParser):
         if required:
             missing = required.split(", ")
             return f"{listed(missing)} {'are' if missing[1:] else 'is'} missing", help
-        invalid = re.match(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
-        if invalid is not None and invalid[1] == "COMMAND":
-            if _FILE.fullmatch(invalid[2]):
-                hint = f"{self.prog} verify {invalid[2]} --eps 1 --delta 0"
-            else:
-                hint = did_you_mean(invalid[2], COMMANDS, f"{self.prog} --help lists them")
-            return f"there is no command '{invalid[2]}'", hint
         if invalid is not None:
             choices = [each.strip("'") for each in invalid[3].split(", ")]
             hint = did_you_mean(invalid[2], choices, f"one of {', '.join(choices)}")

@@ -101,6 +101,8 @@ def check_place(path: Path, flag: str) -> None:
     """
     if path.is_dir():
         raise UserError(f"{flag}: '{path}' is a directory")
+    if str(path) == "-":
+        raise UserError(f"{flag}: '-' is no file here", "give it a name")
     if not path.parent.is_dir():
         raise UserError(f"{flag}: there is no directory '{path.parent}'")
     if not os.access(path.parent, os.W_OK):

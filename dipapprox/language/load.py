@@ -189,11 +189,12 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
         executed = mechanism.execute(parameters)
         return Source(executed.name, DPG, executed.text, executed.program, {})
     text = read_text(path)
+    name = "standard input" if path == STANDARD_INPUT else str(path)
     if not text.strip():
-        raise UserError(f"'{path}' is empty")
+        raise UserError(f"'{name}' is empty")
     if path == STANDARD_INPUT:
-        return Source("program", DPG, text, parse(text, "standard input"), parameters)
-    return Source(path.stem, language, text, parse_program(text, language, str(path)), parameters)
+        return Source("program", DPG, text, parse(text, name), parameters)
+    return Source(path.stem, language, text, parse_program(text, language, name), parameters)
 
 
 def with_claimed_delta(source: Source, delta: Fraction) -> Source:

@@ -241,6 +241,7 @@ class _Structure:
         self._in_adjacent = False
         self._turns: Any = None  # the 'for' of an option of the choice that is open
         self._blamed = -1
+        self._unsure = False  # whether an opening word stands where a name should
 
     def read(self) -> list[Any]:
         """Return the tokens; what is wrong with the structure goes to `problems`."""
@@ -361,6 +362,7 @@ class _Structure:
         token.type = "NAME"
         if token in self.blocks:
             self.blocks.remove(token)
+            self._unsure = True
 
     def _block(self, token: Any) -> None:
         kind = token.type
@@ -368,7 +370,8 @@ class _Structure:
             self.blocks.append(token)
         elif not self.blocks:
             message = f"'{token.value}' without an 'if' or a loop before it"
-            self._report(token, message, self._opener_hint())
+            if not self._unsure:
+                self._report(token, message, self._opener_hint())
         elif kind == "ELIF":
             self.blocks.append(token)
         elif kind == "END":

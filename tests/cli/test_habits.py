@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.cli import plain, progress, progress_bar
+from dipapprox.cli import app, plain, progress, progress_bar
 from dipapprox.cli.progress import reporting
 from dipapprox.language import load
 from tests.cli.running import run, run_json
@@ -36,6 +36,13 @@ def test_a_minus_is_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert run("verify", "-", *CLAIM, "--certificate", str(out))[0] == 0
     assert run("check", str(out))[0] == 0
     load._standard_input.cache_clear()
+
+
+def test_what_is_closed_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert app.main(["verify", "svt_gauss", *CLAIM]) == 0
+    assert app.main(["verify", "nothing.dpg", *CLAIM]) == 2
 
 
 def test_an_interval_in_brackets_is_told_how_it_is_written(

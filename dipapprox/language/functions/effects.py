@@ -37,7 +37,7 @@ _REACHING = frozenset(
 
 
 def leave(
-    statement: ast.stmt, error: SourceError, scope: NameScope, modules: Iterable[NameScope]
+    statement: ast.AST, error: SourceError, scope: NameScope, modules: Iterable[NameScope]
 ) -> None:
     """Leave unread what a statement binds, and what it may have changed, here or in other files."""
     unread = Unread(error)
@@ -66,7 +66,7 @@ def leave(
     decorators = getattr(statement, "decorator_list", ())
     if any("mechanism" in ast.unparse(each) for each in decorators):
         unread = Unread(error, mechanism=True)
-    bound = facts_of(ast.Module([statement], [])).local
+    bound = facts_of(ast.Module([statement], [])).local  # type: ignore[list-item]  # or an expression
     if "*" in bound:
         raise error
     scope.values.update(dict.fromkeys(bound, unread))

@@ -14,6 +14,7 @@ import linecache
 import sys
 from fractions import Fraction
 from inspect import Signature, signature
+from itertools import chain
 from math import isinf
 from pathlib import Path
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
@@ -91,7 +92,8 @@ class Files:
         scope.values["__name__"] = path.stem
         self._modules[path.resolve()] = scope
         machine = Machine(self.load)
-        for statement in tree.body:
+        parts = ((each, *places.acting_annotations(each)) for each in tree.body)
+        for statement in chain.from_iterable(parts):
             try:
                 with running_as(machine):
                     machine.evaluate(statement, scope)

@@ -330,6 +330,9 @@ def _where(holds: Callable[[Any], bool], message: str, hint: str = "") -> _Taker
 
 
 def _numeral(machine: Machine, value: Any) -> Any:
+    if isinstance(value, Text):
+        hint = "compute with these themselves"
+        raise machine.refusal("a text with inputs or samples in it is no number", hint)
     return value if value is None or type(value) is str else number(machine, value)
 
 

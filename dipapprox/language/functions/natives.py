@@ -122,15 +122,20 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "fractions.Fraction": (Fraction,),
 }
 
+_NO_NUMBERS = frozenset(("list", "tuple", "dict", "set"))
+
 
 @ours
 def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
+    several = kinds if type(kinds) is tuple else (kinds,)
+    if isinstance(value, Symbolic) and all(getattr(k, "name", "") in _NO_NUMBERS for k in several):
+        return False
     if isinstance(value, Symbolic | Text | ImportedName):
         message = "is asked for its type: what a function does may not depend on that"
         hint = "inputs and noise are numbers, named values or truth values"
         raise machine.refusal(f"{kind_of(value)} {message}", hint)
     found = False
-    for each in kinds if type(kinds) is tuple else (kinds,):
+    for each in several:
         if isinstance(each, EnumType) and issubclass(each, int | str):
             raise machine.refusal("a member of such an enumeration is a number or a text here")
         if isinstance(each, type):

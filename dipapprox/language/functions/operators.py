@@ -137,7 +137,8 @@ def whole(machine: Machine, value: Any) -> int:
     """Return a whole number: of an input, that which it is on the path."""
     found = number(machine, value)
     if type(found) not in WHOLE or (isinstance(value, Condition) and value.numpy):
-        raise machine.refusal(f"a whole number must stand here, not {kind_of(value)}")
+        what = kind_of(found if type(found) is Fraction else value)
+        raise machine.refusal(f"a whole number must stand here, not {what}")
     return int(found)
 
 
@@ -216,7 +217,7 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
     ints = (type(left), type(right)) in _WHOLE
     if (type(left), type(right)) not in allowed or (op is ast.Pow and ints and right < 0):
         if ints and op in (ast.Div, ast.Pow):
-            hint = f'write Fraction("{left}/{right}")' if op is ast.Div else "write Fraction(…)"
+            hint = f"write Fraction({left}, {right})" if op is ast.Div else "write Fraction(…)"
             raise machine.refusal("a / b of two int is a float in Python", hint)
         message = f"this operator is not known for {kind_of(left)} and {kind_of(right)}"
         arrays = isinstance(left, Array) or isinstance(right, Array)
@@ -274,7 +275,7 @@ def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right:
         raise machine.refusal("a power of what is not known is a whole one")
     _small(machine, op, first, second)
     found = machine.native(operator.pow, Fraction(first), second.numerator)
-    return int(found) if found.denominator == 1 else found
+    return found if type(first) is Fraction or second < 0 else int(found)
 
 
 # --- numbers and truth values of numpy's ----------------------------------------------------------

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
+from dipapprox.language import ast
 from dipapprox.language.functions.files import failed
 from dipapprox.language.functions.machine import (
     Broke,
@@ -157,9 +157,13 @@ def _path_text(run: PathRun) -> str:
     """Say how a path got where it is."""
     forks = [event for event in run.events if isinstance(event, Fork)]
     said = []
-    for fork in islice(forks, 4):
+    for fork in forks:
         span: Span | None = fork.condition.span
-        if span is not None:
-            said.append(f"'{span.text}' at line {span.line} {'holds' if fork.holds else 'fails'}")
-    more = ", …" if len(forks) > len(said) else ""
-    return f"on the path where {', '.join(said)}{more}" if said else ""
+        way = "holds" if fork.holds else "fails"
+        match fork.condition:
+            case ast.Comparison((_, ast.Number(value)), ("=",)) if span and "==" not in span.text:
+                way = f"finds the value {value}" if fork.holds else ""
+        if span is not None and way:
+            said.append(f"'{span.text}' at line {span.line} {way}")
+    more = ", …" if said[4:] else ""
+    return f"on the path where {', '.join(said[:4])}{more}" if said else ""

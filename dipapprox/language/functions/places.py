@@ -6,6 +6,7 @@ A tree is read by `tree_of`, which tells every node its file.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
@@ -16,10 +17,11 @@ from dipapprox.source import Diagnostic, SourceFile, Span
 
 
 class _Text:
-    """A file, with the offsets of its lines."""
+    """A file, with the offsets of its lines; `late`: annotations are not computed."""
 
     def __init__(self, source: SourceFile) -> None:
         self.source = source
+        self.late = sys.version_info >= (3, 14)
         self.lines = source.text.split("\n")
         self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
 
@@ -58,6 +60,8 @@ def tree_of(source: SourceFile) -> ast.Module:
             _note_name(node.target, node.value)
         elif isinstance(node, ast.AugAssign):
             _note_name(node.target, node)
+        elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            text.late = text.late or any(each.name == "annotations" for each in node.names)
     return tree
 
 
@@ -139,10 +143,25 @@ def seen_in(node: ast.AST) -> Iterator[ast.AST]:
             yield from given.defaults
             yield from filter(None, given.kw_defaults)
             yield from getattr(node, "decorator_list", ())
+            yield from acting_annotations(node)
         case ast.ClassDef(bases=bases, decorator_list=decorators):
             yield from (*bases, *decorators)
         case _:
             yield from ast.iter_child_nodes(node)
+
+
+def acting_annotations(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the annotations that call or assign something where a statement is reached."""
+    given: list[Any] = []
+    match node:
+        case ast.AnnAssign(annotation=annotation):
+            given = [annotation]
+        case ast.FunctionDef(args=arguments, returns=returns):
+            given = [getattr(each, "annotation", None) for each in ast.walk(arguments)] + [returns]
+    for each in filter(None, given):
+        acting = any(isinstance(part, ast.Call | ast.NamedExpr) for part in ast.walk(each))
+        if acting and not each.text.late:
+            yield each
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:

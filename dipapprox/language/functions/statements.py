@@ -314,6 +314,8 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
             short = name.rpartition(".")[2]
             hint = INSTEAD.get(short, "call what it does in the function itself")
             raise machine.refusal(f"the decorator '{name}' is not followed", hint)
+    for each in () if scope.kind else places.acting_annotations(node):
+        machine.evaluate(each, scope)
     bind(machine, node.name, function, scope)
 
 
@@ -346,7 +348,8 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
     for statement in node.body:
         if not isinstance(statement, _IN_CLASSES):
             raise machine.refusal("in a class stand methods, and what its objects share")
-        machine.evaluate(statement, inner)
+        for each in (statement, *places.acting_annotations(statement)):
+            machine.evaluate(each, inner)
     bind(machine, node.name, objects.define(machine, node, base, inner, options), scope)
 
 

@@ -97,7 +97,7 @@ class Uncopied:
 class Symbolic(Uncopied, Generic[Result]):
     """What all of them have: an expression, and no value of their own."""
 
-    __slots__ = ("cells", "compute", "node", "numpy")
+    __slots__ = ("cells", "compute", "fraction", "node", "numpy")
     __hash__ = None  # type: ignore[assignment]  # no key of dictionaries
 
     WHAT = "a quantity"
@@ -108,6 +108,7 @@ class Symbolic(Uncopied, Generic[Result]):
         cells: frozenset[str] = frozenset(),
         compute: Compute | None = None,
         numpy: bool = False,
+        fraction: bool = False,
     ) -> None:
         """Hold an expression.
 
@@ -116,8 +117,10 @@ class Symbolic(Uncopied, Generic[Result]):
             cells: The variables with finitely many values in it.
             compute: Its value, given theirs; None if it is random, any real number, or of eps.
             numpy: Whether it is a number or a truth value of numpy's, which has other operators.
+            fraction: Whether Python has no `int` for it, even where it is a whole number.
         """
-        self.node, self.cells, self.compute, self.numpy = node, cells, compute, numpy
+        self.node, self.cells, self.compute = node, cells, compute
+        self.numpy, self.fraction = numpy, fraction
 
     @property
     def known(self) -> Any:
@@ -222,14 +225,15 @@ def negated(node: ast.Expression) -> ast.Expression:
             return ast.Not(node, span=node.span)
 
 
-def of_numpy(value: Any, numpy: bool = True) -> Any:
-    """Return a number or a truth value as numpy's, or as Python's."""
+def of_numpy(value: Any, numpy: bool = True, fraction: bool = False) -> Any:
+    """Return a number or a truth value as numpy's, or as Python's, which may be a `Fraction`."""
     known = value if type(value) is bool or isinstance(value, Symbolic) else Fraction(value)
     symbol = known if isinstance(known, Symbolic) else constant(known)
     size = running().largest(symbol.node) if numpy else None
     if size is not None and size >= 2**63:
         raise running().refusal("numpy's whole numbers end at 2 ** 63", "int(…)", "limit")
-    return type(symbol)(symbol.node, symbol.cells, symbol.compute, numpy)
+    fraction = fraction or symbol.fraction
+    return type(symbol)(symbol.node, symbol.cells, symbol.compute, numpy, fraction)
 
 
 # --- values on the path ---------------------------------------------------------------------------
@@ -252,7 +256,8 @@ def value(symbol: Symbolic[Any]) -> Any:
     if isinstance(symbol, Condition):
         return int(truth(symbol))
     found = running().value_of(symbol)
-    return found if isinstance(found, str) or found.denominator != 1 else int(found)
+    as_it_is = isinstance(found, str) or found.denominator != 1 or symbol.fraction
+    return found if as_it_is else int(found)
 
 
 def as_number(symbol: Symbolic[Any]) -> Quantity:
@@ -271,6 +276,12 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mu
 
 def arithmetic(operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, one of which is a symbol; the operator is one of + - * /."""
+    found = _computed(operator, left, right)
+    sides = (type(side) is Fraction or getattr(side, "fraction", False) for side in (left, right))
+    return of_numpy(found, False, True) if operator == "/" or any(sides) else found
+
+
+def _computed(operator: str, left: Any, right: Any) -> Any:
     kind = Weight if Weight in (type(left), type(right)) else Quantity
     take = partial(weight, what="an operand") if kind is Weight else _operand
     first, second = (take(each) for each in (left, right))
@@ -313,14 +324,14 @@ def negative(symbol: Symbolic[Any]) -> Symbolic[Any]:
     _refuse_text(of, "-")
     inner = of.compute
     compute = None if inner is None or isinstance(of, Weight) else lambda given: -inner(given)
-    return type(of)(ast.Negative(of.node, span=running().here), of.cells, compute)
+    node = ast.Negative(of.node, span=running().here)
+    return type(of)(node, of.cells, compute, fraction=of.fraction)
 
 
 def power(base: Weight, exponent: Any) -> Weight:
     """Return an expression in eps to a known power."""
     number = exact(exponent, "an exponent")
-    node = ast.Power(base.node, literal(number), span=running().here)
-    return Weight(node, base.cells)
+    return Weight(ast.Power(base.node, literal(number), span=running().here), base.cells)
 
 
 def _chained(
@@ -329,8 +340,7 @@ def _chained(
     """Return a sum or product; one that goes on to the right stays flat, as programs write it."""
     kind: type[ast.Sum | ast.Product] = ast.Sum if operator in "+-" else ast.Product
     if isinstance(left, kind):
-        operands, operators = (*left.operands, right), (*left.operators, operator)
-        return kind(operands, operators, span=span)
+        return kind((*left.operands, right), (*left.operators, operator), span=span)
     return kind((left, right), (operator,), span=span)
 
 

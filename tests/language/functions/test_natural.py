@@ -219,8 +219,10 @@ NATURAL = [
     "class E(Exception):\n    def __init__(self, m): super().__init__(m, m)\nfor x in q:\n"
     "    if laplace(x, 1) > 0:\n        try: raise E(x)\n"
     "        except E as e: return e.args[1] + len(e.args)\nreturn k",
+    "y = []\ndef g(a: y.append(1) = 0): pass\nreturn len(y) + k",
+    "class A:\n    x: (n := 5) = 3\n    z = n\nreturn A.z + k",
+    "x, y = [q[0], (q[1], k)], [on]\nreturn sum(isinstance(v, (list, tuple)) for v in [x, *x, *y])",
 ]
-
 
 RETURNING = [
     "v = [0]\nfor x in q:\n    if laplace(x, 1) > 1:\n        v.append(x)\n        v[0] += 5\n"
@@ -308,6 +310,9 @@ OUTSIDE = [
     "return np.clip(k, 2, 1)",
     "return np.max(q, 0)",
     "return statistics.mean([1, 3]) + k",
+    "return [5, 6, 7, 8][k * Fraction(1)]",
+    "return [5, 6, 7, 8][-(k / 1)]",
+    "return 1 << Fraction(1) ** k",
     "return len(bytes(int(k)))",
     "return isinstance(Level.MID, Level) + k",
     "return isinstance(f'{k}', str) + k",
