@@ -276,9 +276,9 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mu
 
 def arithmetic(operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, one of which is a symbol; the operator is one of + - * /."""
-    found = _computed(operator, left, right)
-    sides = (type(side) is Fraction or getattr(side, "fraction", False) for side in (left, right))
-    return of_numpy(found, False, True) if operator == "/" or any(sides) else found
+    found, sides = _computed(operator, left, right), (left, right)
+    fraction = any(type(side) is Fraction or getattr(side, "fraction", False) for side in sides)
+    return of_numpy(found, False, True) if operator == "/" or fraction else found
 
 
 def _computed(operator: str, left: Any, right: Any) -> Any:
@@ -400,9 +400,8 @@ def compared(relation: Relation, left: Any, right: Any) -> Any:
     if isinstance(left, Condition):
         if relation in _EQUALITIES and isinstance(right, Condition):
             return (truth(left) == truth(right)) == (relation is Relation.EQUAL)
-        if relation in _EQUALITIES:
-            left = constant(Fraction(truth(left)))
-        left = as_number(left)
+        known = relation in _EQUALITIES
+        left = constant(Fraction(truth(left))) if known else as_number(left)
     if type(right) is float and isinf(right):
         if relation not in _EQUALITIES:
             _refuse_text(left, relation.value)
