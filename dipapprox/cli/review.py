@@ -23,7 +23,7 @@ from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.profile import Profile, Range
+from dipapprox.questions.profile import Profile
 from dipapprox.questions.worst_pair import around_worst_pair
 from dipapprox.version import VERSION
 
@@ -107,7 +107,7 @@ def profile_of(
         if isinstance(reached, LeastEpsPrv) and reached.eps_prv_enclosure.upper is not None:
             ends.append(reached.eps_prv_enclosure.upper)
         last = max(ends) * 5 / 4 or claim.eps
-        question = Profile(eps=claim.eps, curve=Range(claim.eps * 0, last, _POINTS), pairs=pairs)
+        question = Profile(eps=claim.eps, curve=(claim.eps * 0, last, _POINTS), pairs=pairs)
         found = question.answer(program, options)
     except (LimitReached, UserError):
         return ()

@@ -177,14 +177,9 @@ def output_distribution(
         bins: In how many the densities of real outputs are cut; 0: none are computed.
 
     Raises:
-        UserError: If `eps` <= 0, `input` is not in the domains of the inputs, or the relative
-            width is not in (0, 1).
+        UserError: If `input` is not in the domains, or what is asked does not suit the outputs.
         BrokenInvariant: If enclosures contradict each other.
     """
-    if eps <= 0:
-        raise UserError(f"eps must be > 0, got {eps}")
-    if relative_width is not None and not 0 < relative_width < 1:
-        raise UserError(f"the relative width must be in (0, 1), got {relative_width}")
     check_input(program, input)
     if not program.real_outputs and (where or bins):
         raise UserError("intervals and densities are of real outputs, but the program has none")

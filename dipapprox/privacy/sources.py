@@ -93,39 +93,49 @@ def open_method(options: Options) -> Method:
 def methods_in_order(options: Options) -> InOrder:
     """List the methods that `options` ask for, in the order in which they are tried."""
     if options.engine is Engine.EXACT:
-        return InOrder([TriedMethod(_exact, _is_any)], "exact")
-    steps = [TriedMethod(partial(_mixtures, options), is_mixture)]
-    steps += [
-        TriedMethod(_sums, _is_long_sum),
-        TriedMethod(_exact, is_ratio),
-        TriedMethod(_sums, is_sum),
+        return InOrder([TriedMethod(lambda: exact.Exact(), lambda _: True)], "exact")
+    inner = partial(methods_in_order, options)
+    steps = [
+        TriedMethod(lambda: mixtures.MixtureMethod(inner), is_mixture),
+        TriedMethod(lambda: sums.IntegerSums(), _is_long_sum),
+        TriedMethod(lambda: exact.Exact(), is_ratio),
+        TriedMethod(lambda: sums.IntegerSums(), is_sum),
     ]
     if options.strategy is not Strategy.NONE:
         # Without optimisation the integrals are evaluated as they stand: the published shape.
-        steps.append(TriedMethod(_closed_form, is_half_space, trivial=True))
+        steps.append(TriedMethod(lambda: CLOSED_FORM, is_half_space, trivial=True))
     elimination = TriedMethod(partial(Eliminated, options.tier), has_density)
-    quadrature = partial(_nested, options.strategy)
-    bounded = partial(_nested, options.strategy, _MOST_EVALUATIONS)
     match options.engine:
         case Engine.ELIMINATION:
             return InOrder([*steps, elimination], "elimination")
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
             # Who asks for doubles only gets their widths.
             narrows = options.tier is not Tier.FLOAT64
-            rank = TriedMethod(_gaussian_rank, is_gaussian, narrows, _MOST_STEPS["rank"])
-            integration = TriedMethod(
-                _bounded_integration, is_laplace_type, narrows, _MOST_STEPS["integration"]
-            )
-            slowly = TriedMethod(bounded, has_density, narrows, _MOST_STEPS["nested"])
-            separators = TriedMethod(
-                partial(_conditioning, options), has_density, narrows, _MOST_STEPS["separators"]
-            )
-            exact_sums = TriedMethod(_laplace_sums, _is_laplace_sum, narrows)
-            simple = TriedMethod(_guard_by_guard, has_half_spaces, narrows)
-            slow = [rank, integration, separators, slowly]
-            return InOrder([*steps, exact_sums, elimination, simple, *slow], "elimination")
+            most = _MOST_STEPS
+
+            def slowly() -> Method:
+                return nested.Nested(options.strategy, _MOST_EVALUATIONS)
+
+            last = [
+                TriedMethod(lambda: exact.LaplaceSums(), _is_laplace_sum, narrows),
+                elimination,
+                TriedMethod(lambda: GUARD_BY_GUARD, has_half_spaces, narrows),
+                TriedMethod(_gaussian_rank, is_gaussian, narrows, most["rank"]),
+                TriedMethod(
+                    lambda: exact.BoundedIntegration(),
+                    is_laplace_type,
+                    narrows,
+                    most["integration"],
+                ),
+                TriedMethod(
+                    partial(_conditioning, options), has_density, narrows, most["separators"]
+                ),
+                TriedMethod(slowly, has_density, narrows, most["nested"]),
+            ]
+            return InOrder([*steps, *last], "elimination")
         case Engine.AUTO | Engine.NESTED:
-            return InOrder([*steps, TriedMethod(quadrature, has_density)], "nested")
+            quadrature = TriedMethod(lambda: nested.Nested(options.strategy, None), has_density)
+            return InOrder([*steps, quadrature], "nested")
         case _:
             assert_never(options.engine)
 
@@ -160,55 +170,19 @@ def _is_laplace_sum(event: Connected) -> bool:
     return has_sums(event) and is_laplace_type(event)
 
 
-def _is_any(event: Connected) -> bool:
-    return True
-
-
-def _closed_form() -> Method:
-    return CLOSED_FORM
-
-
-def _guard_by_guard() -> Method:
-    return GUARD_BY_GUARD
-
-
-def _mixtures(options: Options) -> Method:
-    return mixtures.MixtureMethod(partial(methods_in_order, options))
-
-
-def _exact() -> Method:
-    return exact.Exact()
-
-
-def _sums() -> Method:
-    return sums.IntegerSums()
-
-
-def _nested(strategy: Strategy, most: int | None = None) -> Method:
-    return nested.Nested(strategy, most)
+def _gaussian_rank() -> Method:
+    return gaussian_rank.GaussianRank()
 
 
 def _conditioning(options: Options) -> Method:
     """What is left is enclosed in doubles, which take milliseconds: there are many of it."""
     tier = Tier.FLOAT64 if options.tier is Tier.AUTO else options.tier
     inner = [
-        TriedMethod(_closed_form, is_half_space, trivial=True),
+        TriedMethod(lambda: CLOSED_FORM, is_half_space, trivial=True),
         TriedMethod(partial(Eliminated, tier), has_density),
         TriedMethod(_gaussian_rank, is_gaussian, narrows=False),
     ]
     return conditioning.Conditioned(InOrder(inner, "elimination"))
-
-
-def _gaussian_rank() -> Method:
-    return gaussian_rank.GaussianRank()
-
-
-def _laplace_sums() -> Method:
-    return exact.LaplaceSums()
-
-
-def _bounded_integration() -> Method:
-    return exact.BoundedIntegration()
 
 
 def open_probabilities(

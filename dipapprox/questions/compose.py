@@ -128,7 +128,8 @@ class Compose(Question):
         """Ask a pipeline."""
         width = {} if self.width is None else {"width": self.width}
         if self.curve is not None:
-            return composed.curve(self.curve.low, self.curve.high, self.curve.count, **width)
+            low, high, count = self.curve
+            return composed.curve(low, high, count, **width)
         if self.delta is not None and self.eps_prv is not None:
             return composed.verify(self.eps_prv, self.delta)
         if self.delta is not None:

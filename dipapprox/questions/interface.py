@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 from dipapprox.bundled import bundled_programs
 from dipapprox.data_classes import replace
@@ -56,6 +56,12 @@ if TYPE_CHECKING:
     from dipapprox.semantics import real_inputs
 
     AnyProgram: TypeAlias = Program | OpenProgram | mechanism.Mechanism[..., Any]
+
+    class _Claim(TypedDict, total=False):
+        eps_prv: Number | None
+        pairs: Pairs
+        options: Options | None
+
 else:
     mechanism = Deferred("dipapprox.language.functions.mechanism")
     loss = Deferred("dipapprox.privacy.profiles.loss")
@@ -150,25 +156,13 @@ def parse(
 
 @overload
 def verify(
-    program: AnyProgram,
-    *,
-    eps: int | Fraction | Decimal,
-    delta: Number,
-    eps_prv: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
+    program: AnyProgram, *, eps: int | Fraction | Decimal, delta: Number, **more: Unpack[_Claim]
 ) -> Verdict: ...
 
 
 @overload
 def verify(
-    program: AnyProgram,
-    *,
-    eps: tuple[Number, Number],
-    delta: Number,
-    eps_prv: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
+    program: AnyProgram, *, eps: tuple[Number, Number], delta: Number, **more: Unpack[_Claim]
 ) -> IntervalVerdict: ...
 
 
@@ -178,9 +172,7 @@ def verify(
     *,
     eps: Number | tuple[Number, Number],
     delta: Number,
-    eps_prv: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
+    **more: Unpack[_Claim],
 ) -> Verdict | IntervalVerdict: ...
 
 
@@ -215,8 +207,7 @@ def verify(
         UserError: If an argument is wrong or makes no claim, or the adjacency does not suit the
             inputs.
     """
-    given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
-    question = read_keywords(Verify, given)
+    question = read_keywords(Verify, locals())
     known = known_program(program, reals=True, delta=question.exact_delta)
     return question.answer(known, known_options(options))
 
@@ -245,8 +236,7 @@ def probability(
     Raises:
         UserError: If an argument is wrong.
     """
-    given = {"eps": eps, "input": input, "relative_width": relative_width, "where": where}
-    question = read_keywords(probabilities.Probability, given)
+    question = read_keywords(probabilities.Probability, locals())
     return question.answer(known_program(program, reals=True), known_options(options))
 
 
@@ -280,16 +270,7 @@ def decide(
         UserError: If an argument is wrong, the adjacency does not suit the inputs, or the program
             or delta makes no sense for some eps.
     """
-    given = {
-        "budget": budget,
-        "delta": delta,
-        "interval": interval,
-        "violations": violations,
-        "least_delta": least_delta,
-        "width": width,
-        "pairs": pairs,
-    }
-    question = read_keywords(decisions.Decide, given)
+    question = read_keywords(decisions.Decide, locals())
     return question.answer(known_program(program), known_options(options))
 
 

@@ -47,13 +47,8 @@ def _eps_prv(given: object, name: str) -> Fraction | str:
     return numbers.nonnegative(given, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """`count` numbers from `low` to `high`."""
-
-    low: Fraction
-    high: Fraction
-    count: int
+Range = tuple[Fraction, Fraction, int]
+"""The first and the last of some numbers, and how many there are."""
 
 
 def range_of(given: object, name: str) -> Range:
@@ -66,14 +61,12 @@ def range_of(given: object, name: str) -> Range:
             raise UserError(
                 f"{name} needs LO:HI:COUNT, got {shorten(repr(given))}", "for example 0:1.5:200"
             )
-    ends = (
-        numbers.number(low, f"{name}: the first eps_prv"),
-        numbers.number(high, f"{name}: the last eps_prv"),
-    )
+    first = numbers.number(low, f"{name}: the first eps_prv")
+    last = numbers.number(high, f"{name}: the last eps_prv")
     points = numbers.number(count, f"{name}: the number of points")
     if points.denominator != 1:
         raise UserError(f"{name}: the number of points must be whole, got {exact_text(points)}")
-    return Range(*ends, int(points))
+    return first, last, int(points)
 
 
 def _orders(given: object, name: str) -> tuple[Order, ...]:
@@ -154,7 +147,7 @@ class Profile(Question):
     def asked(self) -> AtEpsPrv | AtDelta | OnCurve | AtOrders:
         """The same, as one of four questions."""
         if self.curve is not None:
-            return OnCurve(self.curve.low, self.curve.high, self.curve.count)
+            return OnCurve(*self.curve)
         if self.delta is not None:
             return AtDelta(self.delta, self.width)
         if self.renyi is not None:

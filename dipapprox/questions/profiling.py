@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
 
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration_result import Calibration
@@ -20,28 +20,25 @@ from dipapprox.questions.interface import AnyProgram, Number, Pairs, known_optio
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.question import read_keywords
 
+if TYPE_CHECKING:
+
+    class _About(TypedDict, total=False):
+        pairs: Pairs
+        options: Options | None
+
+    class _ToWidth(_About, total=False):
+        width: Number | None
+
 
 @overload
 def profile(
-    program: AnyProgram,
-    *,
-    eps: Number,
-    eps_prv: Number | None = None,
-    width: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
+    program: AnyProgram, *, eps: Number, eps_prv: Number | None = None, **more: Unpack[_ToWidth]
 ) -> LeastDelta: ...
 
 
 @overload
 def profile(
-    program: AnyProgram,
-    *,
-    eps: Number,
-    delta: Number,
-    width: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
+    program: AnyProgram, *, eps: Number, delta: Number, **more: Unpack[_ToWidth]
 ) -> LeastEpsPrv: ...
 
 
@@ -51,8 +48,7 @@ def profile(
     *,
     eps: Number,
     curve: str | tuple[Number, Number, int],
-    pairs: Pairs = "all",
-    options: Options | None = None,
+    **more: Unpack[_About],
 ) -> PrivacyCurve: ...
 
 
@@ -62,9 +58,7 @@ def profile(
     *,
     eps: Number,
     renyi: str | Iterable[Number | Literal["inf"]],
-    width: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
+    **more: Unpack[_ToWidth],
 ) -> RenyiProfile: ...
 
 
@@ -103,16 +97,7 @@ def profile(
         UserError: If an argument is wrong, or the adjacency does not suit the inputs.
         LimitReached: If a limit of `options` is reached.
     """
-    given = {
-        "eps": eps,
-        "eps_prv": eps_prv,
-        "delta": delta,
-        "curve": curve,
-        "renyi": renyi,
-        "width": width,
-        "pairs": pairs,
-    }
-    question = read_keywords(Profile, given)
+    question = read_keywords(Profile, locals())
     known = known_program(program, reals=True, delta=question.delta)
     return question.answer(known, known_options(options))
 
@@ -142,7 +127,6 @@ def calibrate(
         UserError: If an argument is wrong, or the adjacency does not suit the inputs.
         LimitReached: If a limit of `options` is reached.
     """
-    given = {"eps_prv": eps_prv, "delta": delta, "width": width, "pairs": pairs}
-    question = read_keywords(Calibrate, given)
+    question = read_keywords(Calibrate, locals())
     known = known_program(program, reals=True, delta=question.delta)
     return question.answer(known, known_options(options))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
 
 from dipapprox.automata.model import Automaton
 from dipapprox.errors import UserError
@@ -23,57 +23,31 @@ from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import read_keywords
 from dipapprox.services.service_proof import ServiceProof
 
+if TYPE_CHECKING:
 
-@overload
-def prove(
-    program: Automaton,
-    *,
-    budget: Number | None = None,
-    reals: bool = False,
-    stops: Stops | Literal["hidden", "visible"] = "hidden",
-    examiner: Iterable[str] | str = "",
-    eps: Number | None = None,
-    options: Options | None = None,
-) -> AutomatonProof: ...
+    class _Asked(TypedDict, total=False):
+        budget: Number | None
+        reals: bool
+        stops: Stops | Literal["hidden", "visible"]
+        examiner: Iterable[str] | str
+        eps: Number | None
+        options: Options | None
 
 
 @overload
-def prove(
-    program: AnyProgram,
-    *,
-    budget: Number | None = None,
-    reals: bool = False,
-    stops: Stops | Literal["hidden", "visible"] = "hidden",
-    examiner: Iterable[str] | str = "",
-    eps: Number | None = None,
-    options: Options | None = None,
-) -> RealProof | StreamProof: ...
+def prove(program: Automaton, **asked: Unpack[_Asked]) -> AutomatonProof: ...
 
 
 @overload
-def prove(
-    program: Service,
-    *,
-    budget: Number | None = None,
-    reals: bool = False,
-    stops: Stops | Literal["hidden", "visible"] = "hidden",
-    examiner: Iterable[str] | str = "",
-    eps: Number | None = None,
-    options: Options | None = None,
-) -> ServiceProof: ...
+def prove(program: AnyProgram, **asked: Unpack[_Asked]) -> RealProof | StreamProof: ...
 
 
 @overload
-def prove(
-    program: str | PathLike[str],
-    *,
-    budget: Number | None = None,
-    reals: bool = False,
-    stops: Stops | Literal["hidden", "visible"] = "hidden",
-    examiner: Iterable[str] | str = "",
-    eps: Number | None = None,
-    options: Options | None = None,
-) -> Proof: ...
+def prove(program: Service, **asked: Unpack[_Asked]) -> ServiceProof: ...
+
+
+@overload
+def prove(program: str | PathLike[str], **asked: Unpack[_Asked]) -> Proof: ...
 
 
 @explained("prove(program, budget=1)")
@@ -106,10 +80,7 @@ def prove(
             values.
         SourceError: If the file holds no valid automaton, or the program is wrong.
     """
-    given = {
-        "budget": budget, "stops": stops, "reals": reals, "examiner": examiner, "eps": eps,
-    }  # fmt: skip
-    question = read_keywords(Prove, given)
+    question = read_keywords(Prove, locals())
     return question.answer(_known_subject(program), known_options(options))
 
 

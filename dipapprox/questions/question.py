@@ -106,6 +106,10 @@ def read(question: type[AnyQuestion], given: Mapping[str, object], spelled: Spel
 def read_keywords(question: type[AnyQuestion], given: Mapping[str, object]) -> AnyQuestion:
     """Read a question from what Python gave; None stands for nothing where that is the default.
 
+    Args:
+        question: What is asked.
+        given: By name: the `locals()` of a function whose parameters are named as the arguments.
+
     Raises:
         UserError: As `read`, or if None is given for something.
     """

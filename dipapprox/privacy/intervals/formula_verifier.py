@@ -49,8 +49,6 @@ def verify_formula(setting: Setting, claim: FormulaClaim, eps: Fraction) -> Verd
     Raises:
         UserError: If there is no claim at `eps`, or `verify` finds fault with its arguments.
     """
-    if eps <= 0:
-        raise UserError(f"eps must be > 0, got {eps}")
     claim.check(eps, eps)
     eps_prv, delta = claim.at(eps, setting.options.max_precision + _GUARD_BITS)
     asked = _Asked(setting, claim, eps, eps_prv, delta)

@@ -93,18 +93,9 @@ def verify_interval(
         upper: The greatest eps, > `lower`.
 
     Raises:
-        UserError: If the interval is empty, there is no claim at some eps of it, some choice of
-            the program is no probability distribution there, or the adjacency does not suit the
-            inputs.
+        UserError: If there is no claim at some eps of the interval, some choice of the program is
+            no probability distribution there, or the adjacency does not suit the inputs.
     """
-    if lower <= 0:
-        raise UserError(f"eps must be > 0, but the interval begins at {lower}")
-    if lower >= upper:
-        raise UserError(
-            f"the interval of eps {'is reversed' if lower > upper else 'has one point only'}: "
-            f"{lower}..{upper}",
-            f"write {upper}..{lower}" if lower > upper else f"write --eps {lower}",
-        )
     doubtful = claim.check(lower, upper)
     count, tried = None, tuple[Fraction, ...]()
     if setting.is_real and not isinstance(setting.selection, AllPairs):

@@ -21,9 +21,8 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import LimitReached, UserError
+from dipapprox.errors import LimitReached
 from dipapprox.limits import Progress
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
@@ -84,11 +83,8 @@ def calibrate(
             very many.
 
     Raises:
-        UserError: If a number is out of range, or the adjacency does not suit the program.
+        UserError: If the adjacency does not suit the program.
     """
-    Claim(Fraction(1), delta, eps_prv)  # checks both
-    if not 0 < width < 1:
-        raise UserError(f"width must be in (0, 1), got {width}")
     # Far below the width of eps: the eps_prv is about proportional to it.
     share = width / 4 if near_budget else min(width / 2**10, Fraction(1, 10**9))
     question = AtDelta(delta, share * max(eps_prv, width), eps_prv)

@@ -12,7 +12,6 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, Input, Program, Value
 from dipapprox.language.values import check_input
 from dipapprox.numerics.powers import logarithm
@@ -103,11 +102,9 @@ def pair_distributions(
     """Enclose the output distributions of two inputs.
 
     Raises:
-        UserError: If `eps` <= 0 or an input is not in the domains.
+        UserError: If an input is not in the domains.
         LimitReached: If a limit of `options` is reached.
     """
-    if eps <= 0:
-        raise UserError(f"eps must be > 0, got {eps}")
     check_input(program, input)
     check_input(program, adjacent, "adjacent")
     inputs = (input,) if input == adjacent else (input, adjacent)

@@ -318,12 +318,10 @@ def profile(
         executed: The program, if it has been executed for such questions; else None.
 
     Raises:
-        UserError: If `eps` <= 0 or the program's adjacency does not suit its inputs.
+        UserError: If the adjacency does not suit the inputs.
         LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other.
     """
-    if eps <= 0:
-        raise UserError(f"eps must be > 0, got {eps}")
     executed = executed or executed_for(setting, parts=in_parts(question))
     profiler = Profiler(setting, eps, executed, budget)
     match question:

@@ -8,7 +8,6 @@ from typing import Literal
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
-from dipapprox.language.values import exact_rational
 from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.profiles.curve import evenly
@@ -51,13 +50,10 @@ class AtEpsPrv:
             growth, text = read_growth(self.eps_prv), " ".join(self.eps_prv.split())
             object.__setattr__(self, "eps_prv", text)
         else:
-            _makeexact_rational(self, "eps_prv", "eps_prv")
             growth = Growth(self.eps_prv)
         if growth.is_below_one():
             raise UserError(f"eps_prv must be >= 0, got {self.eps_prv}")
         object.__setattr__(self, "growth", growth)
-        if self.width is not None:
-            _check_width(self)
 
     def tolerance(self, delta: Enclosure) -> Fraction:
         """Return the width that is wanted where the least delta is as found."""
@@ -79,13 +75,6 @@ class AtDelta:
     width: Fraction | None = None
     claimed: Fraction | None = None
 
-    def __post_init__(self) -> None:
-        _makeexact_rational(self, "delta", "delta")
-        if not 0 <= self.delta <= 1:
-            raise UserError(f"delta must be in [0, 1], got {self.delta}")
-        if self.width is not None:
-            _check_width(self)
-
     @property
     def tolerance(self) -> Fraction:
         """The width that is wanted."""
@@ -101,8 +90,6 @@ class OnCurve:
     count: int
 
     def __post_init__(self) -> None:
-        _makeexact_rational(self, "low", "eps_prv")
-        _makeexact_rational(self, "high", "eps_prv")
         evenly(self.low, self.high, self.count)
 
 
@@ -114,10 +101,9 @@ class AtOrders:
     width: Fraction = DEFAULT_WIDTH
 
     def __post_init__(self) -> None:
-        _check_width(self)
         if not 1 <= len(self.orders) <= MOST_ORDERS:
             raise UserError(f"1 to {MOST_ORDERS} Rényi orders are needed, got {len(self.orders)}")
-        finite = {exact_rational(order, "a Rényi order") for order in self.orders if order != "inf"}
+        finite = {order for order in self.orders if not isinstance(order, str)}
         for order in finite:
             if not 1 <= order <= _LARGEST_ORDER:
                 raise UserError(
@@ -138,14 +124,3 @@ def is_pure(question: Question) -> bool:
 def in_parts(question: Question) -> bool:
     """Whether independent parts of a program will do to answer it."""
     return not isinstance(question, AtOrders)
-
-
-def _check_width(question: AtEpsPrv | AtDelta | AtOrders) -> None:
-    _makeexact_rational(question, "width", "width")
-    assert question.width is not None
-    if question.width <= 0:
-        raise UserError(f"width must be > 0, got {question.width}")
-
-
-def _makeexact_rational(question: Question, field: str, what: str) -> None:
-    object.__setattr__(question, field, exact_rational(getattr(question, field), what))
