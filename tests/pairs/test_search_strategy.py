@@ -194,7 +194,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
     source = Failing(of, input)
     search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160), Limits())
     total = count_pairs(program.inputs, program.adjacency)
-    check_pairs(search, of.states, AllPairs(), total, source, silent)
+    check_pairs(search, of.states, Setting(program, AllPairs(), Options()), total, source)
     conclusion = conclude(
         search, total, None, partial(witness_over, of.states.outputs, search.delta)
     )
@@ -211,8 +211,9 @@ def test_pairs_that_are_left_out_are_noticed(in_blocks: bool) -> None:
     search = Search(
         of.probabilities, Fraction(1), Growth(Fraction(1)), precisions(40, 160), Limits()
     )
+    setting = Setting(of.states.program, selection, Options())
     with pytest.raises(BrokenInvariant, match="pairs were checked"):
-        check_pairs(search, of.states, selection, len(pairs) + 1, of.probabilities, silent)
+        check_pairs(search, of.states, setting, len(pairs) + 1, of.probabilities)
 
 
 def test_astronomically_many_pairs() -> None:
