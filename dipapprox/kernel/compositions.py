@@ -39,9 +39,10 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.losses import Grid, Losses
+from dipapprox.kernel.loading import named
+from dipapprox.kernel.losses import Grid, Losses, Sets
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
-from dipapprox.kernel.mechanisms import Cells, Mechanism, Pair, of_deltas, read_mechanism, sampled
+from dipapprox.kernel.mechanisms import Mechanism, Pair, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
 from dipapprox.kernel.proofs import Proof, Step, claimed, largest_of, pair_of, pairs_of, positive
 from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as_record, as_word
@@ -107,7 +108,8 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
 
     Step: grid (`losses`), "sample": null, or its rate and whether a record is added; "orders" of
     `mechanisms`; "above"; "input", "adjacent": of machines from below, else null. Premises: of
-    machines, distributions, or privacy for the same pairs at one eps.
+    machines, distributions, or privacy for the same pairs at one eps; none of those that publish
+    numbers, from below (`excesses`): "orders" is their eps.
     """
     grid, above = Grid(step), as_flag(step["above"], "a side")
     orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
@@ -116,6 +118,11 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
         match about, known:
             case Mechanism() as what, []:
                 eps, pairs, pair = None, None, sampled(about.pair(orders), sample)
+            case Proof(what), [] if what.reals and not above and len(orders) == 1 and orders[0] > 0:
+                (eps,), chosen = orders, pair_of(about, step)
+                pairs = None if about.pairs is None else frozenset([chosen])
+                cells = named("excesses.cells")(what, eps, chosen, grid.step, grid.places)
+                pair = sampled(replace(of_deltas({}), outcomes=lambda _: cells), sample)
             case Proof(what), [Distributions(eps) as found]:
                 inputs = [*pairs_of(about, 40)] if above else [pair_of(about, step)]
                 pairs = None if about.pairs is None else frozenset(inputs)
@@ -178,22 +185,18 @@ def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
 
 def _reversible(machine: Machine, pairs: frozenset[Inputs] | None) -> None:
     """Check that each pair that is meant has its reverse among them; None: all are."""
-    if machine.reals:
-        raise BadProof("of runs that publish real numbers no losses are known")
-    if pairs is None and not machine.adjacency.symmetric:
-        raise BadProof("a pair without its reverse")
-    if pairs is not None and any((v, u) not in pairs for u, v in pairs):
+    if not (machine.adjacency.symmetric if pairs is None else pairs == {(v, u) for u, v in pairs}):
         raise BadProof("a pair without its reverse")
 
 
 def _known(first: Private, known: Sequence[Private | Distributions]) -> Pair:
     points: dict[Fraction, Fraction] = {}
     for each in known:
-        if not isinstance(each, Private) or (each.eps, each.pairs) != (first.eps, first.pairs):
-            raise BadProof("privacy for the same pairs at the same eps is wanted")
-        if not isinstance(each.eps_prv, Fraction) or not isinstance(each.delta, Fraction):
-            raise BadProof("numbers are wanted, not formulas")
-        points[each.eps_prv] = min(each.delta, points.get(each.eps_prv, each.delta))
+        match each:
+            case Private(first.eps, Fraction() as eps_prv, Fraction() as delta, first.pairs):
+                points[eps_prv] = min(delta, points.get(eps_prv, delta))
+            case _:
+                raise BadProof("privacy for the same pairs at the same eps is wanted, in numbers")
     return of_deltas({t: to_ball(delta) for t, delta in points.items()})
 
 
@@ -218,7 +221,7 @@ class Rows:
             largest = max([0, *(self._at[1](*each) for each in pairs)])
             return to_ball(Fraction(largest, 1 << self._found.places))
 
-        def outcomes(losses: Sequence[Fraction]) -> Cells:
+        def outcomes(losses: Sequence[Fraction]) -> Sets:
             ((one, other),) = pairs
             return list(zip(self._row(one), self._row(other), strict=True))
 
@@ -228,10 +231,7 @@ class Rows:
         if input not in self._found.bounds:
             raise Refuted("an input has no distribution")
         unit, both = Fraction(1, 1 << self._found.places), self._found.bounds[input]
-        return [
-            between(to_ball(low * unit), to_ball(high * unit))
-            for low, high in zip(*both, strict=True)
-        ]
+        return [between(to_ball(a * unit), to_ball(b * unit)) for a, b in zip(*both, strict=True)]
 
 
 def _read_sample(json: object) -> tuple[Fraction, bool] | None:
@@ -361,12 +361,10 @@ def _whole(
     eps, told = positive(step["eps"], "eps"), dict[Machine, Collection[Input]]()
     for each in premises:
         match each:
-            case Of(machine, Distributions(bounds=known) as found) if found.eps == eps:
+            case Of(machine, Distributions(bounds=known) as own) if own.eps == eps:
                 told[machine] = known
-            case Of(machine, ExactDistributions(values=values) as found) if (
-                found.epsilons.point == eps
-            ):
-                told[machine] = values
+            case Of(machine, ExactDistributions(values=known) as own) if own.epsilons.point == eps:
+                told[machine] = known
     return Parts(about, step["parts"], eps, told)
 
 

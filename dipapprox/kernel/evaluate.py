@@ -12,8 +12,6 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from flint import arb
-
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
@@ -40,8 +38,8 @@ def most_factors(graph: Graph, scalars: Iterable[Node]) -> int:
 
 def evaluate(
     graph: Graph, scalars: Iterable[Node], eps: Fraction, accuracy: Accuracy
-) -> dict[Node, arb]:
-    """Return balls that contain scalars of a graph at eps > 0."""
+) -> dict[Node, Any]:
+    """Return balls that contain scalars of a graph at eps > 0, or masses of sets."""
     wanted = set(scalars)
     if any(graph.discrete[number] is not None for number in wanted):
         raise Refuted("a function is no number")
@@ -107,7 +105,7 @@ def _spaces(
             for part in parts[number]:
                 if part in parent:
                     parent[top(part)] = number
-        elif graph.nodes[number].kind == "excess":
+        elif graph.nodes[number].kind in ("excess", "sets"):
             *functions, _, _ = parts[number]
             for one, other in zip(functions[::2], functions[1::2], strict=True):
                 parent[top(one)] = top(other)
@@ -141,14 +139,12 @@ def _value(
             return getattr(space, kind)(*known, *data)
         case "product", _:
             return known[0] * known[1] if space is None else space.product(*known)
-        case "excess", _ if len(data) == 1:
-            return named("excesses.excess")(space, *known, to_ball(*data))
-        case "excess", _:
+        case "excess" | "sets", _:
             *functions, p, q = known
             factors = list(zip(spaces[::2], functions[::2], functions[1::2], strict=True))
-            return named("several.bounded")(factors, p, q, *data)
-        case "positive", _:
-            return (known[0] - known[1] * to_ball(*data)).nonnegative_part()
+            if kind == "sets":
+                return named("several.sets")(factors, p, q, *data)
+            return named("excesses.excess")(factors, p, q, *data)
         case "rise", _:
             return rise(*known)
         case "mix", _:

@@ -27,13 +27,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from math import isqrt
+from typing import Any, cast
 
 from flint import arb, arb_poly
 
 from dipapprox.kernel.adjacency import Inputs
-from dipapprox.kernel.balls import between, lower_at, precision, upper_at
+from dipapprox.kernel.balls import between, lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
@@ -41,8 +42,10 @@ from dipapprox.kernel.forward import Run
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.laws import FAMILIES, Law
+from dipapprox.kernel.loading import named
+from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.panels import PLACES, Panels, whole
+from dipapprox.kernel.panels import PLACES, Factor, whole
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
@@ -54,7 +57,7 @@ from dipapprox.kernel.proofs import (
 )
 from dipapprox.kernel.published import Label, Published, added_up, published
 from dipapprox.kernel.reading import as_integer
-from dipapprox.kernel.sampled import ZERO, Sampled
+from dipapprox.kernel.sampled import ZERO
 from dipapprox.kernel.signs import Signs
 
 Sum = tuple[Node, ...]
@@ -136,7 +139,7 @@ class Excesses:
         self, graph: Graph, eps: Fraction, eps_prv: Fraction, places: int, above: bool = True
     ) -> None:
         self._graph, self._eps, self._eps_prv, self._above = graph, eps, eps_prv, above
-        self._growth = growth_bound(eps_prv, places, not above)
+        self.made: tuple[Any, ...] = "excess", growth_bound(eps_prv, places, not above), above
         self._prices = Prices(graph, eps)
         self._known = cache(self._excess)
 
@@ -221,9 +224,8 @@ class Excesses:
 
     def _part(self, p: Node, q: Node, *pairs: tuple[Node, Node]) -> Node:
         """Return the integral for p, q, times the masses of what is the same, and f_i, g_i."""
-        kind, functions = "excess" if pairs else "positive", [each for own in pairs for each in own]
-        side = [self._above] if len(pairs) > 1 else []
-        return self._graph.add(kind, (*functions, p, q), self._growth, *side)
+        kind, *data = self.made
+        return self._graph.add(kind, (*chain(*pairs), p, q), *data)
 
     def _mass(self, scalar: Node, functions: Sequence[Node]) -> Node:
         return reduce(self._graph.times, map(self._graph.total, functions), scalar)
@@ -234,10 +236,19 @@ def alike(terms: Iterable[Published]) -> bool:
     return len({each.shares for each in terms}) == 1
 
 
-def excess(space: Panels, f: Sampled, g: Sampled, p: arb, q: arb, growth: arb) -> arb:
-    """Enclose the integral of max(0, p f - growth q g); beyond the grid it is at most p f's."""
+def excess(factors: Sequence[Factor], p: arb, q: arb, growth: Fraction, above: bool) -> arb:
+    """Enclose the integral of max(0, p f - growth q g); beyond the grid it is at most p f's.
+
+    Of several factors one end bounds it (`several`).
+    """
+    factor = q * to_ball(growth)
+    if not factors:
+        return (p - factor).nonnegative_part()
+    (space, f, g), *others = factors
+    if others:
+        return cast(arb, named("several.bounded")(factors, p, q, growth, above))
     spend(10 * space.size)
-    found, factor = between(ZERO, p * (f.left.whole + f.right.whole)), q * growth
+    found = between(ZERO, p * (f.left.whole + f.right.whole))
     for one, other, half in zip(f.cells, g.cells, space.halves, strict=True):
         found += positive_part(one * p - other * factor) * half
     return found
@@ -277,13 +288,9 @@ def published_pairs(proof: Proof, step: Step) -> Private:
 
     def above(pairs: Iterable[Inputs], added: bool) -> tuple[list[Inputs], int]:
         """Return the pairs that are not known to have so small a delta, and how many there are."""
-        sums: dict[Sum, list[Inputs]] = {}
-        for pair in pairs:
-            own = excesses.of_pair(known(pair[0]), known(pair[1]), added)
-            sums.setdefault(own, []).append(pair)
-        bounds, most = excesses.values(sums, bits), delta * (1 << places)
-        wide = [pairs for own, pairs in sums.items() if bounds[own] > most]
-        return [pair for pairs in wide for pair in pairs], sum(map(len, sums.values()))
+        sums = {(u, v): excesses.of_pair(known(u), known(v), added) for u, v in pairs}
+        bounds, most = excesses.values(set(sums.values()), bits), delta * (1 << places)
+        return [pair for pair, own in sums.items() if bounds[own] > most], len(sums)
 
     wide, count = above(pairs_of(proof, 150), False)
     # No enclosure is 0.
@@ -306,3 +313,21 @@ def published_violation(proof: Proof, step: Step) -> Violated:
     if excesses.values([own], bits)[own] <= delta * (1 << bits + 16):
         raise Refuted("the bound of delta is not larger")
     return Violated(eps, eps_prv, delta, pair)
+
+
+def cells(
+    machine: Machine, eps: Fraction, inputs: Inputs, step: Fraction, places: int
+) -> list[tuple[arb, arb]]:
+    """Return the masses of disjoint sets of outputs of a machine, for two inputs.
+
+    Theorem: sets of z are sets of outputs, which determine z, where f and g are one product each;
+    labels without densities are points, others are left out. Gaussian laws that are closer on a
+    line are had from theirs by a factor and more noise.
+    """
+    graph = Graph()
+    run = Run(machine, Signs.at(eps), graph)
+    excesses = Excesses(graph, eps, Fraction(0), places, above=False)
+    excesses.made = "sets", step
+    nodes = excesses.of_pair(published(run, inputs[0]), published(run, inputs[1]), added=True)
+    values = evaluate(graph, nodes, eps, accuracy(places, most_factors(graph, nodes)))
+    return [own for each in nodes for own in values[each]]

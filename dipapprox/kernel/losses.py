@@ -24,13 +24,13 @@ Source: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from flint import arb, fmpz
+from flint import arb, ctx, fmpz
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
@@ -39,6 +39,9 @@ from dipapprox.kernel.reading import as_integer, as_list, as_number
 
 MOST_PLACES = 2_000
 MOST_BYTES = 1 << 29  # of a product of masses, about
+Sets = Sequence[tuple[arb, arb]]
+"""The masses (p, q) of some that are disjoint; an exact 0 means that there is none."""
+
 LARGEST = 1 << 256
 """Denominator of a grid."""
 
@@ -194,34 +197,38 @@ class Grid:
         infinite = upper_at(values[-1], self.places)
         return Losses(self.step, self.offset, first, tuple(masses), infinite, self.places)
 
-    def below(self, outcomes: Callable[[Sequence[Fraction]], Iterable[tuple[arb, arb]]]) -> Losses:
-        """Return losses below a pair, of which some disjoint sets have masses (`losses`).
-
-        A set stands at the knot, or between two knots, that is nearest to its loss; at most at the
-        last one, and at least one step before the first.
+    def below(self, outcomes: Callable[[Sequence[Fraction]], Sets]) -> Losses:
+        """Return losses below a pair, of which some sets are told (`standing`).
 
         Args:
-            outcomes: The masses (p, q) of sets, about those of losses between some, which are half
-                a step before the knots.
+            outcomes: About those of losses between some, which are half a step before the knots.
         """
-        first, last = self.knots[0] - 1, self.knots[-1]
-        spend((10 + self.bits // 32) * (last - first))
-        near: dict[int, tuple[arb, arb]] = {}
-        half, infinite = Fraction(1, 2), arb(0)
-        for p, q in outcomes([(k - half) * self.step + self.offset for k in self.knots]):
-            spend(20)
-            if q.is_zero():
-                infinite += p
-            elif p > 0:
-                loss = (p / q).log()
-                place = (loss.mid() - to_ball(self.offset)) / to_ball(self.step) + to_ball(half)
-                k = max(min(lower_at(place, 0), last), first) if loss.is_finite() else last
-                before = near.get(k, (arb(0), arb(0)))
-                near[k] = before[0] + p, before[1] + q
-        masses, others = ([0] * (last - first + 1) for _ in range(2))
-        for k, (p, q) in near.items():
-            factor = to_ball(k * self.step + self.offset).exp()
-            masses[k - first] = max(lower_at(p, self.places), 0)
-            others[k - first] = upper_at(q * factor, self.places)
-        whole = max(lower_at(infinite, self.places), 0), self.places, tuple(others)
-        return Losses(self.step, self.offset, first, tuple(masses), *whole)
+        half, ends = Fraction(1, 2), (self.knots[0] - 1, self.knots[-1])
+        sets = outcomes([(k - half) * self.step + self.offset for k in self.knots])
+        return standing(sets, self.step, self.offset, ends, self.places)
+
+
+def standing(
+    sets: Sets, step: Fraction, offset: Fraction, ends: tuple[int, int], places: int
+) -> Losses:
+    """Return losses below a pair: sets stand at the places nearest to their losses, within ends."""
+    near: dict[int, tuple[arb, arb]] = {}
+    half, infinite = to_ball(Fraction(1, 2)), arb(0)
+    for p, q in sets:
+        spend(20)
+        if q.is_zero():
+            infinite += p
+        elif p > 0:
+            loss = (p / q).log()
+            place = (loss.mid() - to_ball(offset)) / to_ball(step) + half
+            k = max(min(lower_at(place, 0), ends[1]), ends[0]) if loss.is_finite() else ends[1]
+            before = near.get(k, (arb(0), arb(0)))
+            near[k] = before[0] + p, before[1] + q
+    first, last = min(near, default=0), max(near, default=0)
+    spend((10 + ctx.prec // 32) * (last - first))
+    masses, others = ([0] * (last - first + 1) for _ in range(2))
+    for k, (p, q) in near.items():
+        masses[k - first] = max(lower_at(p, places), 0)
+        others[k - first] = upper_at(q * to_ball(k * step + offset).exp(), places)
+    assured = max(lower_at(infinite, places), 0)
+    return Losses(step, offset, first, tuple(masses), assured, places, tuple(others))

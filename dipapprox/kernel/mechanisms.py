@@ -50,6 +50,7 @@ from dipapprox.kernel.balls import lower_at, precision, spend_balls, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, cost_of
+from dipapprox.kernel.losses import Sets
 from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
 
 ZERO, ONE = arb(0), arb(1)
@@ -60,10 +61,7 @@ PLACES = 512
 Statement = tuple[str, tuple[Any, ...], int]
 """The name and the values of a statement about divergences, and how often it is run."""
 
-Statements = Sequence[Statement]
 Outcomes = tuple[tuple[arb, arb], tuple[arb, arb]]
-Cells = list[tuple[arb, arb]]
-"""The masses (p, q) of outcomes, or of sets of them; an exact 0 means that there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,10 @@ class Pair:
     """
 
     most: Callable[[Fraction], arb]
-    outcomes: Callable[[Sequence[Fraction]], Cells]
+    outcomes: Callable[[Sequence[Fraction]], Sets]
 
 
-def finite(outcomes: Cells) -> Pair:
+def finite(outcomes: Sets) -> Pair:
     """A pair with finitely many outcomes."""
 
     def most(loss: Fraction) -> arb:
@@ -140,14 +138,14 @@ def noise(name: str, distance: Fraction, size: Fraction) -> Pair:
         p, q = line(loss)
         return p - to_ball(loss).exp() * q
 
-    def outcomes(losses: Sequence[Fraction]) -> Cells:
+    def outcomes(losses: Sequence[Fraction]) -> Sets:
         sets = [(ONE, ONE), *map(line, losses), (ZERO, ZERO)]
         return [(p - r, q - t) for (p, q), (r, t) in pairwise(sets)]
 
     return Pair(most, outcomes)
 
 
-def divergences(runs: Statements, told: Sequence[Fraction]) -> Pair:
+def divergences(runs: Sequence[Statement], told: Sequence[Fraction]) -> Pair:
     """Statements add up: for y = dP/dQ, E y^order <= M = e^((order - 1) sum of divergences) by Q.
 
     With l = order - 1, y^order >= order x^l y - l x^order, at x = z on a set S and at x = u z off
@@ -304,7 +302,7 @@ def sampled(pair: Pair, sample: tuple[Fraction, bool] | None) -> Pair:
         factor = to_ball(loss).exp()
         return 1 - factor + factor * removed(-loss) if added else removed(loss)
 
-    def outcomes(losses: Sequence[Fraction]) -> Cells:
+    def outcomes(losses: Sequence[Fraction]) -> Sets:
         places = (inner(-loss if added else loss) for loss in losses)
         cells = pair.outcomes(sorted(place for place in places if place is not None))
         mixed = [(share * p + (1 - share) * q, q) for p, q in cells]
@@ -313,7 +311,7 @@ def sampled(pair: Pair, sample: tuple[Fraction, bool] | None) -> Pair:
     return Pair(most, outcomes)
 
 
-def _unknown(losses: Sequence[Fraction]) -> Cells:
+def _unknown(losses: Sequence[Fraction]) -> Sets:
     raise Refused("no pair is known that has these bounds")
 
 

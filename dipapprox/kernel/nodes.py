@@ -19,8 +19,8 @@ a sum, and its bounds count. Of each kind, its parts, which are nodes, and what 
     total       f                    the integral of f over everything
     sum         s, ...; k, ...       sum of k * s, scalars that are no sums
     star        p                    1 + p + p^2 + ..., which is 1 / (1 - p) where 0 <= p < 1
-    positive    p, q; a              max(0, p - a q)
-    excess      f, g, p, q; a        the integral of max(0, p f - a q g); f f' ... for more pairs
+    excess      f, g, p, q; a, side  the integral of max(0, p f - a q g); for any number of pairs
+    sets        f, g, p, q; step     disjoint sets of it, by masses
 
 A change of variables t -> slope * t + offset is a rewriting of the graph down to its laws, by
 `moved`; so no evaluator has to shift a function.
@@ -92,7 +92,7 @@ class Graph:
     def _on_integers(self, node: Made) -> bool | None:
         if node.kind == "density":
             return bool(node.data[0].is_discrete)
-        if node.kind in ("total", "excess"):
+        if node.kind in ("total", "excess", "sets"):
             return None
         kinds = {self.discrete[part] for part in node.parts}
         if node.kind == "mix":

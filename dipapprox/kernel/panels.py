@@ -40,6 +40,9 @@ from dipapprox.kernel.grid import Accuracy, Leaves, ends_of_panels
 from dipapprox.kernel.laws import FAMILIES, Law, RealFamily
 from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail, Way
 
+Factor = tuple["Panels", Sampled, Sampled]
+"""A grid, and two functions on it."""
+
 PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
 
 

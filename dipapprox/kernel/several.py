@@ -25,8 +25,8 @@ from flint import arb, arb_poly, ctx
 
 from dipapprox.kernel.balls import between, lower_at, to_ball, upper_at
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.losses import Losses
-from dipapprox.kernel.panels import PLACES, Panels, whole
+from dipapprox.kernel.losses import Losses, standing
+from dipapprox.kernel.panels import PLACES, Factor, Panels, whole
 from dipapprox.kernel.sampled import ZERO, Sampled
 
 FARTHEST = 64
@@ -35,27 +35,17 @@ FARTHEST = 64
 MOST_PARTS = 1 << 12
 """Of a panel."""
 
-DIGITS = 64
-"""Binary ones of the loss at which a bound is asked for."""
-
-Factor = tuple[Panels, Sampled, Sampled]
-"""The grid of f_i and g_i, and both."""
-
 Part = tuple[arb, arb, arb]
 """The masses m and n, and a ball around y."""
 
 
 def bounded(factors: Sequence[Factor], p: arb, q: arb, growth: Fraction, above: bool) -> arb:
-    """Return a ball of which one end, the upper one from above, bounds the integral on its side.
-
-    Args:
-        factors: At least one.
-        growth: a.
-    """
+    """Return a ball of which one end, the upper one from above, bounds it, for a = growth."""
     step, places = Fraction(1, 1 << max(min((ctx.prec - 34) // 3, 12), 4)), ctx.prec - 8
-    found = Losses(
-        step, Fraction(0), 0, (1 << places,), 0, places, None if above else (1 << places,)
-    )
+    if not above:
+        own, factor = sets(factors, p, q, step), to_ball(growth)
+        return sum(((m - factor * n).nonnegative_part() for m, n in own), ZERO)
+    found = Losses(step, Fraction(0), 0, (1 << places,), 0, places)
     masses = [(space.total(f), space.total(g)) for space, f, g in factors]
     for mass, other in masses:
         p, q = p * mass, q * other
@@ -64,12 +54,22 @@ def bounded(factors: Sequence[Factor], p: arb, q: arb, growth: Fraction, above: 
     for (space, f, g), (mass, other) in zip(factors, masses, strict=True):
         parts = ((m / mass, n / other, y * other / mass) for m, n, y in _parts(space, f, g, step))
         beyond = (f.left.whole + f.right.whole) / mass
-        own = _above(parts, beyond, step, places) if above else _below(parts, step, places)
-        found = found.composed(own, (0, 0))
-    place = (to_ball(growth) * q / p).log()
-    loss = Fraction((lower_at if above else upper_at)(place, DIGITS), 1 << DIGITS)
-    bound = p * to_ball(found.delta(loss))
-    return between(ZERO, bound) if above else between(bound, p)
+        found = found.composed(_above(parts, beyond, step, places), (0, 0))
+    loss = Fraction(lower_at((to_ball(growth) * q / p).log(), places), 1 << places)
+    return between(ZERO, p * to_ball(found.delta(loss)))
+
+
+def sets(factors: Sequence[Factor], p: arb, q: arb, step: Fraction) -> list[tuple[arb, arb]]:
+    """Return the masses of disjoint sets by p f_1 ... f_k and q g_1 ... g_k; (p, q) without any."""
+    far, places = int(FARTHEST / step), ctx.prec - 8
+    found = Losses(step, Fraction(0), 0, (1 << places,), 0, places, (1 << places,))
+    for factor in factors:
+        parts = [(m, n) for m, n, _ in _parts(*factor, step)]
+        found = found.composed(standing(parts, step, Fraction(0), (-far, far), places), (0, 0))
+    p, q = (each * to_ball(Fraction(1, 1 << places)) for each in (p, q))
+    masses = enumerate(zip(found.masses, found.others or (), strict=True), found.start)
+    finite = [(m * p, n * q * to_ball(-k * step).exp()) for k, (m, n) in masses]
+    return [*finite, (found.infinite * p, ZERO)]
 
 
 def _parts(space: Panels, f: Sampled, g: Sampled, step: Fraction) -> Iterator[Part]:
@@ -121,25 +121,3 @@ def _above(parts: Iterator[Part], beyond: arb, step: Fraction, places: int) -> L
     found = [max(upper_at(masses.get(k, ZERO), places), 0) for k in range(first, last + 1)]
     most = upper_at(infinite.nonnegative_part(), places)
     return Losses(step, Fraction(0), first, tuple(found), most, places)
-
-
-def _below(parts: Iterator[Part], step: Fraction, places: int) -> Losses:
-    sets, far, infinite = dict[int, tuple[arb, arb]](), int(FARTHEST / step), ZERO
-    for m, n, _ in parts:
-        if n.is_zero():
-            infinite += m
-        elif m > 0:
-            loss = (m / n).log() / to_ball(step)
-            # What is a whole number but for errors is not put with what is a little less.
-            near = loss.mid() + arb(2) ** -10
-            k = max(min(lower_at(near, 0), far), -far) if loss.is_finite() else far
-            before = sets.get(k, (ZERO, ZERO))
-            sets[k] = before[0] + m, before[1] + n
-    first, last = min(sets, default=0), max(sets, default=0)
-    masses, others = [], []
-    for k in range(first, last + 1):
-        m, n = sets.get(k, (ZERO, ZERO))
-        masses.append(max(lower_at(m, places), 0))
-        others.append(max(upper_at(n * to_ball(k * step).exp(), places), 0))
-    least = max(lower_at(infinite, places), 0)
-    return Losses(step, Fraction(0), first, tuple(masses), least, places, tuple(others))

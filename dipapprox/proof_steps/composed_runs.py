@@ -75,8 +75,8 @@ class ComposedProgram:
     ) -> None:
         what = run.what
         assert isinstance(what, ProgramAt)
-        if what.program.real_outputs or has_real_inputs(what.program):
-            raise NoCertificate("programs with real inputs or outputs have no losses in the kernel")
+        if has_real_inputs(what.program):
+            raise NoCertificate("programs with real inputs have no losses in the kernel")
         self._run: dict[str, Json] = {
             "of": {"run": number},
             "eps": number_json(what.eps),
@@ -133,6 +133,13 @@ class ComposedProgram:
     def aligned(self, step: Fraction) -> Fraction:
         """Return a step, at least half of one, of which losses are nearly multiples."""
         return _aligned(step, self._sampled)
+
+    def known(self, steps: ComposedSteps, kept: bool, fields: dict[str, Json]) -> list[int]:
+        """Return the premises of losses of all pairs, or the dearest one, and tell them of it."""
+        if not kept:
+            first, second = map(values_json, self.dearest)
+            fields |= {"input": first, "adjacent": second}
+        return [self.distributions(steps, *(() if kept else self.dearest))]
 
     def distributions(self, steps: ComposedSteps, *inputs: Input) -> int:
         """Write the step that runs the program, for some inputs or all."""

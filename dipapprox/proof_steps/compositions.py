@@ -29,6 +29,7 @@ from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
+from dipapprox.proof_steps.composed_numbers import Composed, program_of
 from dipapprox.proof_steps.composed_runs import ComposedParts, ComposedProgram, run_json
 from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps, grid_json, promising
 from dipapprox.proof_steps.knots import (
@@ -107,7 +108,7 @@ class PipelineProofs:
         self._total = sum(run.times for run in self._runs)
         runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
-        self._programs: dict[int, ComposedProgram] = {}
+        self._programs: dict[int, Composed] = {}
         self._in_parts: dict[tuple[int, bool], ComposedParts | None] = {}
         self._bits, self._delta = 0, Fraction(0)
         sampled = any(run.rate is not None for run in pipeline.runs)
@@ -242,7 +243,7 @@ class PipelineProofs:
         found = []
         for number, run in enumerate(self._runs):
             program = self._program(number)
-            if program is not None and len(program.chosen) > 1 and run.times > 1:
+            if isinstance(program, ComposedProgram) and len(program.chosen) > 1 and run.times > 1:
                 work = run.times * len(program.chosen)
                 if work * 2 * program.far(run.times, float(self._margin)) <= _MOST_WORK * step:
                     found.append((work, number))
@@ -258,7 +259,7 @@ class PipelineProofs:
     ) -> int:
         """Write the step of all runs of one program, in which pairs are chosen as they go."""
         run, program = self._runs[number], self._program(number)
-        assert program is not None
+        assert isinstance(program, ComposedProgram)
         step = Fraction(str(grid["step"]))
         pairs: Json = [
             [values_json(u), values_json(v)]
@@ -300,18 +301,16 @@ class PipelineProofs:
             if not kept and loss is not None and sum(times for _, times in statements) == 1:
                 told = told_below(statements[0][0], self._inner(run, added, loss))
             fields["orders"] = [number_json(each) for each in told]
+        premises = [] if program is None else program.known(steps, kept, fields)
         if kept:
-            known = [] if program is None else [program.distributions(steps)]
-            return steps.add("losses", known, fields)
+            return steps.add("losses", premises, fields)
         if program is None:
             match run.what:
                 case catalogue.ExponentialMechanism(eps) if loss is not None and loss < eps:
                     # Without a sample, of all pairs this one's H is largest there.
                     fields["orders"] = [number_json((eps + loss) / 2)]
             return steps.add("losses", [], fields)
-        first, second = program.dearest
-        fields |= {"input": values_json(first), "adjacent": values_json(second)}
-        return steps.add("losses", [program.distributions(steps, first, second)], fields)
+        return steps.add("losses", premises, fields)
 
     # --- δ = 0 -----------------------------------------------------------------------------------
 
@@ -399,12 +398,12 @@ class PipelineProofs:
                     self._in_parts[key] = ComposedParts(self._read, number, run, self._delta)
         return self._in_parts[key]
 
-    def _program(self, number: int) -> ComposedProgram | None:
+    def _program(self, number: int) -> Composed | None:
         run = self._runs[number]
         if self._parts(number) is not None:
             return None
         if isinstance(run.what, ProgramAt) and number not in self._programs:
-            self._programs[number] = ComposedProgram(
+            self._programs[number] = program_of(
                 self._read, number, run, self._options, self._bits, self._margin
             )
         return self._programs.get(number)

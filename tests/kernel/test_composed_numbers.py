@@ -1,0 +1,166 @@
+"""Runs of machines that publish real numbers: against sums over the losses of one by quadrature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp, sqrt
+from typing import Any
+
+import pytest
+from scipy.integrate import quad
+from scipy.stats import laplace, norm
+
+import dipapprox
+from dipapprox import Options, parse
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.replay import replay
+from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import number_json
+from kernel.small import program_of
+
+ONE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps)"
+TWO = """
+input q in 0..1
+output y[2] in real
+adjacent linf 1
+y[1] <- Lap(q, 1 / eps)
+y[2] <- Lap(-q, 1 / eps)
+"""
+CLAMPED = """
+input q in 0..3
+output o in {0, 1}
+output y in real
+adjacent linf 1
+o <- 0
+r <- Lap(q, 1 / eps)
+if r < 1 then y <- 1 elif r > 2 then
+    o <- 1
+    y <- 2
+else y <- r end
+"""
+GAUSS = ONE.replace("Lap", "3 - 2 * Gauss")
+
+
+def of_laplace(eps_prv: float) -> float:
+    """Of laws about 1 and 0: 1 - e^((t - 1) / 2) between -1 and 1."""
+    if abs(eps_prv) < 1:
+        return 1 - exp((eps_prv - 1) / 2)
+    return max(0.0, 1 - exp(eps_prv))
+
+
+def twice(eps_prv: float) -> float:
+    """Of two such runs: what the second adds to the loss of the first, |x| - |x - 1|."""
+
+    def after(x: float) -> float:
+        return float(laplace.pdf(x - 1)) * of_laplace(eps_prv - abs(x) + abs(x - 1))
+
+    return float(sum(quad(after, *ends, epsabs=1e-13)[0] for ends in ((-40, 0), (0, 1), (1, 40))))
+
+
+def gauss(eps_prv: float, shift: float) -> float:
+    """Of a shift by so many deviations."""
+    here = shift / 2 - eps_prv / shift
+    return float(norm.cdf(here) - exp(eps_prv) * norm.cdf(here - shift))
+
+
+def told(text: str, times: int, steps: list[Any], kept: bool, delta: float) -> object:
+    """Replay steps to losses of a run as a claim about so many, at eps_prv = 1/2."""
+    run = {"what": {"machine": machine_json(program_of(text)), "eps": 1}, "subsample": None}
+    claim = {"eps_prv": "1/2", "delta": number_json(Fraction(delta))}
+    last: dict[str, Any] = {"rule": "private composition", "parts": None, "eps": None, **claim}
+    if not kept:
+        last |= {"rule": "violated composition", "input": None, "adjacent": None}
+    first = len(steps) - 1
+    powers = [
+        {"rule": "composed", "from": [first + k, first], "cut": [0, 0]} for k in range(times - 1)
+    ]
+    return replay(
+        {"adjacency": "add/remove", "runs": [{**run, "times": times}]},
+        {"verdict": "DP" if kept else "Not_DP", **claim},
+        [*steps, *powers, {**last, "from": [first + times - 1]}],
+    )
+
+
+GRID: dict[str, Any] = {"step": "1/8", "offset": 0, "places": 40, "knots": [[-40, 40, 1]]}
+
+
+def above(delta: Callable[[float], float], far: int) -> list[Any]:
+    """Bounds of one run at eighths, and losses above it."""
+    named = {"of": {"run": 0}, "from": []}
+    steps: list[Any] = [
+        {
+            "rule": "every published pair",
+            **named,
+            "eps": 1,
+            "eps_prv": number_json(Fraction(k, 8)),
+            "bits": 24,
+            "delta": number_json(Fraction(delta(k / 8) + (1e-6 if delta(k / 8) else 0))),
+        }
+        for k in range(far + 1)
+    ]
+    fields = {**named, **GRID, "sample": None, "orders": [], "input": None, "adjacent": None}
+    return [
+        *steps,
+        {"rule": "losses", **fields, "from": [*range(len(steps))], "above": True},
+    ]
+
+
+def below(first: int, second: int) -> list[Any]:
+    """Losses below one run."""
+    fields = {"of": {"run": 0}, "from": [], "sample": None, "orders": [1], "above": False}
+    return [{"rule": "losses", **GRID, **fields, "input": [first], "adjacent": [second]}]
+
+
+CASES: dict[str, tuple[str, int, Callable[[float], float], tuple[int, int]]] = {
+    "one": (ONE, 2, twice, (0, 1)),
+    "two numbers": (TWO, 1, twice, (0, 1)),
+    "points and numbers": (CLAMPED, 2, twice, (1, 2)),
+    "gauss": (GAUSS, 3, lambda eps_prv: gauss(eps_prv, sqrt(3)), (0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_losses_of_a_pair_are_below_what_its_numbers_tell(name: str) -> None:
+    text, times, truth, pair = CASES[name]
+    assert told(text, times, below(*pair), False, truth(0.5) - 3e-3)
+    with pytest.raises(NotProved):
+        told(text, times, below(*pair), False, truth(0.5))
+
+
+@pytest.mark.parametrize("name", ["one", "points and numbers", "gauss"])
+def test_losses_are_above_what_numbers_of_all_pairs_tell(name: str) -> None:
+    text, times, truth, _ = CASES[name]
+    once, far = (of_laplace, 8) if times == 2 else (lambda t: gauss(t, 1), 40)
+    assert told(text, times, above(once, far), True, truth(0.5) + 3e-3)
+    with pytest.raises(NotProved):
+        told(text, times, above(once, far), True, truth(0.5))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"above": True},
+        {"orders": []},
+        {"orders": [0]},
+        {"orders": [1, 1]},
+        {"orders": [2]},
+        {"adjacent": [0]},
+        {"sample": ["1/2", False]},
+    ],
+)
+def test_losses_of_numbers_are_of_what_is_run(change: dict[str, Any]) -> None:
+    (step,) = below(0, 1)
+    assert told(ONE, 1, [step], False, of_laplace(0.5) - 1e-2)
+    with pytest.raises(NotProved):
+        told(ONE, 1, [{**step, **change}], False, of_laplace(0.5) - 1e-2)
+
+
+def test_answers_about_numbers_have_proofs() -> None:
+    runs: list[Any] = [{"program": parse(ONE), "eps": 1, "times": 2}]
+    found = dipapprox.compose(runs, options=Options(proved=True)).delta("1/2")
+    assert len(found.proofs) == 2
+    assert found.delta_enclosure is not None
+    low, high = map(float, (found.delta_enclosure.lower, found.delta_enclosure.upper))
+    assert low <= twice(0.5) <= high
+    assert high - low < 1e-4
