@@ -24,7 +24,7 @@ from dipapprox.language.constants import (
 )
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.folding import FALSE, TRUE, as_number, scaled
+from dipapprox.language.folding import FALSE, TRUE, as_number, balanced, scaled
 from dipapprox.language.piecewise import (
     Range,
     ValueStep,
@@ -47,7 +47,6 @@ from dipapprox.language.symbols import (
     Role,
     kind_of,
 )
-from dipapprox.language.weights import elaborate_weight
 from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 
@@ -244,7 +243,7 @@ class Calls:
             try:
                 value = self._option(option.value, boolean)
                 weight = option.weight
-                yield value, None if weight is None else elaborate_weight(weight, expressions)
+                yield value, None if weight is None else expressions.weight(weight)
             finally:
                 if turns is not None:
                     constants.pop(turns.variable, None)
@@ -264,7 +263,9 @@ class Calls:
         for position, score in enumerate(self._candidates(call, call.arguments[1:])):
             number = core.Constant(Fraction(position + 1), span=call.span)
             self._emitter.admit(number, target, call.span)
-            exponent = core.WeightProduct(scaled(rate, score, call), core.Epsilon())
+            exponent = balanced(
+                [scaled(rate, score, call), core.Epsilon()], core.Product, call.span
+            )
             options.append((number, core.Exponential(exponent, span=call.span)))
         self._emitter.emit(core.Choose(place, tuple(options), True, self._site(), span=call.span))
 
@@ -339,15 +340,14 @@ class Calls:
 
     def _absolute(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         value = self._expressions.value(call.arguments[0])
-        if isinstance(value, core.Constant):
-            number = core.Constant(abs(as_number(value)), span=call.span)
-            self._know(place, (abs(as_number(value)),) * 2)
-            self._emitter.store(place, number, target, call.span)
-            return
         ends = range_of(value, self._ranges)
         if ends is not None:
             least = max(Fraction(0), ends[0], -ends[1])
             self._know(place, (least, max(map(abs, ends))))
+        if isinstance(value, core.Constant):
+            number = core.Constant(abs(as_number(value)), span=call.span)
+            self._emitter.store(place, number, target, call.span)
+            return
         held = self._held(value, ABSOLUTE, call.span)
         self._emitter.count(1, call.span)
         self._emitter.emit(absolute(place, held, call.span))

@@ -141,22 +141,6 @@ class Epsilon(Located):
 
 
 @dataclass(frozen=True, slots=True)
-class WeightSum(Located):
-    """left + right."""
-
-    left: Weight
-    right: Weight
-
-
-@dataclass(frozen=True, slots=True)
-class WeightProduct(Located):
-    """left * right."""
-
-    left: Weight
-    right: Weight
-
-
-@dataclass(frozen=True, slots=True)
 class Inverse(Located):
     """1 / operand."""
 
@@ -170,8 +154,9 @@ class Exponential(Located):
     exponent: Weight
 
 
-Weight = Expression | Epsilon | WeightSum | WeightProduct | Inverse | Exponential
-"""An expression in eps and finite-domain values: an exponential ratio once the values are known."""
+Weight = Expression | Epsilon | Inverse | Exponential
+"""An expression in eps and finite-domain values: an exponential ratio once the values are known.
+Sums and products in it are of weights."""
 
 # --- statements ---------------------------------------------------------------------------------
 

@@ -11,15 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from dipapprox.language import ast, core
-from dipapprox.language.constants import (
-    Wrong,
-    check_size,
-    evaluate_exponent,
-    power,
-    truth_name,
-)
+from dipapprox.language.constants import Wrong, check_size, evaluate_exponent, power, truth_name
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.folding import (
     FALSE,
@@ -29,17 +24,27 @@ from dipapprox.language.folding import (
     check_tree,
     combine,
     compare,
+    degrees_of,
     folded_sum,
     scaled,
 )
 from dipapprox.language.scales import ScaleInUse, evaluate_scale
-from dipapprox.language.symbols import EPSILON, LOGARITHM, ROOT, Kind, Role, Symbol, kind_of
+from dipapprox.language.symbols import (
+    EPSILON,
+    EXPONENTIAL,
+    LOGARITHM,
+    ROOT,
+    Kind,
+    Role,
+    Symbol,
+    kind_of,
+)
 from dipapprox.language.traversal import operands_of
 
 Take = Callable[[ast.Expression], core.Expression]
 """Emits the statements that compute an expression and returns the variable with its value."""
 
-_ONE = Fraction(1)
+_ONE, _MINUS_ONE = Fraction(1), Fraction(-1)
 
 
 class Expressions:
@@ -130,14 +135,15 @@ class Expressions:
                 return self.place(node)
             case ast.Truth(value):
                 return core.Constant(truth_name(value), span=node.span)
-            case ast.Negative(operand):
-                return scaled(Fraction(-1), self.value(operand), node)
-            case ast.Sum():
-                return self._sum(node)
-            case ast.Product():
-                return self._product(node)
-            case ast.Power():
-                return self._power(node)
+            case ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
+                found: core.Expression = self._arithmetic(node, self.value)
+                if isinstance(found, core.Inverse):  # the checker has seen to quotients
+                    raise Wrong(
+                        "type error", "division by something that is not constant",
+                        operands_of(node)[0].span,
+                        "only constants and weights may have a negative exponent",
+                    )  # fmt: skip
+                return found
             case _:
                 return self._take(node)
 
@@ -173,21 +179,63 @@ class Expressions:
         """Return the value of a parameter or loop variable; None for anything else."""
         return self.constants.get(node.name) if isinstance(node, ast.Name) else None
 
-    def _sum(self, node: ast.Sum) -> core.Expression:
-        terms = []
-        for operator, operand in zip(("+", *node.operators), node.operands, strict=True):
-            term = self.value(operand)
-            terms.append(term if operator == "+" else scaled(Fraction(-1), term, operand))
-        found: core.Expression = folded_sum(terms, core.Sum, node.span)
-        return found
+    def weight(self, node: ast.Expression) -> core.Weight:
+        """Elaborate the weight of an option: an exponential ratio (DiPC paper, section 3.2).
 
-    def _product(self, node: ast.Product) -> core.Expression:
+        Raises:
+            Wrong: If it divides by zero or an exponent is not linear in eps.
+        """
+        match node:
+            case ast.Name(name) if name == EPSILON:
+                return core.Epsilon()
+            case ast.Call(name, (argument,)) if name == EXPONENTIAL:
+                exponent = self.weight(argument)
+                if not degrees_of(exponent) <= {1}:
+                    raise Wrong(
+                        "value error", "an exponent must be a number times eps", argument.span,
+                        "e.g. 'exp(eps/2)' or 'exp(-q * eps)'",
+                    )  # fmt: skip
+                return core.Exponential(exponent, span=node.span)
+            case ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
+                weight: core.Weight = self._arithmetic(node, self.weight)
+                return weight
+            case _:
+                return self.value(node)
+
+    def _arithmetic(
+        self,
+        node: ast.Negative | ast.Sum | ast.Product | ast.Power,
+        part: Callable[[ast.Expression], Any],
+    ) -> Any:
+        """Combine operands, of which `part` makes expressions, or weights."""
+        match node:
+            case ast.Negative(operand):
+                return scaled(_MINUS_ONE, part(operand), node)
+            case ast.Sum(operands, operators):
+                terms = []
+                for operator, operand in zip(("+", *operators), operands, strict=True):
+                    term = part(operand)
+                    terms.append(term if operator == "+" else scaled(_MINUS_ONE, term, operand))
+                return folded_sum(terms, node.span)
+            case ast.Product(operands, operators):
+                return self._product(node, [*map(part, operands)])
+            case ast.Power(base, exponent):
+                factor, times = part(base), evaluate_exponent(exponent, self.constants)
+                if times == 0 or isinstance(factor, core.Constant):
+                    number = _ONE if times == 0 else power(as_number(factor), times, node.span)
+                    return core.Constant(number, span=node.span)
+                product = balanced([factor] * abs(times), core.Product, node.span)
+                check_tree(product, node.span)
+                return product if times > 0 else core.Inverse(product, span=node.span)
+
+    def _product(self, node: ast.Product, values: list[Any]) -> Any:
         factor = _ONE
-        others: list[core.Expression] = []
-        for operator, operand in zip(("*", *node.operators), node.operands, strict=True):
-            value = self.value(operand)
+        others: list[Any] = []
+        for operator, operand, value in zip(
+            ("*", *node.operators), node.operands, values, strict=True
+        ):
             if not isinstance(value, core.Constant):
-                others.append(value)
+                others.append(value if operator == "*" else core.Inverse(value, span=operand.span))
                 continue
             number = as_number(value)
             if operator == "/" and number == 0:
@@ -197,22 +245,6 @@ class Expressions:
         if not others:
             return core.Constant(factor, span=node.span)
         return scaled(factor, balanced(others, core.Product, node.span), node)
-
-    def _power(self, node: ast.Power) -> core.Expression:
-        base = self.value(node.base)
-        exponent = evaluate_exponent(node.exponent, self.constants)
-        if isinstance(base, core.Constant):
-            return core.Constant(power(as_number(base), exponent, node.span), span=node.span)
-        if exponent < 0:
-            raise Wrong(
-                "type error", "division by something that is not constant", node.base.span,
-                "only constants and weights may have a negative exponent",
-            )  # fmt: skip
-        if exponent == 0:
-            return core.Constant(_ONE, span=node.span)
-        product: core.Expression = balanced([base] * exponent, core.Product, node.span)
-        check_tree(product, node.span)
-        return product
 
     def is_boolean(self, node: ast.Expression) -> bool:
         """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""

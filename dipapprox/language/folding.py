@@ -80,8 +80,8 @@ def terms_of(
             yield factor, node
 
 
-def folded_sum(terms: Iterable[Any], shape: type[Any], span: Span | None) -> Any:
-    """Add up expressions, or weights, by a type of sums; the constants among them are one."""
+def folded_sum(terms: Iterable[Any], span: Span | None) -> Any:
+    """Add up expressions, or weights; the constants among them are one."""
     constant = Fraction(0)
     others: list[Any] = []
     for term in terms:
@@ -92,7 +92,7 @@ def folded_sum(terms: Iterable[Any], shape: type[Any], span: Span | None) -> Any
             others.append(term)
     if constant or not others:
         others.append(core.Constant(constant, span=span))
-    return balanced(others, shape, span)
+    return balanced(others, core.Sum, span)
 
 
 def balanced(terms: list[Any], shape: type[Any], span: Span | None) -> Any:
@@ -117,12 +117,7 @@ def check_tree(root: core.Weight, span: Span | None) -> None:
         known = sizes.get(id(node))
         if known is None:
             match node:
-                case (
-                    core.Sum(left, right)
-                    | core.Product(left, right)
-                    | core.WeightSum(left, right)
-                    | core.WeightProduct(left, right)
-                ):
+                case core.Sum(left, right) | core.Product(left, right):
                     known = size(left) + size(right)
                 case core.Inverse(inner) | core.Exponential(inner):
                     known = 1 + size(inner)
@@ -134,3 +129,29 @@ def check_tree(root: core.Weight, span: Span | None) -> None:
     if size(root) > _LARGEST_POWER:
         message = f"a power with more than {_LARGEST_POWER} factors and terms"
         raise Wrong("limit", message, span)
+
+
+_ELSEWHERE = frozenset([-1])
+"""Stands for everything that is not a polynomial in eps."""
+
+
+def degrees_of(weight: core.Weight) -> frozenset[int]:
+    """Return the powers of eps in a polynomial weight; others give one that is none."""
+    match weight:
+        case core.Epsilon():
+            return frozenset([1])
+        case core.Constant(value):
+            return frozenset([0] if value else [])
+        case core.Sum(left, right):
+            return degrees_of(left) | degrees_of(right)
+        case core.Product(left, right):
+            pairs = [(i, j) for i in degrees_of(left) for j in degrees_of(right)]
+            if any(i < 0 or j < 0 for i, j in pairs):
+                return _ELSEWHERE
+            return frozenset(i + j for i, j in pairs)
+        case core.Inverse(operand):
+            return frozenset([0]) if degrees_of(operand) == {0} else _ELSEWHERE
+        case core.Exponential():
+            return _ELSEWHERE
+        case _:
+            return frozenset([0])

@@ -113,7 +113,7 @@ def _statement(statement: core.Statement | core.Repeat) -> Json:
         case core.Exit():
             return ["exit"]
         case core.Choose(target, options, proportional):
-            listed: list[Json] = [[_expression(v), _weight(w)] for v, w in options]
+            listed: list[Json] = [[_expression(v), _expression(w)] for v, w in options]
             return ["choose", _expression(target), listed, proportional]
         case core.While(condition, body):
             return ["while", _condition(condition), block_json(body)]
@@ -146,7 +146,7 @@ def _condition(condition: core.Condition) -> Json:
             assert_never(condition)
 
 
-def _expression(expression: core.Expression) -> Json:
+def _expression(expression: core.Weight) -> Json:
     match expression:
         case core.Constant(value):
             return value_json(value)
@@ -158,21 +158,11 @@ def _expression(expression: core.Expression) -> Json:
             return ["+", _expression(left), _expression(right)]
         case core.Product(left, right):
             return ["*", _expression(left), _expression(right)]
-        case _:
-            assert_never(expression)
-
-
-def _weight(weight: core.Weight) -> Json:
-    match weight:
         case core.Epsilon():
             return ["eps"]
-        case core.WeightSum(left, right):
-            return ["+", _weight(left), _weight(right)]
-        case core.WeightProduct(left, right):
-            return ["*", _weight(left), _weight(right)]
         case core.Inverse(operand):
-            return ["inverse", _weight(operand)]
+            return ["inverse", _expression(operand)]
         case core.Exponential(exponent):
-            return ["exp", _weight(exponent)]
+            return ["exp", _expression(exponent)]
         case _:
-            return _expression(weight)
+            assert_never(expression)

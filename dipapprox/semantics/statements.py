@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import TypeVar, assert_never
+from typing import TypeGuard, TypeVar
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
+from dipapprox.language.traversal import nodes_in
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State
@@ -57,12 +58,14 @@ def weight_value(
         PathFault: For a division by the zero function, and for e to the power of something that is
             no rational multiple of eps.
     """
+    if _is_number(weight):
+        return ExponentialRatio.constant(number(weight))
     match weight:
         case core.Epsilon():
             return ExponentialRatio(_EPSILON)
-        case core.WeightSum(left, right):
+        case core.Sum(left, right):
             return weight_value(left, number, span) + weight_value(right, number, span)
-        case core.WeightProduct(left, right):
+        case core.Product(left, right):
             return _cancelled(weight_value(left, number, span) * weight_value(right, number, span))
         case core.Inverse(operand):
             value = weight_value(operand, number, weight.span or span)
@@ -74,28 +77,29 @@ def weight_value(
             return ExponentialRatio(
                 ExponentialPolynomial.monomial(1, 0, _rate(value, weight.span or span))
             )
-        case (
-            core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product()
-        ) as expression:
-            return ExponentialRatio.constant(number(expression))
         case _:
-            assert_never(weight)
+            raise BrokenInvariant("a weight is an expression in eps")
 
 
 def expressions_in(weight: core.Weight) -> Iterator[core.Expression]:
     """Yield the finite-domain expressions in a weight, constants apart."""
+    if _is_number(weight):
+        yield from () if isinstance(weight, core.Constant) else (weight,)
+        return
     match weight:
-        case core.Epsilon() | core.Constant():
-            return
-        case core.WeightSum(left, right) | core.WeightProduct(left, right):
+        case core.Sum(left, right) | core.Product(left, right):
             yield from expressions_in(left)
             yield from expressions_in(right)
         case core.Inverse(operand) | core.Exponential(operand):
             yield from expressions_in(operand)
-        case core.Variable() | core.Element() | core.Sum() | core.Product():
-            yield weight
         case _:
-            assert_never(weight)
+            pass
+
+
+def _is_number(weight: core.Weight) -> TypeGuard[core.Expression]:
+    """Whether a weight is an expression, without eps."""
+    others = core.Epsilon | core.Inverse | core.Exponential
+    return not any(isinstance(each, others) for each in nodes_in(weight))
 
 
 def inverse(value: ExponentialRatio) -> ExponentialRatio:

@@ -106,7 +106,7 @@ class Rebuilt:
             case ["exit"]:
                 return core.Exit()
             case ["choose", target, options, proportional]:
-                weights = tuple((tree(v), self._weight(w, turn)) for v, w in options)
+                weights = tuple((tree(v), tree(w)) for v, w in options)
                 return core.Choose(tree(target), weights, proportional, self._site)
             case ["while", condition, body]:
                 return core.While(self._condition(condition, turn), self._block(body, turn))
@@ -132,21 +132,13 @@ class Rebuilt:
                 return core.Sum(self._tree(left, turn), self._tree(right, turn))
             case ["*", left, right]:
                 return core.Product(self._tree(left, turn), self._tree(right, turn))
-        return core.Constant(value(given))
-
-    def _weight(self, given: Json, turn: int) -> Any:
-        match given:
             case ["eps"]:
                 return core.Epsilon()
-            case ["+", left, right]:
-                return core.WeightSum(self._weight(left, turn), self._weight(right, turn))
-            case ["*", left, right]:
-                return core.WeightProduct(self._weight(left, turn), self._weight(right, turn))
             case ["inverse", operand]:
-                return core.Inverse(self._weight(operand, turn))
+                return core.Inverse(self._tree(operand, turn))
             case ["exp", operand]:
-                return core.Exponential(self._weight(operand, turn))
-        return self._tree(given, turn)
+                return core.Exponential(self._tree(operand, turn))
+        return core.Constant(value(given))
 
 
 @lru_cache(maxsize=2000)

@@ -139,9 +139,9 @@ def _block(block: core.Block, store: dict[str, Value], noise: Noise, script: _Sc
 def _weight(weight: core.Weight, store: Mapping[str, Value]) -> Fraction:
     """The value of a weight without eps."""
     match weight:
-        case core.WeightSum(left, right):
+        case core.Sum(left, right):
             return _weight(left, store) + _weight(right, store)
-        case core.WeightProduct(left, right):
+        case core.Product(left, right):
             return _weight(left, store) * _weight(right, store)
         case core.Inverse(operand):
             return 1 / _weight(operand, store)
