@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
 from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
-from dipapprox.language.traversal import operands_of, reachable, statements_of
+from dipapprox.language.traversal import declared_in, operands_of, reachable, statements_of
 from dipapprox.source import Span
 
 _HINT = "additive cells are only added to, reset, and used in the means of published samples; "
@@ -24,13 +24,13 @@ def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
     Raises:
         SourceError: With all uses that are not allowed.
     """
-    cells = _names(program, ast.State, unbounded=True)
+    states = list(declared_in(program, ast.State))
+    cells = {v.name for v, d in states if isinstance(d.domain[0], ast.Integers | ast.Reals)}
     if not cells:
         return
     diagnosis = Diagnosis()
-    finite = _names(program, ast.State, unbounded=False)
-    outputs = _names(program, ast.Output, unbounded=True)
-    outputs |= _names(program, ast.Output, unbounded=False)
+    finite = {variable.name for variable, _ in states} - cells
+    outputs = {variable.name for variable, _ in declared_in(program, ast.Output)}
     statements = list(statements_of(handler.body))
     assigned = [each for each in statements if isinstance(each, ast.Assign)]
     held = _reached(cells, assigned, through_draws=False)
@@ -53,16 +53,6 @@ def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
                         diagnosis,
                     )  # fmt: skip
     diagnosis.finish()
-
-
-def _names(program: ast.Program, kind: type, unbounded: bool) -> set[str]:
-    return {
-        declared.name
-        for d in program.declarations
-        if isinstance(d, ast.State | ast.Output) and isinstance(d, kind)
-        if isinstance(d.domain[0], ast.Integers | ast.Reals) == unbounded
-        for declared in d.variables
-    }
 
 
 def _reached(cells: set[str], assigned: list[ast.Assign], through_draws: bool) -> set[str]:

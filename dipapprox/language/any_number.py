@@ -25,7 +25,7 @@ from dipapprox.errors import Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.affine import Affine, affine
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
-from dipapprox.language.core import Value
+from dipapprox.language.core import Rounds, Value
 from dipapprox.language.declarations import evaluate_value
 from dipapprox.language.first_values import first_values
 from dipapprox.language.traversal import nodes_in, rewrite, with_names
@@ -35,25 +35,10 @@ _MOST_TURNS = 1_000
 """Of loops that do not depend on the parameter, altogether."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundCells:
-    """The output cells of a program with rounds.
-
-    Attributes:
-        before: Published before the first round.
-        each: Published in every round.
-        padding: What those of a round are once the program has ended; None if they have no value.
-    """
-
-    before: tuple[str, ...]
-    each: tuple[str, ...]
-    padding: tuple[Value, ...] | None
-
-
 def with_any_number(
     program: ast.Program, parameter: str, overrides: Mapping[str, Fraction]
-) -> tuple[ast.Program, RoundCells]:
-    """Return a program whose loop up to a parameter goes on for ever.
+) -> tuple[ast.Program, Rounds]:
+    """Return a program whose loop up to a parameter goes on for ever, and its cells: rounds, empty.
 
     Args:
         program: Checked.
@@ -119,7 +104,7 @@ class _Rounds:
                 case _:
                     pass
 
-    def made(self) -> tuple[ast.Program, RoundCells]:
+    def made(self) -> tuple[ast.Program, Rounds]:
         """Return the program with rounds, and its cells."""
         prelude, loop = self._split()
         before = self._unrolled(prelude)
@@ -385,7 +370,7 @@ class _Rounds:
         yield from ((entries.fixed[k], False) for k in sorted(entries.fixed))
         yield from ((entries.starts[k], True) for k in sorted(entries.starts))
 
-    def _cells(self, body: ast.Block) -> RoundCells:
+    def _cells(self, body: ast.Block) -> Rounds:
         before, each = list[str](), list[str]()
         padding: list[Value] | None = []
         for declaration in self._program.declarations:
@@ -406,7 +391,8 @@ class _Rounds:
                 f"write one to all of them first: 'for i in 1..{self._parameter} do out[i] <- 0 "
                 "end'",
             )  # fmt: skip
-        return RoundCells(tuple(before), tuple(each), tuple(padding or ()))
+        last = tuple(padding or ())
+        return Rounds((), (), tuple(before), tuple(each), last, self._parameter)
 
 
 def _index_text(slope: int, start: int) -> str:

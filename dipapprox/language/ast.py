@@ -402,36 +402,20 @@ Declaration = (
 
 
 @dataclass(frozen=True, slots=True)
-class HandlerArgument(Node):
-    """name in domain: what a call carries."""
-
-    name: str
-    domain: Domain
-
-
-@dataclass(frozen=True, slots=True)
-class OnData(Node):
-    """on data name in domain do body end: a data point arrives."""
-
-    argument: HandlerArgument
-    body: Block
-
-
-@dataclass(frozen=True, slots=True)
-class OnQuery(Node):
-    """on query name(arguments) seen by users do body end: somebody asks, and gets a reply.
+class Handler(Node):
+    """on data argument do …: a data point arrives; on query name(arguments) do …: somebody asks.
 
     Attributes:
-        users: Who sees the query and its reply; empty: everybody.
+        name: Of the query; None for data.
+        arguments: What a call carries: declarations of one variable each.
+        users: Who sees the query and its reply; empty: everybody. Nobody sees data.
     """
 
-    name: str
-    arguments: tuple[HandlerArgument, ...]
+    name: str | None
+    arguments: tuple[Input, ...]
     users: tuple[str, ...]
     body: Block
 
-
-Handler = OnData | OnQuery
 
 # --- programs ------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import Diagnosis, SourceError, check_visible
+from dipapprox.errors import Diagnosis, check_visible
 from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
@@ -39,7 +39,6 @@ from dipapprox.language.symbols import (
     with_delta,
 )
 from dipapprox.language.whole_numbers import check_whole_numbers
-from dipapprox.source import Span
 
 if TYPE_CHECKING:
     from dipapprox.language import any_number, finite_rounds
@@ -79,11 +78,14 @@ def elaborate(
         SourceError: With everything the failing phase found, in source order.
     """
     check_visible(program_name, "the program's name")
-    if program.handlers or any(isinstance(d, ast.State) for d in program.declarations):
-        raise _is_service(program)
+    states = (d for d in program.declarations if isinstance(d, ast.State))
+    for part in (*program.handlers, *states):
+        message = "a service answers calls for ever: it is no program that ends"
+        hint = "'prove' answers for services; 'unroll' makes a program of one sequence of calls"
+        raise Diagnosis().abort("type error", message, part.span, hint)
     program = with_delta(program)
     symbols = check(program)
-    cells: any_number.RoundCells | None = None
+    cells: core.Rounds | None = None
     if for_all is not None:
         program, cells = any_number.with_any_number(program, for_all, parameters)
         symbols = check(program, in_rounds=True)
@@ -95,13 +97,7 @@ def elaborate(
     declarations = elaborate_declarations(program, parameters, widening)
     body, calls, rounds = elaborate_block(program.body, symbols, declarations)
     if rounds is not None and cells is not None:
-        rounds = replace(
-            rounds,
-            before=cells.before,
-            each=cells.each,
-            padding=cells.padding,
-            parameter=for_all,
-        )
+        rounds = replace(cells, body=rounds.body, symbols=rounds.symbols)
     endless = rounds is not None and finite is None
     if calls.rounding is not None and (endless or not irrational):
         raise core.irrational(calls.rounding)
@@ -127,14 +123,6 @@ def elaborate(
     adjacency = adjacency_of(whole, found.parameters, found.inputs, diagnosis)
     diagnosis.finish()
     return replace(found, adjacency=adjacency)
-
-
-def _is_service(program: ast.Program) -> SourceError:
-    found: list[Span | None] = [handler.span for handler in program.handlers]
-    found += [d.span for d in program.declarations if isinstance(d, ast.State)]
-    hint = "'prove' answers for services; 'unroll' makes a program of one sequence of calls"
-    message = "a service answers calls for ever: it is no program that ends"
-    return Diagnosis().abort("type error", message, found[0], hint)
 
 
 def elaborate_block(

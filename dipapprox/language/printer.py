@@ -99,19 +99,12 @@ def _element(element: ast.Element) -> str:
 
 
 def _header(handler: ast.Handler) -> str:
-    match handler:
-        case ast.OnData(argument):
-            return f"on data {_argument(argument)} do"
-        case ast.OnQuery(name, arguments, users):
-            listed = f"({', '.join(map(_argument, arguments))})" if arguments else ""
-            seen = f" seen by {', '.join(users)}" if users else ""
-            return f"on query {name}{listed}{seen} do"
-        case _:
-            assert_never(handler)
-
-
-def _argument(argument: ast.HandlerArgument) -> str:
-    return f"{argument.name} in {_domain(argument.domain)}"
+    arguments = [f"{_variables(a.variables)} in {_domain(a.domain)}" for a in handler.arguments]
+    if handler.name is None:
+        return f"on data {arguments[0]} do"
+    listed = f"({', '.join(arguments)})" if arguments else ""
+    seen = f" seen by {', '.join(handler.users)}" if handler.users else ""
+    return f"on query {handler.name}{listed}{seen} do"
 
 
 def _row(row: tuple[ast.Expression, ...]) -> str:

@@ -74,14 +74,14 @@ def p_handler_item(p: Any) -> None:
 def p_on_data(p: Any) -> None:
     """handler : ON NAME argument opened block END"""
     _expect(p, 2, "data", "write 'on data d in 0..1 do', or 'on query name do'")
-    p[0] = ast.OnData(p[3], statements(p, p[5]), span=_header(p, 3))
+    p[0] = ast.Handler(None, (p[3],), (), statements(p, p[5]), span=_header(p, 3))
 
 
 def p_on_query(p: Any) -> None:
     """handler : ON NAME NAME asked seen opened block END"""
     _expect(p, 2, "query", "write 'on query name do', or 'on data d in 0..1 do'")
     body = statements(p, p[7])
-    p[0] = ast.OnQuery(p[3], tuple(p[4]), tuple(p[5]), body, span=_header(p, 3))
+    p[0] = ast.Handler(p[3], tuple(p[4]), tuple(p[5]), body, span=_header(p, 3))
 
 
 def p_opened(p: Any) -> None:
@@ -105,7 +105,8 @@ def p_handler_arguments(p: Any) -> None:
 
 def p_handler_argument(p: Any) -> None:
     """argument : NAME IN domain"""
-    p[0] = ast.HandlerArgument(p[1], tuple(p[3]), span=p.lexer.span(p))
+    span = p.lexer.span(p)
+    p[0] = ast.Input((ast.Declared(p[1], None, span=span),), tuple(p[3]), span=span)
 
 
 def p_seen(p: Any) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from fractions import Fraction
-from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import Diagnosis, check_visible, did_you_mean
@@ -28,7 +27,7 @@ from dipapprox.language.declarations import (
 from dipapprox.language.domains import AS_DECLARED, AllIntegers
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.equal_turns import written_out
-from dipapprox.language.traversal import targets_in
+from dipapprox.language.traversal import declared_in, targets_in
 from dipapprox.source import Located, Span
 
 DATA = "data"
@@ -157,18 +156,15 @@ def elaborate_service(
     whole = elaborate_declarations(
         _program_of(program, None), parameters, AS_DECLARED, in_service=True
     )
-    for handler in sorted(program.handlers, key=lambda each: isinstance(each, ast.OnQuery)):
+    for handler in sorted(program.handlers, key=lambda each: each.name is not None):
         own = _program_of(program, handler)
         symbols = check(own, in_service=True)
         declarations = elaborate_declarations(own, parameters, AS_DECLARED, in_service=True)
         body, calls, _ = elaborate_block(handler.body, symbols, declarations, publishes=True)
         if calls.rounding is not None:
             raise core.irrational(calls.rounding)
-        arguments = cells_of(declarations.inputs)
-        called, users = (
-            (handler.name, handler.users) if isinstance(handler, ast.OnQuery) else (DATA, ())
-        )
-        block = written_out(body)
+        called, arguments = handler.name or DATA, cells_of(declarations.inputs)
+        block, users = written_out(body), handler.users
         handlers.append(Handler(called, arguments, users, block, calls.clamps, span=handler.span))
     return Service(
         name=name,
@@ -189,21 +185,9 @@ def _change(program: ast.Program) -> Change:
 
 def _program_of(program: ast.Program, handler: ast.Handler | None) -> ast.Program:
     """Return one handler as a program, its arguments as inputs; without one, declarations only."""
-    match handler:
-        case None:
-            arguments: tuple[ast.HandlerArgument, ...] = ()
-        case ast.OnData(argument):
-            arguments = (argument,)
-        case ast.OnQuery():
-            arguments = handler.arguments
-        case _:
-            assert_never(handler)
-    inputs = tuple(
-        ast.Input((ast.Declared(a.name, None, span=a.span),), a.domain, span=a.span)
-        for a in arguments
-    )
     kept = tuple(d for d in program.declarations if not isinstance(d, ast.AdjacentRule))
-    return ast.Program((*kept, *inputs), () if handler is None else handler.body, span=program.span)
+    inputs, body = ((), ()) if handler is None else (handler.arguments, handler.body)
+    return ast.Program((*kept, *inputs), body, span=program.span)
 
 
 def _state_cells(
@@ -212,12 +196,7 @@ def _state_cells(
     parameters: Mapping[str, Fraction],
 ) -> tuple[StateCell, ...]:
     diagnosis = Diagnosis()
-    initials = {
-        declared.name: d.initial
-        for d in program.declarations
-        if isinstance(d, ast.State)
-        for declared in d.variables
-    }
+    initials = {declared.name: d.initial for declared, d in declared_in(program, ast.State)}
     cells = []
     for variable in variables:
         node = initials[variable.name]
@@ -262,12 +241,7 @@ def _check_parts(program: ast.Program) -> None:
     for declaration in program.declarations:
         _check_declaration(declaration, diagnosis)
     _check_calls(program, diagnosis)
-    outputs = {
-        declared.name
-        for d in program.declarations
-        if isinstance(d, ast.Output)
-        for declared in d.variables
-    }
+    outputs = {declared.name for declared, _ in declared_in(program, ast.Output)}
     for handler in program.handlers:
         _check_reply(handler, outputs, diagnosis)
     diagnosis.finish()
@@ -309,9 +283,9 @@ _CHANGES = tuple(change.value for change in Change)
 
 
 def _check_calls(program: ast.Program, diagnosis: Diagnosis) -> None:
-    names = [DATA if isinstance(h, ast.OnData) else h.name for h in program.handlers]
+    names = [handler.name or DATA for handler in program.handlers]
     for place, (name, handler) in enumerate(zip(names, program.handlers, strict=True)):
-        if name == DATA and isinstance(handler, ast.OnQuery):
+        if name == handler.name == DATA:
             message = f"'{DATA}' is the name of data calls"
             diagnosis.report("name error", message, handler.span, "choose another name")
         elif name in names[:place]:
@@ -319,20 +293,18 @@ def _check_calls(program: ast.Program, diagnosis: Diagnosis) -> None:
             diagnosis.report(
                 "name error", f"{what} two handlers", handler.span, "join them into one"
             )
-        given = handler.arguments if isinstance(handler, ast.OnQuery) else (handler.argument,)
-        for argument in given:
+        for argument in handler.arguments:
             if isinstance(argument.domain[0], ast.Integers | ast.Reals):
-                diagnosis.report(
-                    "type error", f"calls carry one of finitely many values, '{argument.name}' "
-                    "has no bounds", argument.span, "e.g. '-100..100'",
-                )  # fmt: skip
+                what = f"'{argument.variables[0].name}' has no bounds"
+                message = f"calls carry one of finitely many values, {what}"
+                diagnosis.report("type error", message, argument.span, "e.g. '-100..100'")
     span = program.handlers[0].span if program.handlers else _last_span(program)
     if DATA not in names:
         diagnosis.report(
             "name error", "no handler of data calls", span,
             "declare what is done with a data point, e.g. 'on data d in 0..1 do … end'",
         )  # fmt: skip
-    if not any(isinstance(handler, ast.OnQuery) for handler in program.handlers):
+    if not any(handler.name for handler in program.handlers):
         diagnosis.report(
             "name error", "no handler of a query", span,
             "declare what is answered, e.g. 'on query sum do … end'",
@@ -345,7 +317,7 @@ def _last_span(program: ast.Program) -> Span | None:
 
 def _check_reply(handler: ast.Handler, outputs: set[str], diagnosis: Diagnosis) -> None:
     assigned = [target for target in targets_in(handler.body) if target.name in outputs]
-    if isinstance(handler, ast.OnData):
+    if handler.name is None:
         for target in assigned:
             diagnosis.report(
                 "type error", f"data calls have no reply, but '{target.name}' is assigned",

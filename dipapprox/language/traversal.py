@@ -58,6 +58,13 @@ def targets_in(block: ast.Block) -> Iterator[ast.Target]:
             yield from statement.targets
 
 
+def declared_in(program: ast.Program, kind: type[Any]) -> Iterator[tuple[ast.Declared, Any]]:
+    """Yield the variables that declarations of a kind declare, each with its declaration."""
+    for declaration in program.declarations:
+        if isinstance(declaration, kind):
+            yield from ((variable, declaration) for variable in declaration.variables)
+
+
 def computed_in(node: ast.Expression) -> Iterator[ast.Computed]:
     """Yield the outermost calls and choices of an expression, from left to right."""
     match node:

@@ -19,7 +19,13 @@ from dipapprox.language import ast, core
 from dipapprox.language.constants import literal
 from dipapprox.language.domains import AllReals, admits
 from dipapprox.language.services import DATA, Change, Service
-from dipapprox.language.traversal import free_name, statements_of, targets_in, with_names
+from dipapprox.language.traversal import (
+    declared_in,
+    free_name,
+    statements_of,
+    targets_in,
+    with_names,
+)
 from dipapprox.language.values import parse_rational
 
 _CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*", re.ASCII)
@@ -157,30 +163,21 @@ class _Unrolled:
         self.text = program
         self.service = service
         self.users = users
-        self.handlers = {
-            handler.name if isinstance(handler, ast.OnQuery) else DATA: handler
-            for handler in program.handlers
-        }
+        self.handlers = {handler.name or DATA: handler for handler in program.handlers}
         declarations = program.declarations
-        self.outputs = {
-            v.name: (v, d.domain)
-            for d in declarations
-            if isinstance(d, ast.Output)
-            for v in d.variables
-        }
-        states = [d for d in declarations if isinstance(d, ast.State)]
-        self.states = {v.name: (v, d.initial) for d in states for v in d.variables}
+        self.outputs = {v.name: (v, d.domain) for v, d in declared_in(program, ast.Output)}
+        self.states = {v.name: (v, d.initial) for v, d in declared_in(program, ast.State)}
         self.shared = {
             *self.states,
             *(d.name for d in declarations if isinstance(d, ast.Parameter)),
             *(n for d in declarations if isinstance(d, ast.State | ast.Output)
               for n in _named(d.domain)),
-            *(n for h in program.handlers for a in _arguments(h) for n in _named(a.domain)),
+            *(n for h in program.handlers for a in h.arguments for n in _named(a.domain)),
         }  # fmt: skip
 
         taken = {*self.shared, *self.outputs}
         for handler in program.handlers:
-            taken.update(argument.name for argument in _arguments(handler))
+            taken.update(_names(handler))
             taken.update(target.name for target in targets_in(handler.body))
             loops = (s for s in statements_of(handler.body) if isinstance(s, ast.For))
             taken.update(loop.variable for loop in loops)
@@ -208,7 +205,7 @@ class _Unrolled:
                 other = () if call.other is None else self.body(handler, call.other, number)
                 body.append(ast.If((ast.Branch(ast.Name(self.made), made),), other))
                 continue
-            if isinstance(handler, ast.OnQuery) and self.sees(handler):
+            if self.sees(handler):
                 for output, first in self.replies(handler, number):
                     outputs.append(output)
                     body += first
@@ -221,11 +218,12 @@ class _Unrolled:
         declared.append(ast.AdjacentRule("all", None))
         return ast.Program(tuple(declared), tuple(body))
 
-    def sees(self, handler: ast.OnQuery) -> bool:
-        return self.users is None or not handler.users or bool(self.users & set(handler.users))
+    def sees(self, handler: ast.Handler) -> bool:
+        seen = self.users is None or not handler.users or bool(self.users & set(handler.users))
+        return seen and handler.name is not None
 
     def replies(
-        self, handler: ast.OnQuery, number: int
+        self, handler: ast.Handler, number: int
     ) -> Iterator[tuple[ast.Output, list[ast.Statement]]]:
         """Yield the outputs of one query, and what they begin with."""
         for name in dict.fromkeys(target.name for target in targets_in(handler.body)):
@@ -263,7 +261,7 @@ class _Unrolled:
             if name not in known and name not in self.service.parameters
         )
         for handler in self.text.handlers:
-            for argument in _arguments(handler):
+            for argument in handler.arguments:
                 names.update(dict.fromkeys(n for n in _named(argument.domain) if n not in known))
         return tuple(map(ast.Name, names))
 
@@ -283,8 +281,7 @@ class _Unrolled:
             for target in targets_in(handler.body)
             if target.name not in self.shared
         }
-        for argument, value in zip(_arguments(handler), values, strict=True):
-            names[argument.name] = literal(value)
+        names.update(zip(_names(handler), map(literal, values), strict=True))
         flag = f"ended{self.mark}{number}"
         block, exits = _without_exit(with_names(handler.body, names), ast.Name(flag))
         if not exits:
@@ -292,8 +289,8 @@ class _Unrolled:
         return (ast.Assign((ast.Name(flag),), ast.Truth(False)), *block)
 
 
-def _arguments(handler: ast.Handler) -> tuple[ast.HandlerArgument, ...]:
-    return (handler.argument,) if isinstance(handler, ast.OnData) else handler.arguments
+def _names(handler: ast.Handler) -> list[str]:
+    return [variable.name for each in handler.arguments for variable in each.variables]
 
 
 def _named(domain: ast.Domain) -> Iterator[str]:

@@ -131,12 +131,14 @@ declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     ),
 )
 
-_arguments = st.builds(ast.HandlerArgument, names, _domains)
+_arguments = st.builds(
+    ast.Input, st.builds(ast.Declared, names, st.none()).map(lambda each: (each,)), _domains
+)
 _bodies = st.lists(statements, max_size=3).map(tuple)
 _handlers = st.one_of(
-    st.builds(ast.OnData, _arguments, _bodies),
+    st.builds(ast.Handler, st.none(), _arguments.map(lambda each: (each,)), st.just(()), _bodies),
     st.builds(
-        ast.OnQuery,
+        ast.Handler,
         names,
         st.lists(_arguments, max_size=2).map(tuple),
         st.lists(names, max_size=2).map(tuple),
