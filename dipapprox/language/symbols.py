@@ -5,7 +5,7 @@ Kinds are the least solution of "assigned a real, hence real".
 
 from __future__ import annotations
 
-from collections import ChainMap, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from enum import Enum, IntFlag
 from functools import reduce
@@ -290,23 +290,22 @@ def infer_kinds(
         symbols: What its names stand for; changed.
         real_outputs: Whether outputs that may be any real number are like local variables.
     """
+    waiting = [each for each in statements_of(program.body) if isinstance(each, ast.Assign)]
     readers: dict[str, list[ast.Assign]] = defaultdict(list)
-    waiting: dict[int, ast.Assign] = {}
-    for statement in statements_of(program.body):
-        if isinstance(statement, ast.Assign):
-            waiting[id(statement)] = statement
-            for node in nodes_in(statement.value):
-                if isinstance(node, ast.Name | ast.Index):
-                    readers[node.name].append(statement)
+    for statement in waiting:
+        for node in nodes_in(statement.value):
+            if isinstance(node, ast.Name | ast.Index):
+                readers[node.name].append(statement)
     while waiting:
-        statement = waiting.pop(next(iter(waiting)))
-        kind = _kinds(statement.value, symbols)
-        for target in statement.targets:
-            symbol = symbols[target.name]
-            known = symbol.role is not Role.LOCAL and not (real_outputs and symbol.is_real_output)
-            if not known and kind & ~symbol.kind:
-                symbol.kind |= kind
-                waiting.update((id(each), each) for each in readers[target.name])
+        grown = set[str]()
+        for statement in waiting:
+            kind = _kinds(statement.value, symbols)
+            for symbol in (symbols[target.name] for target in statement.targets):
+                local = symbol.role is Role.LOCAL or (real_outputs and symbol.is_real_output)
+                if local and kind & ~symbol.kind:
+                    symbol.kind |= kind
+                    grown.add(symbol.name)
+        waiting = list({id(each): each for name in grown for each in readers[name]}.values())
     for symbol in symbols.values():
         symbol.kind = _settled(symbol.kind)
 
@@ -318,14 +317,14 @@ def _kinds(node: ast.Expression, symbols: Mapping[str, Symbol]) -> Kind:
             return symbols[name].kind if name in symbols else Kind.NOTHING
         case ast.Call(function) if function in DISTRIBUTIONS:
             return Kind.INTEGER if function in INTEGER_DISTRIBUTIONS else Kind.REAL
-        case ast.Call("clamp", (value, *_)):
+        case ast.Call(function, (value, *_)) if function == CLAMP:
             # A clamped real is still one; a clamped integer, or rounded real, is a finite number.
             rounded = isinstance(value, ast.Call) and value.name in ROUNDINGS
             real = Kind.NOTHING if rounded else _kinds(value, symbols) & Kind.REAL
             return Kind.NUMBER | real
         case ast.Choose(options):
             return reduce(or_, (_kinds_of_option(option, symbols) for option in options))
-        case ast.Call("max" | "min" | "abs", operands):
+        case ast.Call(function, operands) if function in EXTREMES or function == ABSOLUTE:
             return _joined(operands, symbols)
         case ast.Sum(operands) | ast.Product(operands):
             return _joined(operands, symbols)
@@ -342,7 +341,7 @@ def _kinds_of_option(option: ast.Option, symbols: Mapping[str, Symbol]) -> Kind:
         return Kind.NUMBER
     if option.turns is not None:
         name = option.turns.variable
-        symbols = ChainMap({name: Symbol(name, Role.LOOP, False, None, Kind.NUMBER)}, dict(symbols))
+        symbols = {**symbols, name: Symbol(name, Role.LOOP, False, None, Kind.NUMBER)}
     return _kinds(option.value, symbols)
 
 
