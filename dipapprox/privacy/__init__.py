@@ -1,6 +1,7 @@
 """Answers: a program and a claim in, what is proved of it out.
 
 In: core programs, claims, options. Out: verdicts, profiles, decisions, compositions as frozen data,
-with what people and JSON are told. Read `verifier` first, then `verdict`, `result` and
-`description`; other questions have folders: `profiles`, `decisions`, `intervals`, `compositions`.
+with what people and JSON are told. What takes limits raises `LimitReached` where they end. Read
+`verifier` first, then `run`, `verdict`, `result` and `description`; other questions have folders:
+`profiles`, `decisions`, `intervals`, `compositions`.
 """

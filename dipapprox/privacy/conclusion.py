@@ -35,14 +35,8 @@ Describe = Callable[[Attempt, bool], Witness | None]
 def conclude(
     search: Search, total: int | None, stopped: str | None, describe: Describe
 ) -> Conclusion:
-    """Turn the state of a search into an answer.
-
-    Args:
-        search: At its end, whatever ended it.
-        total: Number of pairs there are, if known.
-        stopped: Why the search ended early, None if it did not.
-        describe: Says what tells the pair of an attempt apart.
-    """
+    """Turn the state of a search, whatever ended it, into an answer; `stopped` says what did
+    early."""
     told = search.told()
     by = BY_ENCLOSURES if told is None else told.by
     if search.violation is not None:

@@ -36,9 +36,6 @@ class ExactDeltas(ExactPairs):
 
     Args:
         source: Exact distributions at the claim's eps, as functions to be taken at 1.
-        growth: e^eps_prv, of the claimed eps.
-        delta: The claimed delta.
-        limits: Asked throughout.
     """
 
     def __init__(

@@ -46,12 +46,7 @@ def read_growth(text: str) -> Growth:
 
 
 def growth_of(formula: Formula, values: Mapping[str, Fraction]) -> Growth | None:
-    """Return e^formula if it is a rational number times a rational power of e, obviously.
-
-    Args:
-        formula: An eps_prv, >= 0.
-        values: Of the names in it.
-    """
+    """Return e^formula, at least 1, if it is a rational times a rational power of e, obviously."""
     found = _exponential(formula, values)
     return None if found is None else Growth(*found)
 

@@ -56,11 +56,8 @@ class Masses:
     """What is known when the search for probabilities ends, early or not.
 
     Attributes:
-        engine: What computed.
         precision: Bits that were asked for in the last attempt that came to an end.
-        rows: In order of first appearance.
         outputs: Finite valuations that the program has.
-        final_states: How many it has.
         obstacle: Why some probability is not enclosed; None if all are.
         histograms: If they were asked for.
     """

@@ -41,7 +41,6 @@ class NumberSet:
     """A union of disjoint intervals, from left to right; None stands for an infinite end.
 
     Attributes:
-        intervals: The intervals.
         about: What else there is to say, as "of a ratio above e^ε_prv"; "": nothing.
     """
 

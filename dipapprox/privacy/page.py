@@ -80,11 +80,8 @@ def page(
     """Write an answer as an HTML page.
 
     Args:
-        description: The answer.
-        charts: Pictures of it.
         listings: The programs as they were read.
         certificate: The one that was written with it; None for none.
-        version: Of this package.
     """
     return "".join(_page(description, charts, listings, certificate, version))
 

@@ -42,11 +42,7 @@ class PossibleOutputs:
         self._events: dict[int, bool | None] = {}
 
     def only_first(self, pair: Pair) -> tuple[int, ...]:
-        """Return outputs that are certainly possible for u and certainly impossible for u'.
-
-        Raises:
-            LimitReached: If the limits run out.
-        """
+        """Return outputs that are certainly possible for u and certainly impossible for u'."""
         self._limits.check()
         return tuple(sorted(self._of(pair[0])[0] - self._of(pair[1])[1]))
 

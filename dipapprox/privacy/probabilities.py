@@ -166,14 +166,10 @@ def output_distribution(
     """Enclose the probability of every output for one input, as far as the limits allow.
 
     Args:
-        program: Elaborated.
-        eps: The program's privacy parameter.
-        input: One value per input cell.
         options: `precision` is the absolute width that is asked for.
         relative_width: Each enclosure's width shall also be at most this share of the probability,
             as far as `max_precision` allows; None: however small the probabilities are, the
             absolute width is enough.
-        where: Intervals that real outputs shall lie in, by the names of their cells.
         bins: In how many the densities of real outputs are cut; 0: none are computed.
 
     Raises:

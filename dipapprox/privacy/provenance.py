@@ -71,11 +71,7 @@ def ends_of(
     """Return the ends of bounds that say something.
 
     Args:
-        of: Of which number.
-        told: Its bounds, with the words of who gave them.
         engine: What encloses probabilities: said where enclosures gave an end.
-        pair: That shows the lower end.
-        outputs: That tell it apart.
         trivial: An upper end that says nothing.
     """
     if told is None:

@@ -43,14 +43,7 @@ def write_report(
     path: Path,
     certificate: Signed | None,
 ) -> None:
-    """Write an answer as a page; see `Result.report`.
-
-    Args:
-        description: The answer.
-        charts: Its pictures.
-        said: The fields of its JSON object.
-        path: Where to.
-        certificate: Of the answer; None for none.
+    """Write an answer, with the fields `said` of its JSON object, as a page; see `Result.report`.
 
     Raises:
         UserError: If the name does not end in .html, the file is there already or cannot be

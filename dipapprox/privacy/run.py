@@ -136,13 +136,11 @@ class Run:
     """The header of an answer.
 
     Attributes:
-        program: What was looked at.
         scope: The domains and pairs that the answer is about.
         pairs: Ordered pairs looked at; None if they are too many to count.
         outputs: How many distinct outputs the final states have.
         final_states: How many final states were enumerated.
         precision: Most bits that were asked for and needed; 0 where all is exact.
-        engine: What computed.
         seconds: From parsed arguments to the answer.
         reason: Why the answer is Unknown, or wider than asked for; None otherwise.
         by: The methods that gave the ends of the δ that is told.
@@ -216,16 +214,7 @@ class Setting:
         reason: str | None = None,
         by: GivenBy = BY_ENCLOSURES,
     ) -> Run:
-        """Return the header of an answer that is finished now; see `Run`.
-
-        Args:
-            pairs: Ordered pairs looked at.
-            sizes: How many outputs and final states there are.
-            precision: Most bits that were asked for and needed.
-            engine: What computed.
-            reason: Why the answer is Unknown, or wider than asked for.
-            by: The methods that gave the ends of the δ that is told.
-        """
+        """Return the header of an answer that is finished now; see `Run`."""
         return Run(
             self.program,
             scope_of(self.program, self.selection),
@@ -408,9 +397,7 @@ class RunResult(Result):
         """Return who gave the ends of a number, the lower one shown by a witness.
 
         Args:
-            of: Of which number.
             told: What is known of it; of an `Enclosure` the header says who gave the ends.
-            witness: Shows the lower end, if there is one.
             trivial: An upper end that says nothing.
         """
         pair, outputs = None, ""

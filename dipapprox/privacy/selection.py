@@ -46,10 +46,6 @@ def widening_by_pairs(text: str, program: Program) -> Widening:
     For `.dip` programs, which say how many inputs they have and not their values: those of the
     pairs come to {0, 1}. A `.dpg` program declares its domains, and they stay.
 
-    Args:
-        text: The value of --pairs.
-        program: As it is without the file.
-
     Raises:
         UserError: If it is a file that cannot be read, or has too many values.
     """

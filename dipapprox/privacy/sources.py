@@ -191,9 +191,6 @@ def open_probabilities(
     """Choose the engine for a program at one eps.
 
     Args:
-        states: The program's final states.
-        eps: Where it runs.
-        options: Ask for an engine.
         method: That of `open_method`, where several programs share one.
 
     Raises:
@@ -236,9 +233,6 @@ def open_published(
     """Choose the engine for a program with real outputs.
 
     Args:
-        states: The program's final states.
-        eps: Where it runs.
-        options: Ask for an engine.
         method: That of `open_method`, where several epsilons share one.
 
     Raises:

@@ -116,7 +116,6 @@ def executed_for(setting: Setting, *, parts: bool = True) -> Executed:
 
     Raises:
         UserError: If a real input's value is needed.
-        LimitReached: If a limit is reached.
     """
     program, selection, merge = setting.program, setting.selection, setting.options.merge
     if setting.is_real:
@@ -157,7 +156,6 @@ def open_subject(
 
     Raises:
         UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
-        LimitReached: If a limit is reached.
     """
     if not isinstance(executed, FinalStates):
         return _open_product(setting, executed, eps, claim)

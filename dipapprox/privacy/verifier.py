@@ -49,7 +49,6 @@ def check_pairs(
 
     Raises:
         UserError: If the program's adjacency does not suit its inputs.
-        LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
     """
     selection, progress = setting.selection, setting.progress

@@ -48,12 +48,8 @@ _STEPS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What closed forms say of a claim.
-
-    Attributes:
-        eps: Where it is violated; None if it holds.
-        pair: That violates it; None if it holds.
-    """
+    """What closed forms say of a claim: at which ε, and by which pair, it is violated; or that it
+    holds."""
 
     eps: Fraction | None = None
     pair: Pair | None = None
@@ -68,15 +64,7 @@ def settle(
 ) -> Settled | None:
     """Decide a claim for every ε in [lower, upper] by closed forms; None if they do not tell.
 
-    Args:
-        states: The final states.
-        claim: As formulas.
-        lower: The least ε, > 0.
-        upper: The greatest, maybe the same.
-        setting: Which pairs; a short share of the limits is used up at most.
-
-    Raises:
-        LimitReached: If nothing is left of the limits.
+    A short share of the limits is used up at most.
     """
     question = _question(claim, EpsilonInterval(lower, upper, True, True))
     if question is None:
@@ -113,8 +101,6 @@ def at_least(claim: FormulaClaim, lower: Fraction, upper: Fraction) -> FormulaCl
 
     Args:
         claim: With eps_prv and delta >= 0 there.
-        lower: The least ε, > 0.
-        upper: The greatest, maybe the same.
 
     Returns:
         None if the formulas have no bounds on the interval.

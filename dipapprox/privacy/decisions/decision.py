@@ -158,11 +158,8 @@ class LeastUniformDelta:
     """The least δ that holds for every ε: a supremum.
 
     Attributes:
-        enclosure: Of it.
         exact: The number itself, where it is known to be this rational.
         where: Where it is attained or approached, for people.
-        pair: The inputs.
-        outputs: Positions of the outputs.
     """
 
     enclosure: Enclosure
@@ -186,7 +183,6 @@ class Decision(RunResult):
     """The answer to: is the program (tε, δ(ε))-DP for every ε of an interval?
 
     Attributes:
-        run: The program, and what was looked at; its `reason` is the cause in a sentence.
         listed: The outputs, where single ones are spoken of.
         cause: Why it is Unknown; None otherwise.
         note: What else must be known, or "".
@@ -194,8 +190,6 @@ class Decision(RunResult):
         distinct: Functions of ε among them whose sign was decided.
         open: For unknown, inequalities that are not decided (the first of them).
         violated_on: Where some checked pair violates the claim; None if that was not asked.
-        least_delta: None if that was not asked.
-        replayed: That the kernel has replayed its proof; None if it was not asked to.
     """
 
     run: Run

@@ -135,11 +135,8 @@ def read_delta(text: str, name: str = "delta") -> Delta:
 
 
 def as_ratio(formula: Formula, point: Fraction | None = None) -> ExponentialRatio:
-    """Turn a formula in `eps` into an exponential ratio.
-
-    Args:
-        formula: In `eps`.
-        point: If given, the only ε at which the ratio has to agree with the formula.
+    """Turn a formula in `eps` into an exponential ratio, with which it agrees at least at a
+    `point`.
 
     Raises:
         SourceError: If it is none, or divides by 0.
@@ -156,8 +153,6 @@ def enclosing_ratios(
     """Return functions at most, and at least, a formula for every ε > 0: one twice if it is exact.
 
     Args:
-        formula: In `eps`.
-        bits: Of the enclosures of constants.
         point: If given, the only ε that counts.
 
     Raises:

@@ -30,13 +30,7 @@ Terms = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """A hockey-stick divergence over some outputs: it must be at most δ.
-
-    Attributes:
-        pair: The first pair that it was met at.
-        outputs: Positions of O in the outputs.
-        function: G.
-    """
+    """G over the outputs at some positions, with the first pair that it was met at."""
 
     pair: Pair
     outputs: tuple[int, ...]
@@ -61,11 +55,8 @@ class Obstacle(Exception):
 
 @dataclass(slots=True)
 class Functions:
-    """The distinct probabilities met so far, numbered; and their differences.
-
-    Attributes:
-        factor: e^{tε}.
-    """
+    """The distinct probabilities met so far, numbered; and their differences, by the factor
+    e^{tε}."""
 
     source: Distributions
     factor: ExponentialPolynomial
@@ -79,7 +70,6 @@ class Functions:
 
         Raises:
             Obstacle: If they have no exact form.
-            LimitReached: If the source's limits run out.
         """
         known = self._inputs.get(input)
         if known is None:
@@ -116,12 +106,7 @@ def exponential_factor(budget: Fraction) -> ExponentialPolynomial:
 
 @dataclass(slots=True)
 class Count:
-    """What was looked at.
-
-    Attributes:
-        pairs: Ordered pairs of inputs.
-        inequalities: Pairs with their sets of outputs.
-    """
+    """How many ordered pairs were looked at, and how many with their sets of outputs."""
 
     pairs: int = 0
     inequalities: int = 0
@@ -134,7 +119,6 @@ def single_divergences(
 
     Raises:
         Obstacle: If a distribution has no exact form.
-        LimitReached: If the limits run out.
     """
     met: set[tuple[int, int]] = set()
     for pair, number in pairs:

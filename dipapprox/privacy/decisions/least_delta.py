@@ -33,7 +33,6 @@ def find_least_delta(
     """Enclose the least δ to `width`, exactly where it is a rational limit.
 
     Raises:
-        LimitReached: If a limit is reached.
         Obstacle: If a distribution has no exact form.
     """
     lower = upper = Fraction(0)

@@ -28,7 +28,6 @@ class CountedParts:
     """The pairs of a product for a decision, under names that are no inputs.
 
     Attributes:
-        functions: The probabilities behind the names.
         names: Pairs of names that stand for all selected pairs, whose numbers are not told.
 
     Raises:

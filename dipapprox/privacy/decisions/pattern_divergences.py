@@ -49,7 +49,6 @@ class PatternDivergences:
 
         Raises:
             Obstacle: If a distribution has no exact form.
-            LimitReached: If the limits run out.
         """
         met: set[Terms] = set()
         for pair, number in pairs:

@@ -23,23 +23,14 @@ _MOST_TOGETHER = 8
 
 @dataclass(frozen=True, slots=True)
 class SignChanges:
-    """The sign of a function of ε on an interval, zeros without a change left out.
-
-    Attributes:
-        positive: Whether it is positive before its first sign change.
-        changes: Where its sign changes.
-    """
+    """The sign of a function of ε on an interval: before its first change, and where it changes."""
 
     positive: bool
     changes: tuple[Zero, ...]
 
 
 def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[frozenset[int]]:
-    """Yield the sets of functions that may be positive together, each once.
-
-    Args:
-        signs: Of distinct functions, by their numbers.
-        limits: Asked often.
+    """Yield the sets of functions, by their numbers, that may be positive together, each once.
 
     Raises:
         LimitReached: If too many sign changes cannot be told apart, or limits run out.

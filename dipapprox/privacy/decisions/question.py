@@ -22,10 +22,6 @@ def read_epsilons(given: object, name: str = "interval") -> EpsilonInterval:
 
     Rational ends are included; 0 and infinity, which may also be None, never are.
 
-    Args:
-        given: A text, or values of Python.
-        name: What it is for; begins messages.
-
     Raises:
         UserError: If it is malformed or has no eps > 0.
     """
@@ -90,12 +86,9 @@ class DecisionQuestion:
 
     Attributes:
         budget: t >= 0.
-        delta: The claimed δ.
-        epsilons: The interval.
         width: How narrowly ends of violated ranges and the least δ are enclosed, >= 10^-1000.
         violations: Whether to find all ε at which some pair violates the claim; else the search
             ends with the first violation.
-        least_delta: Whether to enclose the least δ that holds on the interval.
 
     Raises:
         UserError: If a number is out of range.

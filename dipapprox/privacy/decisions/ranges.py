@@ -20,11 +20,7 @@ from dipapprox.privacy.decisions.signs import Signs
 def violated_ranges(
     divergence: Divergence, question: DecisionQuestion, signs: Signs
 ) -> tuple[NegativeRange, ...] | None:
-    """Return where a divergence exceeds δ, ends to about a width; None if brackets do not tell.
-
-    Raises:
-        LimitReached: If a limit is reached.
-    """
+    """Return where a divergence exceeds δ, ends to about a width; None if brackets do not tell."""
     width = question.width
     found: tuple[NegativeRange, ...] | None = None
     for low, high in question.delta.brackets():

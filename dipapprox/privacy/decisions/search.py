@@ -40,10 +40,8 @@ class Violated:
     """An inequality that certainly fails.
 
     Attributes:
-        divergence: The difference of probabilities that exceeds δ.
         slack: δ - G times positive factors; of a δ known by brackets with the upper end: where it
             is negative the claim is violated.
-        eps: An ε of the interval at which it is negative.
     """
 
     divergence: Divergence
@@ -56,13 +54,9 @@ class DecisionSearch:
     """One run; the fields after `signs` are valid whenever it ends.
 
     Attributes:
-        violation: The first that was found.
         decided: Distinct functions whose sign is known.
         violated_on: If every violation is asked for: where the claim is violated.
         unlocated: Number of violated divergences whose ranges are not known.
-        undecided: Number of open inequalities.
-        cause: Of the first open inequality.
-        open: The first of them.
     """
 
     question: DecisionQuestion
@@ -82,15 +76,9 @@ class DecisionSearch:
         """Decide what settles the claim until all is done or something certainly violates it.
 
         For δ = 0 that are the divergences of single outputs, else of all sets that are the worst
-        at some ε.
-
-        Args:
-            patterns: Makes divergences.
-            pairs: Of inputs, or of names that stand for some.
-            count: Grows by what is looked at.
+        at some ε. Pairs may be names that stand for some; `count` grows by what is looked at.
 
         Raises:
-            LimitReached: If a limit is reached.
             Obstacle: If a distribution has no exact form.
         """
         count = count or Count()

@@ -66,12 +66,7 @@ def sign_key(function: ExponentialPolynomial) -> NormalForm | None:
 
 @dataclass(slots=True)
 class Signs:
-    """Sign questions on one interval.
-
-    Attributes:
-        interval: The epsilons.
-        limits: Asked throughout.
-    """
+    """Sign questions on one interval."""
 
     interval: EpsilonInterval
     limits: Limits
@@ -84,11 +79,7 @@ class Signs:
             self._point = simplest_between(self.interval.lower, self.interval.upper)
 
     def numerator(self, ratio: ExponentialRatio) -> ExponentialPolynomial:
-        """Multiply a ratio by its denominator, so that the sign stays the same where it is defined.
-
-        Raises:
-            LimitReached: If a limit is reached.
-        """
+        """Multiply a ratio by its denominator, so that its sign stays where it is defined."""
         function = ratio.numerator
         for factor, exponent in ratio.denominator:
             sign = self._sign_of(factor) if exponent % 2 else 1
@@ -119,11 +110,7 @@ class Signs:
                 raise UserError(f"{what} divides by 0 for some eps of the interval")
 
     def is_nonnegative(self, function: ExponentialPolynomial) -> Answer:
-        """Decide whether a function is >= 0 on the interval.
-
-        Raises:
-            LimitReached: If the time or the memory is used up.
-        """
+        """Decide whether a function is >= 0 on the interval."""
         found = is_nonnegative(function, self.interval, self.limits)
         if isinstance(found, Undecided) and not found.reason.startswith(_OWN):
             raise LimitReached(found.reason)

@@ -140,7 +140,6 @@ def choose_epsilon(ranges: Sequence[NegativeRange], rate: Fraction = Fraction(0)
     """Choose a simple rational well inside the widest range.
 
     Args:
-        ranges: Not empty.
         rate: The largest |q| of an e^(q ε) there; q ε is kept moderate if the range allows it.
     """
     if not ranges:

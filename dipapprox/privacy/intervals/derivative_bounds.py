@@ -91,7 +91,6 @@ def velocities(
     """Bound how far means are from centres, in scales.
 
     Args:
-        states: The final states, inputs symbolic.
         used: Indices of the samples that guards mention, or published numbers.
         pair: The inputs in question; None for all.
 
@@ -261,11 +260,7 @@ class Rates:
 
 
 class DerivativeBounds:
-    """The rates of a program.
-
-    Args:
-        states: The final states, inputs symbolic.
-        pair: The inputs in question; None for all.
+    """The rates of a program, for one pair of inputs or for all.
 
     Raises:
         LimitReached: If there are weights that depend on eps or integer samples.

@@ -40,11 +40,7 @@ BITS = 128
 class FormulaClaim:
     """For every eps in question: the program run with eps is (eps_prv, delta)-private.
 
-    Attributes:
-        eps_prv: A formula in eps and delta.
-        delta: A formula in eps.
-        eps_prv_text: The eps_prv as the user wrote it.
-        delta_text: The same for delta.
+    Both are formulas in eps, eps_prv in delta too, and texts as the user wrote them.
     """
 
     eps_prv: Formula
@@ -168,11 +164,7 @@ def growth_at(eps_prv: Enclosure) -> Factor:
 def below(lower: Enclosure, upper: Enclosure, over: Jet, width: Fraction) -> Minorant:
     """Return the lowered chord, or the least value where the function may not be smooth.
 
-    Args:
-        lower: The value at the lower end.
-        upper: The value at the upper end.
-        over: Between them.
-        width: Of the interval.
+    Its values at both ends and between them are known.
     """
     if over.slopes is None:
         return Minorant(over.value.lower, over.value.lower)
@@ -182,14 +174,7 @@ def below(lower: Enclosure, upper: Enclosure, over: Jet, width: Fraction) -> Min
 def growths_below(
     lower: Factor, upper: Factor, eps_prv: Jet, width: Fraction
 ) -> Iterator[Minorant]:
-    """Yield minorants of e^eps_prv, > 0: a constant, then the lowered chord.
-
-    Args:
-        lower: Bounds of e^eps_prv at the lower end.
-        upper: At the upper end.
-        eps_prv: Between them.
-        width: Of the interval.
-    """
+    """Yield minorants of e^eps_prv, > 0: a constant, then the lowered chord."""
     whole = growth_at(eps_prv.value)
     least = whole.lower
     if eps_prv.slopes is not None and (

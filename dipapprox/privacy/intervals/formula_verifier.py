@@ -70,14 +70,8 @@ def verify_formula(setting: Setting, claim: FormulaClaim, eps: Fraction) -> Verd
 
 @dataclass(slots=True)
 class _Asked:
-    """A claim at one ε, and its verdict so far.
-
-    Attributes:
-        eps_prv: Encloses what is claimed.
-        delta: Encloses what is claimed.
-        growth: e^eps_prv as it is, once that is known.
-        found: What bounds, or closed forms, say.
-    """
+    """A claim at one ε: what it says, e^eps_prv as soon as it is known exactly, and the verdict so
+    far."""
 
     setting: Setting
     claim: FormulaClaim

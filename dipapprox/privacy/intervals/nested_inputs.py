@@ -48,18 +48,8 @@ from dipapprox.semantics.state import FinalStates, guards_of
 
 
 def inputs_at_ties(states: FinalStates, limits: Limits) -> Mapping[str, Fraction] | None:
-    """Find inputs within their ranges at which all comparisons are ties without noise.
-
-    Args:
-        states: Of a program whose inputs are all real.
-        limits: Asked throughout.
-
-    Returns:
-        Such inputs by name, exact; None if there are none.
-
-    Raises:
-        LimitReached: If a limit is reached.
-    """
+    """Find inputs within their ranges, all real, at which all comparisons are ties without
+    noise."""
     cells = states.program.inputs
     own = list[LinearForm]()
     for form in dict.fromkeys(_vanishing(states, limits)):
@@ -110,11 +100,6 @@ class _Judged(EpsilonPoint[Answer]):
 
 class NestedClaims:
     """A claim about all real inputs, as an `IntervalSearch` asks: parts by their greatest ε.
-
-    Args:
-        setting: With real inputs.
-        claim: What is claimed at each ε.
-        whole: The interval.
 
     Attributes:
         violation: Not_DP at one ε, if it was found.

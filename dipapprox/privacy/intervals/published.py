@@ -62,8 +62,6 @@ class KnownAtEps:
     """What is known of all pairs at one eps.
 
     Attributes:
-        eps_prv: Encloses what is claimed there.
-        bits: What was asked for.
         deltas: Enclose delta_{u,u'}, pair by pair.
         prices: What couplings cost, pair by pair; None where there is none.
     """
@@ -75,14 +73,7 @@ class KnownAtEps:
 
 
 class PublishedOverInterval:
-    """Pairs of a program with real outputs; see `Subdivided`.
-
-    Args:
-        states: The final states.
-        pairs: The selected pairs.
-        claim: What is claimed at each eps.
-        eps: One of the interval.
-        options: How to compute.
+    """Pairs of a program with real outputs, on an interval with `eps`; see `Subdivided`.
 
     Raises:
         LimitReached: If there are too many pairs, noise or choices have no bounds between values of

@@ -41,8 +41,6 @@ class EpsilonPoint(Generic[K]):
     Attributes:
         known: What cells need to know of it.
         factor: Bounds of e^eps_prv.
-        delta: Encloses the claimed delta.
-        largest: Encloses the largest delta_{u,u'}.
         pair: The pair with the greatest certified delta_{u,u'}; None if there are no pairs.
         resolved: Whether more bits would not help.
         obstacle: Why something could not be enclosed; None if all could.
@@ -103,11 +101,7 @@ class Subdivided(Protocol[K]):
         """Compare the claim with what is true at one eps.
 
         Args:
-            eps: In the interval.
             bits: Probabilities are enclosed to a width of 2**-bits, if possible.
-
-        Raises:
-            LimitReached: If a limit is reached.
         """
 
     def cell(self, lower: EpsilonPoint[K], upper: EpsilonPoint[K]) -> EpsilonCell[K]:
@@ -133,20 +127,14 @@ class IntervalSearch(Generic[K]):
     """One run; the fields after `limits` are valid whenever it ends.
 
     Attributes:
-        lower: The least eps, > 0.
-        upper: The greatest, > `lower`.
-        claimed: The claim, and what is true.
         ladder: Bits to ask for, ascending; at least one.
         left: Cells neither proved nor given up, a heap: (-excess, number, cell).
         given_up: Cells that will not be proved.
         proved: Upper bound of the largest delta_{u,u'} on the proved cells.
         seen: Certified lower bound of the largest delta_{u,u'} anywhere.
         decided: Length of the proved cells.
-        points: Epsilons evaluated.
-        sorted: Cells made.
         obstacle: Why some probability could not be enclosed, if so.
         violation: The point at which the claim is certainly wrong; the run stops there.
-        bits: The most bits that were asked for.
         exhausted: Whether the run stopped because of the number of points.
     """
 
@@ -175,7 +163,6 @@ class IntervalSearch(Generic[K]):
             most: Epsilons evaluated, of this run and those before it.
 
         Raises:
-            LimitReached: If a limit is reached.
             BrokenInvariant: If bounds contradict each other.
         """
         self.exhausted = False

@@ -62,12 +62,7 @@ def highest(
 ) -> tuple[Fraction, Fraction]:
     """Return an affine bound of the divergence over an interval, by its values at the ends.
 
-    Args:
-        lower: The lower end.
-        upper: The upper end.
-        factor: L > 0.
-        width: Of the interval.
-        rates: Valid over the interval, for one family of sets.
+    The factor is L > 0; the rates are valid over the interval, for one family of sets.
     """
     least, greatest = sorted((factor.at_lower, factor.at_upper))
     first, second = _Lines(rates.first), _Lines(rates.second)

@@ -49,12 +49,6 @@ _BLOCK = 4_096
 class SubdividedPairs:
     """Pairs of a program with finite outputs; see `Subdivided`.
 
-    Args:
-        states: The final states.
-        pairs: The selected pairs.
-        claim: What is claimed at each eps.
-        options: How to compute.
-
     Raises:
         LimitReached: If noise or choices have no bounds between values of eps.
     """
@@ -149,11 +143,7 @@ class SubdividedPairs:
 
 
 def different_pairs(states: FinalStates, pairs: PairList, limits: Limits) -> PairList:
-    """Leave out pairs with equal distributions at every eps, as far as that is seen.
-
-    Raises:
-        LimitReached: If the limits run out.
-    """
+    """Leave out pairs with equal distributions at every eps, as far as that is seen."""
     if len({sample.scale.power for sample in compared_samples(states)}) > 1:
         return pairs
     catalogue = Catalogue(states, Fraction(1))

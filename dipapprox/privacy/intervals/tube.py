@@ -76,8 +76,6 @@ def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
     Args:
         lower: Probabilities at the lower end: arrays (rows x outputs).
         upper: Probabilities at the upper end; what is impossible at one end is so at both.
-        width: Of the interval.
-        rates: Valid over the interval.
 
     Returns:
         0 for the outputs that are impossible, and for no others.
@@ -106,14 +104,7 @@ def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
 
 
 def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple[TubeEnd, TubeEnd]:
-    """Return both ends of the tube of all rows and outputs.
-
-    Args:
-        lower: Probabilities at the lower end.
-        upper: Probabilities at the upper end.
-        radius: From `radii`.
-        factor: L, in [0, 2**900] at both ends.
-    """
+    """Return both ends of the tube of all rows and outputs; L is in [0, 2**900] at both."""
     change = factor.at_upper - factor.at_lower
     # (dL dp)+ is largest for the largest dp if L rises, for the smallest if it falls.
     if change >= 0:

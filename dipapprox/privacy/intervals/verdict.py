@@ -37,16 +37,11 @@ class IntervalVerdict(RunResult):
     """The result of one verification for every eps in a closed interval.
 
     Attributes:
-        run: The program, and what was checked; `pairs` were each checked everywhere.
-        lower: The least eps.
-        upper: The greatest eps.
         points: Epsilons at which the claim was judged.
         delta_enclosure: For DP, encloses the largest delta_{u,u'} over pairs and interval; for
             Not_DP, the violating pair's at the eps of the witness. None if nothing is known.
         violation: For Not_DP the verdict at one eps, with its witness.
         remaining: For Unknown the undecided parts of the interval, merged, ascending.
-        interrupted: Whether the user stopped the run before there was an answer: it is Unknown.
-        replayed: That the kernel has replayed its proof; None if it was not asked to.
     """
 
     run: Run

@@ -61,16 +61,8 @@ _STEPS = 15_000
 
 
 def trial_points(lower: Fraction, upper: Fraction, pairs: int | None) -> tuple[Fraction, ...]:
-    """Choose the epsilons to try.
-
-    Args:
-        lower: The least eps, > 0.
-        upper: The greatest, > `lower`.
-        pairs: How many there are; None if that is not known.
-
-    Returns:
-        None of them for few pairs, else both ends, and a middle where a trial is all there is.
-    """
+    """Choose the epsilons to try: none for few pairs, and a middle where a trial is all there
+    is."""
     if pairs is not None and pairs <= _FEW_PAIRS:
         return ()
     if pairs is None or pairs <= MOST_PAIRS:
@@ -88,9 +80,6 @@ def verify_interval(
 
     Args:
         setting: What is asked about, everywhere; told the decided thousandths of the interval.
-        claim: What is claimed at each eps.
-        lower: The least eps, > 0.
-        upper: The greatest eps, > `lower`.
 
     Raises:
         UserError: If there is no claim at some eps of the interval, some choice of the program is
@@ -121,12 +110,9 @@ class _Run:
         doubtful: Near it the claim cannot be told from none; None if there is no such ε.
         count: How many pairs there are; None if they are infinitely many, or too many to count.
         tried: Single ε that were tried, or are to be.
-        states: The final states.
         search: The subdivision of the interval, if there are bounds between two ε.
         unbounded: Why there are none.
-        violation: Not_DP at one ε.
         settled: What closed forms said, once they were asked and told something.
-        asked: Whether they were.
     """
 
     setting: Setting

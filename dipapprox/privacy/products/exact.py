@@ -53,13 +53,7 @@ _ONE = ExponentialRatio.constant(1)
 
 
 class ExactProduct:
-    """Pairs of distributions of a product, by their names.
-
-    Args:
-        product: The program.
-        eps: Where it runs; None for all eps > 0.
-        limits: Asked throughout.
-    """
+    """Pairs of distributions of a product, by their names; at one eps, or for all with None."""
 
     def __init__(self, product: ProductProgram, eps: Fraction | None, limits: Limits) -> None:
         self._program = product
@@ -148,13 +142,7 @@ class ExactProduct:
 
 
 class ExactProductPairs(ExactPairs):
-    """Decides pairs of a product by their closed forms; see `search.ExactPairs`.
-
-    Args:
-        source: At the claim's eps.
-        claim: Gives budget and delta.
-        limits: Asked throughout.
-    """
+    """Decides pairs of a product by their closed forms; see `search.ExactPairs`."""
 
     def __init__(self, source: ExactProduct, claim: Claim, limits: Limits) -> None:
         self._source = source

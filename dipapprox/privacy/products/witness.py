@@ -30,7 +30,6 @@ def product_witness(
     violate the claim, if a few thousand do; else an example.
 
     Args:
-        losses: Of the program.
         attempt: Its delta encloses that of the set of all outputs of a ratio above e^eps_prv.
         delta: What is claimed, if a violation is to be shown.
     """

@@ -69,14 +69,7 @@ class _Free:
 def planes(
     program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
 ) -> tuple[tuple[Plane, ...], str]:
-    """Compute δ over planes through a pair.
-
-    Args:
-        program: With real inputs, and finite outputs.
-        eps: Where it runs.
-        growth: e^eps_prv.
-        pair: Of inputs.
-        options: How to compute.
+    """Compute δ over planes through a pair of a program with real inputs and finite outputs.
 
     Returns:
         The planes, and why there are no more: "" if there are all.

@@ -75,9 +75,6 @@ def calibrate(
 
     Args:
         setting: What is asked about; told about the epsilons tried.
-        ask: Tells the least eps_prv at one eps.
-        eps_prv: The claimed eps_prv, >= 0.
-        delta: The claimed delta, in [0, 1].
         width: Wanted distance of the two, relative to the larger one, in (0, 1).
         near_budget: Whether likely pairs next to a budget are what eps_prv is told by: pairs are
             very many.

@@ -50,10 +50,6 @@ class Calibration(RunResult):
     Attributes:
         run: The program, and how it was computed; `reason` is why the distance is too large.
         width: What was asked of the distance, relative to the refuted end.
-        certified: None if no such eps was found.
-        refuted: None if no such eps was found.
-        queries: Epsilons tried.
-        replayed: That the kernel has replayed proofs of the ends; None if it was not asked to.
     """
 
     run: Run

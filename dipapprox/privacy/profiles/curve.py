@@ -65,9 +65,6 @@ class CurvePoint:
     """The profile at one eps_prv.
 
     Attributes:
-        eps_prv: Where.
-        factor: Bounds of x = e^eps_prv.
-        delta: Encloses the profile there.
         line: From the attaining pair; touches the profile at this point, up to `delta.width`. If
             none is known: 0.
         pair: The attaining pair; None if there are no pairs, or none is known.

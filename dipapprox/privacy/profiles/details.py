@@ -53,13 +53,7 @@ class LeastFactor:
 
 
 def least_factor(first: Probabilities, second: Probabilities, delta: Fraction) -> LeastFactor:
-    """Bound the least factor of a pair.
-
-    Args:
-        first: The distribution of u.
-        second: The distribution of u', in the same order.
-        delta: In [0, 1].
-    """
+    """Bound the least factor of a pair, from the distributions of u and u' in one order."""
     lower, outputs = _solve([p.lower for p in first], [q.upper for q in second], delta)
     upper, _ = _solve([p.upper for p in first], [q.lower for q in second], delta)
     return LeastFactor(lower, upper, outputs)
@@ -124,12 +118,7 @@ class PairDetails(Protocol):
 
 
 class ListedDetails:
-    """The details of pairs whose outputs are gone through one by one; see `PairDetails`.
-
-    Args:
-        source: Gives distributions.
-        outputs: In the order of the source.
-    """
+    """The details of pairs whose outputs are gone through one by one; see `PairDetails`."""
 
     def __init__(self, source: ProbabilitySource, outputs: Sequence[Sequence[Value]]) -> None:
         self._source = source

@@ -72,9 +72,6 @@ def least_eps_prv(
     """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
 
     Args:
-        maxima: The pairs.
-        details: Of single pairs.
-        delta: In [0, 1].
         width: Wanted of the bounds, > 0; what comes back is proved even if wider.
         known: What else bounds it: a budget, from above.
         claimed: All that matters is whether this is enough; of sets of pairs no more is asked then.

@@ -103,7 +103,6 @@ def pair_distributions(
 
     Raises:
         UserError: If an input is not in the domains.
-        LimitReached: If a limit of `options` is reached.
     """
     check_input(program, input)
     check_input(program, adjacent, "adjacent")

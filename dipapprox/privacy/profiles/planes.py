@@ -23,11 +23,8 @@ class Plane:
 
     Attributes:
         across: The first number, for people: "q[1] of the input".
-        up: The second one.
         fixed: What holds of the others.
         columns: Values of the first, ascending; that of the pair is among them.
-        rows: Values of the second, likewise.
-        pair: The values in the pair.
         deltas: [column][row]; None where the inputs are not adjacent, or δ is not known.
     """
 
@@ -84,12 +81,9 @@ class Planes:
     """Planes through one pair.
 
     Attributes:
-        title: Of their pictures.
         about: What the answer is about, and what is fixed.
         pair_name: "worst pair", or what it is else.
-        pair: The pair, for people.
         proved: What is certain of all pairs; "" for nothing.
-        planes: What was computed.
         left_out: Why there are no more; "" if there are all.
     """
 

@@ -68,9 +68,6 @@ class Profiler:
     """Answers questions about one program at one eps; see `profile`.
 
     Args:
-        setting: What is asked about; told about budgets done.
-        eps: Where it runs.
-        executed: The program's final states, or those of its independent parts.
         budget: A D that makes the program (D ε, 0)-private; None if none is known.
 
     Raises:
@@ -310,16 +307,8 @@ def profile(
 ) -> ProfileAnswer:
     """Answer a question about the privacy profile of a program at one eps; see `Profiler`.
 
-    Args:
-        setting: What is asked about.
-        eps: Where it runs.
-        question: What is asked.
-        budget: A D that makes the program (D ε, 0)-private; None if none is known.
-        executed: The program, if it has been executed for such questions; else None.
-
     Raises:
         UserError: If the adjacency does not suit the inputs.
-        LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other.
     """
     executed = executed or executed_for(setting, parts=in_parts(question))

@@ -161,7 +161,6 @@ class LeastDelta(_Least):
 
     Attributes:
         witness: The attaining pair and set; None if no pair is told apart at this eps_prv.
-        replayed: That the kernel has replayed proofs of the ends; None if it was not asked to.
     """
 
     run: Run
@@ -184,7 +183,6 @@ class LeastEpsPrv(_Least):
     Attributes:
         witness: The pair that demands the lower bound, with the outputs that tell it apart; None
             if eps_prv 0 is enough. Its delta is that of the set at the lower bound.
-        replayed: That the kernel has replayed proofs of the ends; None if it was not asked to.
     """
 
     run: Run

@@ -55,12 +55,8 @@ class OrderBounds:
 
 
 def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> OrderBounds:
-    """Bound the largest Rényi divergence of a finite order >= 1 over all pairs.
-
-    Args:
-        maxima: The pairs.
-        order: At least 1; 1 is the Kullback-Leibler divergence.
-        width: Wanted of the bounds; what comes back is proved even if wider.
+    """Bound the largest Rényi divergence of a finite order >= 1 over all pairs, if possible to
+    `width`.
 
     Raises:
         LimitReached: If a limit is reached, or there are too many pairs.
@@ -267,7 +263,6 @@ def concentrated(results: Sequence[OrderResult], symmetric: bool) -> Extended:
     """Bound sup over a > 1 of D_a / a; see `RenyiProfile`.
 
     Args:
-        results: Of ascending orders.
         symmetric: Whether the reverse of every pair is looked at, too. Then D_inf bounds both
             directions, and D_a <= a D_inf² / 2 (Bun and Steinke 2016, proposition 3.3).
     """
