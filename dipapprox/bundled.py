@@ -20,6 +20,11 @@ def bundled_programs() -> dict[str, Path]:
     return {path.relative_to(BUNDLED).with_suffix("").as_posix(): path for path in listed}
 
 
+def shown_name(path: Path) -> str:
+    """Return what messages call a file: of a program that comes along its place among them."""
+    return path.relative_to(BUNDLED).as_posix() if path.is_relative_to(BUNDLED) else str(path)
+
+
 def table_names() -> list[str]:
     """Return the names of the tables, in their order."""
     plan = tomllib.loads((TABLES / "tables.toml").read_text(encoding="utf-8"))

@@ -7,7 +7,6 @@ import re
 import runpy
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from pygments.token import Comment, Error, Keyword, Name, Operator
 
 import dipapprox
 from dipapprox import highlighting
+from dipapprox.cli import app
 from dipapprox.errors import SourceError
 from dipapprox.highlighting import DpgLexer, textmate_grammar
 from dipapprox.language.lexer import KEYWORDS
@@ -58,9 +58,10 @@ const vscode = {
 const Module = require("node:module");
 const load = Module._load;
 Module._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...rest));
-const { diagnosticsOf, tasks } = require(process.argv[1]);
+const { diagnosticsOf, reading, tasks } = require(process.argv[1]);
 const found = diagnosticsOf(process.argv[3], process.argv[4]);
 console.log(JSON.stringify({
+  reading: reading(process.argv[4]),
   diagnostics: found.map((each) => [each.severity, each.range.places, each.message]),
   tasks: Object.fromEntries(tasks().map((each) => [each.name, each.execution.words])),
 }));
@@ -126,16 +127,14 @@ def test_the_extension_shows_errors_at_their_place(tmp_path: Path) -> None:
 UNUSED = "param K = 3\ninput q in {0, 1}\noutput out in {0, 1}\nout <- q\n"
 
 
-def _warnings(folder: Path) -> str:
-    (folder / "unused.dpg").write_text(UNUSED, encoding="utf-8")
-    words = [sys.executable, "-m", "dipapprox", "explain", str(folder / "unused.dpg"), "--json"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
-    return done.stderr
-
-
 @needs_node
-def test_the_extension_tells_warnings_from_errors(tmp_path: Path) -> None:
-    said = _warnings(tmp_path)
+def test_the_extension_tells_warnings_from_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "unused.dpg"
+    file.write_text(UNUSED, encoding="utf-8")
+    assert app.main(extension(file=str(file))["reading"]) == 0
+    said = capsys.readouterr().err
     found = extension(said, "unused.dpg")["diagnostics"]
     assert found == [["warning", [0, 6, 0, 7], "the parameter 'K' is not used"]]
     (matcher,) = PACKAGE["contributes"]["problemMatchers"]
@@ -143,6 +142,28 @@ def test_the_extension_tells_warnings_from_errors(tmp_path: Path) -> None:
     line = re.match(pattern["regexp"], said.splitlines()[0])
     assert line[pattern["severity"]] == "warning"
     assert line[pattern["message"]] == "the parameter 'K' is not used"
+
+
+RIGHT = {
+    "service": "state n in 0..1 <- 0\noutput out in {0, 1}\nadjacent insert\n"
+    "on data d in {0, 1} do n <- d end\non query ask do out <- clamp(DLap(n, 1 / eps), 0, 1) end\n",
+    "stream": "stream q in real\nadjacent linf 1\nforever do\n    read q\n"
+    "    publish Lap(q, 1 / eps)\nend\n",
+    "scale": "input q in {0, 1}\noutput out in real\nadjacent all\n"
+    "out <- Gauss(q, sqrt(2 * log(1.25 / delta)) / eps)\n",
+}
+"""Programs of each kind, of which an editor has nothing to say."""
+
+
+@needs_node
+@pytest.mark.parametrize("kind", RIGHT)
+def test_the_extension_says_nothing_of_what_is_right(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / f"{kind}.dpg"
+    file.write_text(RIGHT[kind], encoding="utf-8")
+    app.main(["show", "--core", "--json", str(file)])
+    assert extension(capsys.readouterr().err, file.name)["diagnostics"] == []
 
 
 @needs_node

@@ -13,6 +13,7 @@ from dipapprox.automata.model import (
     Transition,
 )
 from dipapprox.automata.validity import check
+from dipapprox.bundled import shown_name
 from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language.automata import AutomatonNoise, AutomatonText
 from dipapprox.language.dipa import parse_dipa
@@ -28,7 +29,7 @@ def load_automaton(path: Path) -> Automaton:
         UserError: If the file cannot be read.
         SourceError: If it is no automaton; with all that is wrong.
     """
-    return automaton_of(parse_dipa(read_text(path), str(path)))
+    return automaton_of(parse_dipa(read_text(path), shown_name(path)))
 
 
 def automaton_of(text: AutomatonText) -> Automaton:

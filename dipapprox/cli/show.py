@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.syntax import Syntax
 
 from dipapprox.cli import flags
-from dipapprox.cli.asking import add_file, add_parameters, parameters_of
+from dipapprox.cli.asking import add_file, add_parameters, parameters_of, warn_unused
 from dipapprox.cli.output import show, show_json, write
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
@@ -88,6 +88,7 @@ def _show_machine(source: Source, json: bool, console: Console) -> int:
     """
     try:
         machine = _machine(source)
+        warn_unused(source)
     except NoCertificate as none:
         raise UserError(f"the kernel has no machine for it: {none.missing}") from None
     if json:

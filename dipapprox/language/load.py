@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.bundled import BUNDLED, bundled_programs
+from dipapprox.bundled import BUNDLED, bundled_programs, shown_name
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean
@@ -189,7 +189,7 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
         executed = mechanism.execute(parameters)
         return Source(executed.name, DPG, executed.text, executed.program, {})
     text = read_text(path)
-    name = "standard input" if path == STANDARD_INPUT else str(path)
+    name = "standard input" if path == STANDARD_INPUT else shown_name(path)
     if not text.strip():
         raise UserError(f"'{name}' is empty")
     if path == STANDARD_INPUT:
@@ -209,14 +209,14 @@ def file_or_bundled(path: Path) -> Path:
 
     Where a file of that name lacks the extension only, nothing is taken in its place.
     """
-    if path.suffix or path == STANDARD_INPUT or path.exists() or _with_extension(path):
+    if path.suffix or path == STANDARD_INPUT or path.exists() or with_extension(path):
         return path
     return next(
         (file for kind in (DPG, DIPA) if (file := BUNDLED / f"{path}.{kind}").exists()), path
     )
 
 
-def _with_extension(path: Path) -> str:
+def with_extension(path: Path) -> str:
     """Return the name of a file that is there, with an extension that a path lacks; or ""."""
     names = (f"{path}.{kind}" for kind in (DPG, DIP, DIPA, PYTHON) if path.name)
     return next((name for name in names if Path(name).is_file()), "")
@@ -262,7 +262,7 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         with path.open("rb") as file:
             data = file.read(largest + 1)
     except FileNotFoundError:
-        beside = _with_extension(path)
+        beside = with_extension(path)
         names = bundled_programs() if path.parent == Path() else ()
         hint = did_you_mean(path.stem, names)
         said = f"{hint} dipapprox examples lists what there is" if hint else ""

@@ -31,6 +31,7 @@ from dipapprox.language.load import (
     file_or_bundled,
     finite,
     read_source,
+    with_extension,
 )
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.symbols import DELTA, needs_delta, with_delta
@@ -85,8 +86,8 @@ def _is_name(text: str) -> bool:
 
 def _no_text(argument: str, name: str) -> UserError:
     """Return the error of a name that is given where a program is needed."""
-    path = Path(name)
-    reads = f'dipapprox.parse(Path("{name}")) reads it'
+    path = Path(with_extension(Path(name)) or name)
+    reads = f'dipapprox.parse(Path("{path}")) reads it'
     if not path.suffix and file_or_bundled(path) == path:
         reads = did_you_mean(name, bundled_programs(), "files are read by dipapprox.parse(Path(…))")
     return UserError(f"{argument} is no program, but a name: {name}", reads)

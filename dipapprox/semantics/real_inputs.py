@@ -138,7 +138,9 @@ def execute_for_declared(program: core.Program, merge: bool, limits: Limits) -> 
     except ValueOfAny as needed:
         names = [cell.name for cell in program.inputs if isinstance(cell.domain, AllReals)]
         reason, span = _why(program, names, needed)
-        hint = "add noise to it first, or declare finitely many values"
+        hint = (
+            "add noise first, or declare finitely many values, or 'real -1..1' for what is clamped"
+        )
         if span is None:
             raise UserError(reason, hint) from None
         raise SourceError([Diagnostic("type error", reason, span, hint)]) from None

@@ -6,6 +6,8 @@ const path = require("node:path");
 const vscode = require("vscode");
 
 const PLACE = /^(.*):(\d+):(\d+): (warning: )?(.*)$/;
+// A claim says what δ is: a program that asks for it is right.
+const OF_CLAIMS = "parameter 'delta' has no value";
 
 function setting(name) {
   return vscode.workspace.getConfiguration("dipapprox").get(name);
@@ -28,7 +30,8 @@ function diagnosticsOf(text, file) {
     }
   }
   const { Error, Warning } = vscode.DiagnosticSeverity;
-  return found.map(({ row, column, length, warns, message }) => {
+  const wrong = found.filter((each) => !each.message.includes(OF_CLAIMS));
+  return wrong.map(({ row, column, length, warns, message }) => {
     const range = new vscode.Range(row, column, row, column + length);
     const diagnostic = new vscode.Diagnostic(range, message, warns ? Warning : Error);
     diagnostic.source = "dipapprox";
@@ -36,11 +39,13 @@ function diagnosticsOf(text, file) {
   });
 }
 
+// The command that reads whatever a file may be: a program, a stream, a service.
+const reading = (file) => ["show", "--core", "--json", file];
+
 function check(document, diagnostics) {
   if (document.languageId !== "dpg" || document.uri.scheme !== "file") return;
   if (!setting("checkOnSave")) return;
-  const words = ["explain", document.uri.fsPath, "--json", "--timeout", "10"];
-  execFile(setting("command"), words, { timeout: 30000, maxBuffer: 1 << 26 }, (_, __, errors) => {
+  execFile(setting("command"), reading(document.uri.fsPath), { timeout: 30000, maxBuffer: 1 << 26 }, (_, __, errors) => {
     diagnostics.set(document.uri, diagnosticsOf(errors, document.uri.fsPath));
   });
 }
@@ -69,7 +74,7 @@ function question() {
 function tasks() {
   return [
     question(),
-    task({ type: "dipapprox", command: "explain", arguments: ["--json"] }, "errors"),
+    task({ type: "dipapprox", command: "show", arguments: ["--core", "--json"] }, "errors"),
     task({ type: "dipapprox", command: "prove", arguments: ["--reals"] }, "prove"),
   ];
 }
@@ -90,4 +95,4 @@ function activate(context) {
   vscode.workspace.textDocuments.forEach((document) => check(document, diagnostics));
 }
 
-module.exports = { activate, diagnosticsOf, tasks };
+module.exports = { activate, diagnosticsOf, reading, tasks };
