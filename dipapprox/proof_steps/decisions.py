@@ -20,7 +20,6 @@ from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.notation import finite
 from dipapprox.privacy.run import Witness
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.attempts import NoProof, attempted
@@ -136,9 +135,7 @@ def _broken(found: Decision | IntervalVerdict) -> Broken | None:
 
 
 def _at(eps: Fraction, found: Violation | Witness) -> Broken:
-    if not found.rows:
-        raise NoCertificate("no outputs of the violation are named")
-    rows = tuple([tuple(finite(row.output)) for row in found.rows])
+    rows = tuple([tuple(row.output) for row in found.rows])
     return Broken(eps, found.input, found.adjacent, rows)
 
 

@@ -25,7 +25,7 @@ from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.rules import between_eps
 from dipapprox.kernel.signs import Epsilons, Signs
-from dipapprox.language.core import Input, Program, Value
+from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import count_selected
@@ -33,6 +33,7 @@ from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
+from dipapprox.privacy.notation import Published, finite
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta
@@ -49,6 +50,7 @@ from dipapprox.proof_steps.verdicts import (
     WrittenProof,
     kept,
     listed,
+    published_violation,
     run_step,
     violation,
 )
@@ -208,7 +210,7 @@ class Broken:
     eps: Fraction
     input: Input
     adjacent: Input
-    outputs: tuple[tuple[Value, ...], ...]
+    outputs: tuple[tuple[Published, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +240,6 @@ def written_throughout(
         LimitReached: If a limit is reached.
     """
     machine = machine_json(program)
-    if program.real_outputs and goal.broken is not None:
-        raise NoCertificate("outputs are real numbers")
     pairs, inputs = listed(selection)
     stated = {"eps_prv": goal.eps_prv, "delta": goal.delta}
     claim: dict[str, Json] = {
@@ -263,9 +263,9 @@ def written_throughout(
     before: list[Json] = []
     if mentions(read_machine(machine).body, *CHANCES):
         before = [run_step(claim, inputs, IN_CLOSED_FORM)]
-    premises: list[Json] = [-2, -3] if before else [-2]
-    last: Json = {"rule": "violated somewhere", "from": premises, "eps": claim["eps"], **stated}
-    for steps in _violations(goal.broken, stated):
+    for steps in _violations(program, goal.broken, stated):
+        premises: list[Json] = [-len(steps) - k for k in range(1 + len(before))]
+        last: Json = {"rule": "violated somewhere", "from": premises, "eps": claim["eps"], **stated}
         yield WrittenProof(machine, claim, (*steps, *before, last))
 
 
@@ -319,15 +319,20 @@ def _epsilons_json(on: Epsilons) -> Json:
     return {"from": number_json(on.lower), "to": upper}
 
 
-def _violations(broken: Broken, stated: dict[str, Json]) -> Iterator[list[Json]]:
+def _violations(
+    program: Program, broken: Broken, stated: dict[str, Json]
+) -> Iterator[Sequence[Json]]:
     pair = input_json(broken.input), input_json(broken.adjacent)
-    outputs = [input_json(each) for each in broken.outputs]
+    rows = [] if program.real_outputs else [input_json(finite(row)) for row in broken.outputs]
     (eps_prv, *_), deltas = (_bounds(read_weight(each), broken.eps) for each in stated.values())
     for delta in deltas:
         numbers = {"eps": broken.eps, "eps_prv": eps_prv, "delta": delta}
         said = {name: number_json(each) for name, each in numbers.items()}
         for bits in (IN_CLOSED_FORM, *_BITS):
-            yield violation(said, pair, outputs, bits)
+            if not program.real_outputs:
+                yield violation(said, pair, rows, bits)
+            elif bits:
+                yield [published_violation(said, pair, bits)]
 
 
 def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:

@@ -231,9 +231,7 @@ def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int
     """Steps to a claim that is broken."""
     first, second = input_json(witness.input), input_json(witness.adjacent)
     if program.real_outputs:
-        stated = {name: said[name] for name in ("eps", "eps_prv", "delta")}
-        step = {"rule": "published violation", "from": [], **stated, "bits": bits or MOST_BITS}
-        return [{**step, "input": first, "adjacent": second}]
+        return [published_violation(said, (first, second), bits or MOST_BITS)]
     if witness.at_least is not None:
         raise NoCertificate("the violating outputs are too many to be recorded")
     outputs = [input_json(finite(row.output)) for row in witness.rows]
@@ -250,6 +248,13 @@ def violation(
     step: dict[str, Json] = {"from": [-1], "input": pair[0], "adjacent": pair[1]}
     step |= {**{name: said[name] for name in ("eps_prv", "delta")}, "outputs": outputs}
     return [run_step(said, [*pair], bits), {"rule": "violation", **step}]
+
+
+def published_violation(said: dict[str, Json], pair: tuple[Json, Json], bits: int) -> Json:
+    """Return the step to a pair that breaks a claim at one eps, of a program with real outputs."""
+    stated = {name: said[name] for name in ("eps", "eps_prv", "delta")}
+    step = {"rule": "published violation", "from": [], **stated, "bits": bits}
+    return {**step, "input": pair[0], "adjacent": pair[1]}
 
 
 def run_step(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:

@@ -125,10 +125,11 @@ def proof_of(text: str, eps_prv: Json, delta: Json) -> tuple[Json, Json, Json]:
 )
 def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: float) -> None:
     program = program_of(text)
-    for shift, answer in ((1, Answer.DP), (-1, Answer.NOT_DP)):
-        claimed = Fraction(delta) + Fraction(shift, 10**6)
-        found = verify(program, eps=1, eps_prv=eps_prv, delta=claimed, options=Options(proved=True))
-        assert found.answer is answer
+    below, above = (Fraction(delta) + Fraction(shift, 10**6) for shift in (-1, 1))
+    options = Options(proved=True)
+    for eps, claimed in (("1", above), ("1", below), ("1/2..1", below)):
+        found = verify(program, eps=eps, eps_prv=eps_prv, delta=claimed, options=options)
+        assert found.answer is (Answer.DP if claimed == above else Answer.NOT_DP)
         assert found.replayed is not None
 
 
