@@ -251,7 +251,8 @@ class IndependentParts:
         tops = {c: own.top or max(own.deltas) for c, own in self.known.items()}
         if not pure:
             return max(tops.values(), default=Fraction(0)) or Fraction(1)
-        return max(sum((tops[c] * n for c, n in way.items()), Fraction(0)) for way in self._largest)
+        whole = (sum((tops[c] * n for c, n in way.items()), Fraction(0)) for way in self._largest)
+        return max(whole, default=Fraction(0))
 
     def _candidates(self, own: _Class) -> Iterator[_Class]:
         """A class with the greatest loss that may be meant, and as it is."""

@@ -90,13 +90,12 @@ def never(whole: Whole, integers: bool, limits: Limits) -> Json:
     for form in forms:
         known = [*whole.noise_of(form), (count, _grown(form)), (count + 1, form.constant)]
         rows.append([(number, -c) for number, c in known])
-    sides = dict.fromkeys(range(count + 1), UnknownSide.ANY) | {
-        count + 1: UnknownSide.AT_LEAST_ZERO
-    }
+    own = [SIDES[tuple(sorted(FAMILIES[sample.family].sides))] for sample in whole.samples]
+    sides = dict(enumerate([*own, UnknownSide.ANY, UnknownSide.AT_LEAST_ZERO]))
     found = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))
     if isinstance(found, Optimum):
         return None
-    stricts = [strict for own in whole.guards for _, strict in own]
+    stricts = [strict for guards in whole.guards for _, strict in guards]
     if integers and not any(y and strict for y, strict in zip(found.flow, stricts, strict=True)):
         return None
     return _listed(whole, found.flow)

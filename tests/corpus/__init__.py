@@ -2,7 +2,8 @@
 
     questions.py   what is asked: rules for every kind of program, asked.txt, slow.txt
     asking.py      the question to the command line, or in Python
-    answers.py     what an answer says: status, verdict, ends of enclosures, witness
+    answers.py     what an answer says: status, verdict, ends of enclosures, witness, proof
+    proofs.py      which answers are proved, and which of them are asked for so
     law.py         what a new answer may be where an old one is known
     agreement.py   stored answers about one program against each other
     running.py     a process for each question, on all processors

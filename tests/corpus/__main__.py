@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from tests.corpus import questions
 from tests.corpus.asking import ask
 from tests.corpus.law import BROKEN, Finding, Kind, compare, compare_seconds
+from tests.corpus.proofs import FLAG, PATIENCE, plain, wants_proof, with_proof
 from tests.corpus.running import Run, run_all
 from tests.corpus.seams import data
 from tests.corpus.store import Answer, Row, Words, read_rows, write_rows
@@ -71,7 +72,7 @@ def write_all(only: str, jobs: int) -> int:
     slow = set(questions.slow())
     listed = [*questions.slow(), *(words for words in questions.questions() if words not in slow)]
     asked = [words for words in listed if only in shlex.join(words)]
-    before = {row.words: row for row in read_rows()}
+    before = {plain(row.words): row for row in read_rows()}
     now = {words: row for words, row in before.items() if only not in shlex.join(words)}
     left_out = []
     for run in run_all(ask, asked, jobs, lambda w: LONGEST_OF_SLOW if w in slow else LONGEST):
@@ -79,6 +80,14 @@ def write_all(only: str, jobs: int) -> int:
             left_out.append(run.question)
         elif run.answer.status != 2 or questions.is_kept(run.question, BAD_INPUT):
             now[run.question] = Row(run.question, run.answer, run.seconds)
+    wanted = {
+        (*words, FLAG): row
+        for words, row in now.items()
+        if only in shlex.join(words) and wants_proof(row)
+    }
+    for run in run_all(ask, list(wanted), jobs, lambda w: 6 * wanted[w].seconds + PATIENCE):
+        row = wanted[run.question]
+        now[row.words] = with_proof(row, run)
     write_rows(now.values())
     if not only:
         data.write_all(jobs)

@@ -25,6 +25,8 @@ from math import inf
 from tests.corpus.answers import Number, number
 from tests.corpus.store import Row
 
+_ALONE = (*("--no-merge", "--reals", "--least-delta", "--violations", "--no-optimize", "--proved"),)
+
 Key = tuple[str, ...]
 """A program: its file, its parameters and domains."""
 
@@ -82,7 +84,7 @@ def _read(row: Row) -> tuple[Key, dict[str, str]] | None:
     key: list[str] = []
     words = iter(rest)
     for word in words:
-        if word in ("--no-merge", "--reals", "--least-delta", "--violations", "--no-optimize"):
+        if word in _ALONE:
             flags[word] = "yes"
         elif word.startswith("-"):
             name, equals, value = word.partition("=")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
@@ -24,6 +25,11 @@ _WITNESSED = ("eps", "input", "adjacent", "outputs")
 _SKIPPED = ("witness", "detail", "eps_prv_at_certified", "eps_prv_at_refuted")
 """What belongs to the witness, or to the ε at which a calibration happened to end."""
 
+PROVED = "proved"
+
+MOST_WORDS = 72
+"""Characters of a reason."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -34,12 +40,14 @@ class Answer:
         verdict: "DP", "Not_DP", "Unknown"; None where the question is not for one.
         ends: The two ends of every enclosure as printed, "inf" for infinity, by place.
         witness: A digest of it; None without one.
+        proof: `PROVED`, or why there is no proof; None where none is asked for.
     """
 
     status: int
     verdict: str | None = None
     ends: dict[str, tuple[str, str]] = field(default_factory=dict)
     witness: str | None = None
+    proof: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is said as plain data; what is None or empty is left out."""
@@ -64,7 +72,9 @@ def read_answer(status: int, output: str) -> Answer:
     fields = json.loads(output)
     ends: dict[str, tuple[str, str]] = {}
     _gather(fields, "", ends)
-    return Answer(status, fields.get("verdict"), ends, _digest(fields.get("witness")))
+    why = re.search(r"no proof[^:]*: (.*)", fields.get("reason") or "")
+    proof = PROVED if fields.get("proved") else why and why[1][:MOST_WORDS]
+    return Answer(status, fields.get("verdict"), ends, _digest(fields.get("witness")), proof)
 
 
 def _gather(value: Any, place: str, ends: dict[str, tuple[str, str]]) -> None:

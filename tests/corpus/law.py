@@ -1,7 +1,8 @@
 """The law: what a new answer may be where an old one is known.
 
 A new answer meets the old one. Enclosures have numbers in common and are not much wider, no verdict
-flips, none becomes Unknown, bad input stays bad input. An answer that says more is welcome.
+flips, none becomes Unknown, bad input stays bad input, what was proved is. An answer that says more
+is welcome.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from math import inf
 
-from tests.corpus.answers import Answer, Number, meets, number, printed_unit, width
+from tests.corpus.answers import PROVED, Answer, Number, meets, number, printed_unit, width
 
 VERDICTS = ("DP", "Not_DP")
 
@@ -84,6 +85,10 @@ def compare(old: Answer, new: Answer, words: Sequence[str] = ()) -> list[Finding
     elif old.status != new.status:
         kind = Kind.DECIDED if (old.status, new.status) == (3, 0) else Kind.LOST
         found.append(Finding(kind, f"status {old.status} became {new.status}"))
+    both = "--proved" in words or None not in (old.proof, new.proof)
+    if both and old.proof != new.proof and PROVED in (old.proof, new.proof):
+        kind = Kind.DECIDED if new.proof == PROVED else Kind.LOST
+        found.append(Finding(kind, f"{old.proof} became {new.proof}"))
     if old.witness is not None and new.witness is None:
         found.append(Finding(Kind.LOST, "there is no witness any more"))
     if old.verdict != new.verdict:

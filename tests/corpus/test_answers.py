@@ -9,14 +9,15 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from tests.corpus import __main__ as command
-from tests.corpus import questions, store, work
+from tests.corpus import proofs, questions, store, work
 from tests.corpus.agreement import contradictions
-from tests.corpus.answers import Answer, number
+from tests.corpus.answers import PROVED, Answer, number
 from tests.corpus.asking import ROOT, ask
 from tests.corpus.law import BROKEN, Kind, compare
 from tests.corpus.part import SECONDS, cover, read_part
@@ -149,6 +150,47 @@ def test_the_delta_of_a_violation_belongs_to_its_witness() -> None:
     old = violated(("0.25", "0.26"), "a")
     assert compare(old, violated(("0.3", "0.31"), "b")) == []
     assert [f.kind for f in compare(old, violated(("0.3", "0.31"), "a"))] == [Kind.APART]
+
+
+def test_what_was_proved_stays_proved() -> None:
+    plain, asked = ("verify", "x.dpg"), ("verify", "x.dpg", proofs.FLAG)
+    kept, none = Answer(0, "DP", proof=PROVED), Answer(0, "DP")
+    assert [f.kind for f in compare(kept, none, asked)] == [Kind.LOST]
+    assert compare(kept, none, plain) == compare(kept, kept, asked) == []
+    refused = Answer(0, "DP", proof="too much work")
+    assert [f.kind for f in compare(refused, kept, plain)] == [Kind.DECIDED]
+
+
+@pytest.mark.parametrize(
+    ("answer", "seconds", "words", "proof"),
+    [
+        (Answer(0, "DP", proof=PROVED), 0.3, ("verify", "x.dpg", proofs.FLAG), PROVED),
+        (Answer(0, "DP", proof=PROVED), 0.31, ("verify", "x.dpg"), "proved slowly"),
+        (Answer(3, "Unknown", proof="too much work"), 0.1, ("verify", "x.dpg"), "too much work"),
+        (None, 11.0, ("verify", "x.dpg"), "none in time"),
+        (Answer(2), 0.1, ("verify", "x.dpg"), "not to be asked for"),
+    ],
+)
+def test_a_proof_is_asked_for_where_it_costs_little(
+    answer: Answer | None, seconds: float, words: store.Words, proof: str
+) -> None:
+    row = store.Row(("verify", "x.dpg"), Answer(0, "DP"), 0.1)
+    assert proofs.wants_proof(row)
+    found = proofs.with_proof(row, Run((*row.words, proofs.FLAG), answer, seconds))
+    assert (found.words, found.answer) == (words, Answer(0, "DP", proof=proof))
+    assert proofs.plain(found.words) == row.words
+
+
+def test_every_answer_that_can_have_a_proof_says_whether_it_has_one() -> None:
+    told = [row for row in ROWS if row.answer.proof is not None]
+    assert {proofs.plain(row.words) for row in told} == {
+        proofs.plain(row.words)
+        for row in ROWS
+        if proofs.wants_proof(replace(row, words=proofs.plain(row.words)))
+    }
+    asked = [row for row in told if proofs.FLAG in row.words]
+    assert {row.answer.proof for row in asked} == {PROVED}
+    assert len(asked) > 0.5 * len(told)
 
 
 def test_the_report_counts_and_fails(capsys: pytest.CaptureFixture[str]) -> None:

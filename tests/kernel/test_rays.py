@@ -68,6 +68,15 @@ def test_gaussian_noise_is_at_its_mean_as_eps_grows() -> None:
         between("Gauss", noise=[[-1, 0]])
 
 
+def test_noise_on_one_side_makes_outputs_impossible() -> None:
+    above = {"paths": [0], "inputs": [["q", [[1, -1]]]]}
+    minus = between("LapMinus", **above, noise=[["-1/2", 0]])
+    assert minus == Budgets(None, None, at_any=False)
+    for family in ("Lap", "LapPlus"):
+        with pytest.raises(Refuted, match="nothing is lost"):
+            between(family, **above, noise=[["1/2", 0]])
+
+
 def test_integers_that_are_above_0_are_at_least_1() -> None:
     above = {"paths": [0], "inputs": [["q", [[1, -1]]]], "noise": [[0, 0]]}
     assert between("DLap", whole=True, **above) == Budgets(None, Fraction(1), at_any=False)
