@@ -8,11 +8,11 @@ says, let a sum of multiples >= 0 of guards and of what S says be a form
 
     sum of a_i z_i - c t + d    over the noise z_i (samples less their means)
 
-with sign * a_i size_i <= 1 for the signs of the shifts of z_i (`laws`); left out are a_i z_i that no
-sample makes > 0. No budget B < c serves at any eps > 0, where c is the least of all these runs; and
-no budget B < e - p serves every eps, where e is the least c - d, and p the sum of |z_i| / size_i at
-z. Where all noise is light, c > 0 and c - d > 0 stand for any number; where there is none, d < 0 =
-c does, too, and of guards alone, one of which is > 0, c = d = 0, or c - d = 0.
+with sign * a_i size_i <= 1 for the signs of the shifts of z_i (`laws`); left out are a_i z_i that
+cannot be > 0. No budget B < c serves at any eps > 0, where c is the least of all these runs; and no
+budget B < e - p serves every eps, where e is the least c - d, and p the sum of |z_i| / size_i at z.
+Where all noise is light, c > 0 and c - d > 0 stand for any number; where there is none, d < 0 = c
+does, too, and of guards alone, one of which is > 0, c = d = 0, or c - d = 0.
 
 Proof. On S the sum is >= 0, or -M h. So sum of a_i z_i >= c t - d - M h at u_t, for one of
 finitely many runs. Noise that can be shifted has E exp(theta eps a_i z_i) <= K for theta < 1 and

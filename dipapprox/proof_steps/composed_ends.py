@@ -56,6 +56,10 @@ def with_proofs(answer: ComposedAnswer, options: Options) -> ComposedAnswer:
     return replace(answer, replayed=found.replayed, proofs=found.proofs)
 
 
+_MUCH = Fraction(100)
+"""An ε_prv that stands for ∞ from below."""
+
+
 class _Prover:
     def __init__(self, answer: ComposedAnswer, options: Options) -> None:
         self._found = answer
@@ -83,10 +87,12 @@ class _Prover:
             at = ComposedGoal(True, nothing, found.delta, nothing, self._step)
             width = max(ends.width or nothing, _LEAST_WIDTH)
             lower, upper = ends.lower, ends.upper
-            if lower is None:
-                self._missing.append("that no ε_prv is enough has no rule")
-                lower = nothing
-            lower = self._end(replace(at, kept=False), False, lower, width) or nothing
+            below, infinite = replace(at, kept=False), lower is None
+            if lower is None or (upper is None and lower > _MUCH):
+                lower, below = _MUCH, replace(below, step=None)
+            lower = self._end(below, False, lower, width) or nothing
+            if infinite and lower:
+                self._missing.append(f"∞ has no rule; about {_MUCH} stands for it")
             if upper is not None:
                 exact = not found.delta and ends.width == 0
                 upper = self._end(at, False, upper, width, exact)

@@ -24,6 +24,7 @@ from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.mechanisms import Mechanism, Pair, sampled
+from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
@@ -52,6 +53,10 @@ _ABOUT = [Fraction(k * k, 64) for k in range(60)]
 
 _MOST_BITS = 80
 """Of probabilities of a program that is run once; 13 more than a gap has are enough."""
+
+_FAR = Fraction(MOST_EPS_PRV, 2)
+"""Where outcomes are finitely many, losses that are no smaller count as infinite. What a record
+adds to a sample loses little."""
 
 _MOST_PLACES = 1900
 _POINT_BITS = 40
@@ -416,25 +421,28 @@ class PipelineProofs:
         if self._parts(number) is not None:
             return []
         with precision(_SEARCH_BITS):
+            bends: list[float] | None = None
+            if program is not None:
+                bends = program.bends()
+            elif number not in self._statements:
+                assert not isinstance(run.what, ProgramAt)
+                bends = bends_of_mechanism(run.what)
             pair = self._pair(number, added)
-
             least = int(tiny * (1 << _SEARCH_BITS))
+            most = None if bends is None or added else _FAR // step
+            infinite = to_ball(0) if most is None else pair.most(most * step)
 
             def above(k: int) -> bool:
-                return upper_at(pair.most(k * step), _SEARCH_BITS) > least
+                own = pair.most(k * step if most is None else min(k, most) * step)
+                return upper_at(own - infinite, _SEARCH_BITS) > least
 
             def below(k: int) -> bool:
                 line = 1 - to_ball(-k * step).exp()
                 return upper_at(pair.most(-k * step) - line, _SEARCH_BITS) > least
 
             high, low = reach(above), reach(below)
-            if number in self._statements:
-                return [[-low, high, -(-(low + high) // _FEW)]]
-            if program is not None:
-                bends: list[float] | None = program.bends()
-            else:
-                assert not isinstance(run.what, ProgramAt)
-                bends = bends_of_mechanism(run.what)
+        if number in self._statements:
+            return [[-low, high, -(-(low + high) // _FEW)]]
         if bends is None:
             return knots(low, high, None)
         if run.rate is not None:

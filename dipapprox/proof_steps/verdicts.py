@@ -117,12 +117,11 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
         rate = min(int(goal.claim.growth.rate), _MOST_RATE)
         spare = 1 + goal.outputs.bit_length() // 4 + 2 * rate
         bits = max(_FEWEST_BITS, (1 / goal.gap).__ceil__().bit_length() + spare)
-        bits = min(bits, MOST_BITS)
     first: list[int] = []
     if attained:
         # The bound is attained, or nearly: if closed forms decided, enclosures did not tell.
         first = [IN_CLOSED_FORM] if goal.exactly else [bits, IN_CLOSED_FORM]
-    finer = [min(k * bits, MOST_BITS) for k in _FINER]
+    finer = [min(k * bits, max(bits, MOST_BITS)) for k in _FINER]
     yield from dict.fromkeys([*first, bits, *finer, IN_CLOSED_FORM])
     if goal.outputs <= MANY_OUTPUTS:
         yield IN_PARTS

@@ -72,7 +72,8 @@ def read_answer(status: int, output: str) -> Answer:
     fields = json.loads(output)
     ends: dict[str, tuple[str, str]] = {}
     _gather(fields, "", ends)
-    why = re.search(r"no proof[^:]*: (.*)", fields.get("reason") or "")
+    reason = fields.get("detail") or fields.get("reason") or ""
+    why = re.search(r"no proof[^:]*: (.*)", str(reason))
     proof = PROVED if fields.get("proved") else why and why[1][:MOST_WORDS]
     return Answer(status, fields.get("verdict"), ends, _digest(fields.get("witness")), proof)
 
