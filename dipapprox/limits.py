@@ -1,6 +1,7 @@
 """Limits of time, memory, states and pieces: one object, asked often, answering by exception.
 
-And how far work within them has come, told while it goes on.
+And how far work within them has come, told while it goes on. Whoever takes limits asks them
+throughout, and raises `LimitReached` where they end: docstrings name what else may be too much.
 """
 
 from __future__ import annotations

@@ -29,9 +29,6 @@ def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterato
         quotient: The automaton.
         weight: Whose path is followed.
         limits: Checked between runs.
-
-    Raises:
-        LimitReached: If time is up.
     """
     automaton = quotient.whole.automaton
     best: RunCost | None = None

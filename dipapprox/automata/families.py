@@ -42,7 +42,6 @@ def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[R
     """Return the run that goes round every cycle `rounds` times, and the changes of its inputs.
 
     Args:
-        automaton: The automaton.
         structure: A structure that holds.
         rounds: At least 1.
     """
@@ -157,9 +156,6 @@ def rounds_beyond(
 
     Found by doubling and halving: more rounds never cost less, because the longer run has the
     shorter one's positions among its own.
-
-    Raises:
-        LimitReached: If time is up.
     """
 
     def cost(times: int) -> Fraction:

@@ -189,13 +189,9 @@ def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFami
     Args:
         graph: The quotient of an automaton, or of its cells.
         cap: Costs above it are not told apart.
-        limits: Asked for the time.
 
     Returns:
         None if the vectors pass the cap, or are too large.
-
-    Raises:
-        LimitReached: If time is up.
     """
     prices = _prices(graph, cap)
     if prices is None:

@@ -29,7 +29,6 @@ def structure_in(
     """Return a structure with the given cycles, if the run has one.
 
     Args:
-        automaton: The automaton.
         run: A feasible run.
         below: The cycle in which the path begins; None if it begins at a shown sample.
         above: The cycle in which the path ends; None if it ends at a shown sample.

@@ -58,12 +58,7 @@ def ray_of(automaton: Automaton, known: RunCost, limits: Limits) -> WordBound | 
     """Return inputs for which a run loses what it costs as ε grows; None if none are near.
 
     Args:
-        automaton: The automaton.
         known: The run, feasible, with its cost.
-        limits: Asked for the time.
-
-    Raises:
-        LimitReached: If time is up.
     """
     run, changes = known.run, known.changes
     fresh = [
@@ -80,11 +75,7 @@ def ray_of(automaton: Automaton, known: RunCost, limits: Limits) -> WordBound | 
 
 
 def run_rate(automaton: Automaton, run: Run, letters: Letters, limits: Limits) -> Fraction:
-    """Return the rate of a run for some inputs, without its fresh samples.
-
-    Raises:
-        LimitReached: If time is up.
-    """
+    """Return the rate of a run for some inputs, without its fresh samples."""
     transitions = [automaton.transitions[index] for index in run]
     means, rates = [], []
     for transition, letter in zip(transitions, letters, strict=True):

@@ -103,7 +103,6 @@ def augment(automaton: Automaton, limits: Limits, most: int | None = None) -> Un
     """Build the reachable part of the augmented automaton, or less of it.
 
     Args:
-        automaton: The automaton.
         limits: Of nodes and time.
         most: How many nodes are enough, at least 1. They are found depth first then, so that
             cycles come soon, and walks are feasible runs, but not all of them: what is found is
@@ -203,9 +202,6 @@ def quotient(whole: Unfolding, limits: Limits) -> Quotient:
 
     After a class is split, only the predecessors of its smaller part are looked at again
     (Hopcroft 1971): the classes of steps into the two parts differ only there.
-
-    Raises:
-        LimitReached: If time is up.
     """
     labels: dict[Label, int] = {}
     kinds = [labels.setdefault(label(t), len(labels)) for t in whole.automaton.transitions]

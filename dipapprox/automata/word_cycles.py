@@ -153,9 +153,6 @@ def runs_again(
     """Yield runs that fit a word whose steps come again so often, and how inputs change.
 
     They take the same steps each time; changes are those from the second inputs to the first.
-
-    Raises:
-        LimitReached: If time is up.
     """
     if known.again is None:
         return

@@ -48,7 +48,6 @@ def origin_text(states: FinalStates, number: int, event: Connected) -> str:
     """Say where in a program an event comes from.
 
     Args:
-        states: The final states.
         number: The state that the event was first met in.
         event: Canonical: it has lost its names. Of the comparisons in the state those over as many
             samples are named; all if there are none or several.

@@ -59,7 +59,6 @@ class Mixtures:
     """Solves the states of a program that are told by comparisons.
 
     Args:
-        states: The final states.
         instantiator: Theirs, at one eps.
         solutions: Numbers laws, events, solutions.
     """

@@ -63,7 +63,6 @@ class Shapes:
     them, and not when the garbage collector comes by.
 
     Args:
-        states: The final states.
         instantiator: Theirs, at one eps.
         inputs: Numbers the values of the input cells.
         solutions: Numbers laws.

@@ -134,7 +134,6 @@ class ExactDistributions:
     Args:
         states: The final states, inputs symbolic.
         eps: Where the program runs, exact and > 0; None for all eps > 0.
-        limits: Asked throughout.
     """
 
     def __init__(self, states: FinalStates, eps: Fraction | None, limits: Limits) -> None:
@@ -165,7 +164,6 @@ class ExactDistributions:
             that this input cannot have. Or why some probability has no closed form.
 
         Raises:
-            LimitReached: If the limits run out.
             BrokenInvariant: If the outputs do not sum to 1: a bug.
         """
         self._limits.check()

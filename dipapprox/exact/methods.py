@@ -56,11 +56,7 @@ class EventForms:
         self._known: Cache[Connected, ExponentialRatio | NotEnclosed] = Cache(_REMEMBERED_FORMS)
 
     def closed_form_of(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
-        """Return Pr[event] as a function of ε' > 0, or why there is no closed form.
-
-        Raises:
-            LimitReached: If the time or the memory runs out.
-        """
+        """Return Pr[event] as a function of ε' > 0, or why there is no closed form."""
         return self._known.find(event, lambda: self._closed_form(event, limits))
 
     def _closed_form(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:

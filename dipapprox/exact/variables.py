@@ -120,7 +120,6 @@ class VariableElimination(ABC, Generic[M, C]):
         """Return the weight of all that meets some inequalities: no variable is left in it.
 
         Raises:
-            LimitReached: If the time or the memory runs out.
             TooMuch: If there are too many pieces.
         """
         bounds = self.tightened(inequalities)

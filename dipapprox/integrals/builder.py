@@ -58,7 +58,6 @@ def build_integrals(
     Args:
         event: Any event with linear guards.
         order: All its variables, outermost first.
-        limits: Asked for every level of every piece.
         literal: Whether the levels will be nested literally in this order. Then only the last
             one is a leaf; otherwise every variable that no inner bound mentions is.
 

@@ -105,7 +105,6 @@ def nearest_point(
     Args:
         forms: Any.
         unknowns: At least the symbols in the forms.
-        limits: Asked again and again.
     """
     rates = dict.fromkeys(unknowns, 1)
     sides = dict.fromkeys(rates, programme.UnknownSide.ANY)

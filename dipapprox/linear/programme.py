@@ -80,7 +80,6 @@ class LinearProgramme(Generic[Unknown]):
         rows: For every row the unknowns in it, each once, with a_gi.
         rates: The rate of every unknown, >= 0; None where the unknown is 0.
         sides: Where every unknown may lie.
-        limits: Asked at every pivot.
     """
 
     def __init__(

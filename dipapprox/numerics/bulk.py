@@ -59,7 +59,6 @@ class ProbabilitySource(Protocol):
             bits: Wanted width of each enclosure: at most 2**-bits.
 
         Raises:
-            LimitReached: If a limit is reached.
             BrokenInvariant: If the enclosures contradict each other.
         """
 
@@ -76,7 +75,6 @@ class BulkSource(ProbabilitySource, Protocol):
             bits: Wanted width: at most 2**-bits, as far as doubles can express it.
 
         Raises:
-            LimitReached: If a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """
 
@@ -91,6 +89,5 @@ class BulkSource(ProbabilitySource, Protocol):
             bits: As for `cells`.
 
         Raises:
-            LimitReached: If a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """

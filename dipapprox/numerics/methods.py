@@ -153,14 +153,10 @@ class Method(Protocol):
         Args:
             events: Normal forms (`events.canonical`), distinct.
             bits: Wanted width: at most 2**-bits (best effort; the enclosures are proved anyway).
-            limits: Asked at least every few milliseconds.
 
         Returns:
             For every event, in order, an enclosure inside [0, 1] or the reason why there is none;
             in bulk as doubles.
-
-        Raises:
-            LimitReached: If `limits` run out.
         """
 
 

@@ -81,7 +81,6 @@ class EventStore:
 
         Raises:
             BrokenInvariant: If two enclosures of the same probability are disjoint.
-            LimitReached: If the limits run out.
         """
         self._grow(len(events))
         asked = np.fromiter(numbers, np.int64, len(numbers))
@@ -172,7 +171,6 @@ class OutputProbabilities:
         states: The final states, inputs symbolic.
         eps: The program's privacy parameter, exact and > 0.
         method: How events are enclosed.
-        limits: Asked throughout.
     """
 
     def __init__(self, states: FinalStates, eps: Fraction, method: Method, limits: Limits) -> None:
@@ -209,7 +207,6 @@ class OutputProbabilities:
             some probability could not be enclosed.
 
         Raises:
-            LimitReached: If the limits run out.
             BrokenInvariant: If the enclosures do not sum to 1: a bug.
         """
         known = [self._of_input.get((bits, input)) for input in inputs]

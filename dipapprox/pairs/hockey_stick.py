@@ -278,7 +278,6 @@ class PairList:
         Args:
             raised: Per input and output, >= 0.
             scaled: The same.
-            limits: Asked between blocks.
         """
         sums = np.empty(len(self.first))
         step = max(_BLOCK // max(raised.shape[1], 1), 1)

@@ -92,7 +92,6 @@ def largest_delta(
         cells: The program's input cells.
         ask: Gives the probabilities, always in the same arithmetic.
         bits: Asked for by it.
-        limits: Asked between outputs.
         progress: Told about expansions; their total is an upper bound.
 
     Returns:

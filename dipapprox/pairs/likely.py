@@ -62,7 +62,6 @@ def likely_first(program: Program, selection: PairSelection, total: int | None) 
     """Stream the selected pairs, each once, the likely ones first; listed pairs as they stand.
 
     Args:
-        program: The program.
         selection: Which pairs.
         total: Their number, if known.
 

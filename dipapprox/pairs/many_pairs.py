@@ -55,7 +55,6 @@ class CountedPairs(Together):
         cells: The program's input cells.
         tables: Bounds of probabilities.
         total: Number of the pairs, if known.
-        limits: Asked throughout.
         progress: Told about pairs of counters.
     """
 
@@ -119,8 +118,6 @@ def look_first(
     Args:
         search: Fresh; its first precision is within the reach of doubles. Afterwards it has a
             violation, and the number of pairs looked at, or is as it was.
-        program: The program.
-        adjacency: Its adjacency.
         tables: Bounds of probabilities.
         most: Most probabilities asked for; None for no bound.
     """

@@ -69,7 +69,6 @@ class Maxima:
         together: All pairs at once; None if they have to be gone through.
         arrays: The pairs one by one; None if `together` never fails.
         source: Distributions, for single pairs.
-        limits: Asked throughout.
         progress: Told about budgets done.
 
     Attributes:

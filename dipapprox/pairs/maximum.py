@@ -109,9 +109,6 @@ class Together(ABC):
         Args:
             factor: Bounds of e^eps_prv.
             bits: Wanted width of the probabilities: 2**-bits.
-
-        Raises:
-            LimitReached: If a limit is reached.
         """
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
@@ -158,7 +155,6 @@ def search_together(
         may be attained, which exact forms decide pair by pair.
 
     Raises:
-        LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other.
     """
     exact = search.exact

@@ -29,7 +29,6 @@ def orbits(states: FinalStates, selection: PairSelection, total: int | None) -> 
     """Yield pairs that stand for all selected ones, the likely ones first.
 
     Args:
-        states: Final states.
         selection: Which pairs.
         total: Their number, if known.
 

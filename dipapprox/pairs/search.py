@@ -53,7 +53,6 @@ class ExactPairs(ABC):
             An attempt that is not undecided; or why there are no exact forms.
 
         Raises:
-            LimitReached: If a limit is reached.
             BrokenInvariant: If exact forms contradict each other.
         """
 
@@ -102,7 +101,6 @@ class Search:
         """Check pairs, each for all that it stands for, until one is certainly violated.
 
         Raises:
-            LimitReached: If a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """
         for pair, number in pairs:

@@ -66,7 +66,6 @@ class PairArrays:
         source: Gives the probabilities.
         outputs: How many there are.
         bits: Asked for, within the reach of doubles.
-        limits: Asked for every table.
 
     Attributes:
         bits: As given.
@@ -155,7 +154,6 @@ class SelectedPairs:
     """The selected pairs of a program, and what they cost.
 
     Args:
-        states: Final states.
         selection: Which pairs.
         total: Their number, if known.
 

@@ -131,7 +131,6 @@ class BudgetAnswer(Result):
         Raises:
             NoCertificate: If none can be written.
             NotProved: If the kernel does not follow.
-            LimitReached: If a limit is reached.
         """
         raise NoCertificate("it has no rules for such answers")
 

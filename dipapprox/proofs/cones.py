@@ -56,7 +56,6 @@ class PossibleInputs:
     Args:
         samples: Of all states.
         inputs: The input cells.
-        limits: Asked again and again.
     """
 
     def __init__(self, samples: Sequence[Sample], inputs: Sequence[Cell], limits: Limits) -> None:
@@ -229,7 +228,6 @@ class ConeBuilder:
 
     Args:
         states: Final states for all inputs.
-        limits: Asked again and again.
     """
 
     def __init__(self, states: FinalStates, limits: Limits) -> None:

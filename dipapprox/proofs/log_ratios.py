@@ -47,17 +47,12 @@ def log_ratio(
     """Enclose ln(Pr[word | second inputs] / Pr[word | first inputs]) / eps for one run.
 
     Args:
-        automaton: The automaton.
-        run: A run.
         ray: Its inputs, and the word that it shows.
         eps: Where, exact and > 0.
         limits: Of the methods.
 
     Returns:
         None if the run has too many samples, or nothing encloses it narrowly enough.
-
-    Raises:
-        LimitReached: If time is up.
     """
     if len(run) > MOST_SAMPLES:
         return None

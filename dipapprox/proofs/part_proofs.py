@@ -43,10 +43,8 @@ class PartRun:
 
     Args:
         number: Of the part.
-        part: The part.
         states: Its final states for all inputs.
         boxes: The changes of all inputs of the program.
-        limits: Asked again and again.
     """
 
     def __init__(

@@ -90,7 +90,6 @@ def between_places(
     Args:
         parts: The independent parts, with the possible final states of their outputs.
         inputs: Where none has bounds, not far from 0.
-        limits: Asked again and again.
         tried: What points are tried; if none, ends of the intervals and others.
 
     Returns:

@@ -48,7 +48,6 @@ class CostOfPoints:
     Args:
         cone: Of a state with Gaussian noise, and other noise of scales that are multiples of 1/eps.
         integers: Whether noise and inputs are integers; then points and shown numbers are, too.
-        limits: Asked again and again.
     """
 
     def __init__(self, cone: Cone, integers: bool, limits: Limits) -> None:

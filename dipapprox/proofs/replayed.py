@@ -41,7 +41,6 @@ def proved(answer: Answered, limits: Limits) -> Answered:
 
     Args:
         answer: What was found.
-        limits: Asked while the proof is searched and replayed.
     """
     if answer.answer is Answer.UNKNOWN:
         return answer
@@ -58,7 +57,6 @@ def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
     Raises:
         NoCertificate: If none can be written.
         NotProved: If the kernel does not follow.
-        LimitReached: If a limit is reached.
     """
     return _written(answer, budgets.BudgetBounds(answer.upper, None, None), limits)[1]
 
@@ -68,7 +66,6 @@ def with_proof(answer: Answered, limits: Limits) -> Answered:
 
     Raises:
         NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
-        LimitReached: If a limit is reached.
     """
     if answer.unproved is not None:
         raise NoCertificate(answer.unproved)

@@ -77,7 +77,6 @@ def closed(
         states: For each part its final states, for all inputs.
         turns: For each input where the logarithms of probabilities may bend.
         inputs: Which change by numbers that have a bound.
-        limits: Asked again and again.
 
     Returns:
         None if states are too many.
@@ -172,7 +171,6 @@ class _Changes:
         """Return changes that promise much, the dearest first.
 
         Args:
-            parts: The parts.
             slopes: For each by output how its logarithm changes with each input of the program.
         """
 
@@ -203,9 +201,7 @@ class ClosedPart:
 
     Args:
         number: Among the parts.
-        part: The part.
         states: Its final states for all inputs.
-        limits: Asked again and again.
     """
 
     def __init__(self, number: int, part: ProgramPart, states: FinalStates, limits: Limits) -> None:

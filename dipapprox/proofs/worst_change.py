@@ -88,12 +88,7 @@ class WorstChange:
 
 
 class CostOfChanges:
-    """Costs of the changes of one cone.
-
-    Args:
-        cone: The cone.
-        limits: Asked again and again.
-    """
+    """Costs of the changes of one cone."""
 
     def __init__(self, cone: Cone, limits: Limits) -> None:
         self._cone, self._limits = cone, limits

@@ -97,7 +97,6 @@ class _Exploration:
 
     Args:
         program: With rounds.
-        rounds: Its rounds.
         demands: What is known to be needed; grows.
         limits: Of time and points.
     """

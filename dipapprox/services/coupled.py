@@ -37,7 +37,6 @@ class CouplingWriter:
 
     Args:
         machine: The service, as the kernel has it.
-        limits: AskedService all the time.
         loss: With an upper bound.
         pairs: Those of the loss.
         exact: The calls that are followed exactly.

@@ -53,12 +53,10 @@ def replayed(
         asked: What was asked about.
         loss: What was found, for every eps.
         budget: The claimed one; None if none was.
-        limits: AskedService all the time.
 
     Raises:
         NoCertificate: If none can be written.
         NotProved: If the kernel does not follow.
-        LimitReached: If a limit is reached.
     """
     machine = service_json(asked.service, sorted(asked.users))
     with asking(limits.check):

@@ -111,7 +111,6 @@ def check_families(system: System, families: Families) -> Rejection | None:
         families: As given.
 
     Raises:
-        LimitReached: If a limit is reached.
         SourceError, UserError, Inexpressible: See `System.step`.
     """
     checked: dict[int, Rejection | None] = {}

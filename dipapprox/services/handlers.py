@@ -69,7 +69,6 @@ class PlainHandlers:
         service: Elaborated.
         kept: Cells that are symbols.
         epsilons: Where random choices have to be probability distributions.
-        limits: AskedService in loops.
     """
 
     def __init__(

@@ -108,7 +108,6 @@ def first_deviation(asked: AskedService, idealised: AskedService) -> Deviation |
         UserError: If they have other cells or calls, or a choice is no probability distribution.
         SourceError: If a handler does something meaningless in a state that calls lead to.
         Inexpressible: If a law has no closed form.
-        LimitReached: If a limit is reached.
     """
     _require_alike(asked.service, idealised.service)
     own, ideal = System(asked), System(idealised)

@@ -28,14 +28,10 @@ def longest_paths(arcs: Sequence[Sequence[Arc]], limits: Limits) -> tuple[tuple[
 
     Args:
         arcs: For each node.
-        limits: AskedService often.
 
     Returns:
         For each node the greatest weight of a path that begins there, at least 0; and a cycle of
         positive weight, empty if there is none. If there is one, the values mean nothing.
-
-    Raises:
-        LimitReached: If the time runs out.
     """
     component = strong_components([[t for t, _ in row if t >= 0] for row in arcs])
     values = [0] * len(arcs)

@@ -107,11 +107,7 @@ def noted(known: Loss, trace: Trace, runs: Runs) -> Loss:
 
 
 def paths_of(pairs: RunPairs) -> tuple[tuple[Fraction, ...], Cycle]:
-    """Return what the longest path from every pair loses, in eps; or a cycle that gains.
-
-    Raises:
-        LimitReached: If the time runs out.
-    """
+    """Return what the longest path from every pair loses, in eps; or a cycle that gains."""
     rows = [[(edge.target, edge.weight) for edge in row] for row in pairs.edges]
     unit = lcm(1, *{weight.denominator for row in rows for _, weight in row})
     arcs = [

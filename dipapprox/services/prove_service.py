@@ -41,7 +41,6 @@ def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
         system: With values for all cells.
 
     Raises:
-        LimitReached: If the time runs out.
         Inexpressible: See `System.step`.
     """
     waiting = deque([(Trace(), Runs(system), False)])

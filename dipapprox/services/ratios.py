@@ -60,11 +60,7 @@ _known_at: Cache[tuple[ExponentialRatio, ExponentialRatio, Fraction], Gain] = Ca
 
 
 def gain_of(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
-    """Return what is known of ln(p / q) / eps for two probabilities that are not 0.
-
-    Raises:
-        LimitReached: If the time runs out.
-    """
+    """Return what is known of ln(p / q) / eps for two probabilities that are not 0."""
     if p is q or p == q:
         return NO_GAIN
     return _known.find((p, q), lambda: _gain(p, q, limits))
@@ -78,7 +74,6 @@ def gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction, limits: Lim
 
     Raises:
         Inexpressible: If one of the probabilities is 0 there.
-        LimitReached: If the time runs out.
     """
     if p is q or p == q:
         return NO_GAIN

@@ -43,7 +43,6 @@ class PairSearch:
     """Pairs, and what shows what they say.
 
     Args:
-        pairs: The pairs.
         values: The same service, with values for all cells.
     """
 

@@ -163,7 +163,6 @@ class System:
             UserError: If a choice is no probability distribution for some eps.
             Untracked: If it needs the values of cells that have none, or of data.
             Inexpressible: If there are no closed forms.
-            LimitReached: If a limit is reached.
         """
         return self.moves(self.number(state), self._places[call])[0]
 

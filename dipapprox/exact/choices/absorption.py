@@ -61,14 +61,10 @@ def absorption_probabilities(law: ChainLaw, limits: Limits) -> dict[int, Exponen
 
     Args:
         law: Its transition probabilities add up to 1.
-        limits: Asked at every step.
 
     Returns:
         {absorbing state: probability}, over one denominator. They add up to exactly 1 if
         absorption is certain for almost every ε.
-
-    Raises:
-        LimitReached: If the time or the memory runs out.
     """
     if not law.transitions[0]:
         return {0: ExponentialRatio.constant(1)}

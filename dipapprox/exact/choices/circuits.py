@@ -36,11 +36,7 @@ _known: Cache[Circuit, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
 
 
 def root_functions(circuit: Circuit, limits: Limits) -> Mapping[int, ExponentialRatio]:
-    """Return the value of every root as a function of ε; remembered.
-
-    Raises:
-        LimitReached: If the time or the memory runs out.
-    """
+    """Return the value of every root as a function of ε; remembered."""
     return _known.find(circuit, lambda: _Functions(circuit, limits).roots())
 
 
@@ -49,9 +45,6 @@ def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio:
 
     Returns:
         A function of ε'; at ε' = 1 it is the probability where the program runs.
-
-    Raises:
-        LimitReached: If the time or the memory runs out.
     """
     return root_functions(event.circuit, limits)[event.root].dilated(event.eps)
 
@@ -180,7 +173,6 @@ def enclose_choices(
     Rational ones with short denominators come out as points.
 
     Raises:
-        LimitReached: If the bits or the time are used up.
         ZeroDivisionError: If a weight is not defined where the program runs.
     """
     groups: dict[tuple[Circuit, Fraction], list[Chosen]] = {}
@@ -274,7 +266,6 @@ def is_possible_choice(event: Chosen, limits: Limits) -> bool:
     """Whether a set of outcomes has a positive probability.
 
     Raises:
-        LimitReached: If the bits or the time are used up.
         ZeroDivisionError: If a weight is not defined at this eps.
     """
     key = event.circuit, event.eps

@@ -56,7 +56,6 @@ def objection(law: ChoiceLaw, epsilons: EpsilonInterval, limits: Limits) -> Obje
     Args:
         law: With weights as functions of ε.
         epsilons: Where the program runs: an interval, or a point.
-        limits: Asked often.
     """
     signs = _Signs(epsilons, limits)
     try:

@@ -65,7 +65,6 @@ class LaplaceIntegrals:
             Laplace type, or there are too many parts.
 
         Raises:
-            LimitReached: If the time or the memory runs out.
             BrokenInvariant: If the result cannot be a probability: a bug.
         """
         limits.check()

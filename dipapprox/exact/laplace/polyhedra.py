@@ -58,7 +58,6 @@ def integrate(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclos
         The function; or why there is none: more than `limits.pieces` parts, or far more terms.
 
     Raises:
-        LimitReached: If the time runs out.
         BrokenInvariant: If an integral that must be at most 1 does not converge: a bug.
     """
     work = _Reals(event.samples, limits)

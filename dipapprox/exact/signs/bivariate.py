@@ -82,14 +82,10 @@ def vanishes_too(
         other: Not the zero function.
         lower: > 0.
         upper: At least `lower`.
-        limits: Asked when signs are looked for.
 
     Returns:
         Whether a zero of `form` in [lower, upper] is one of `other`; None if the degrees are too
         high to tell.
-
-    Raises:
-        LimitReached: If the bits or the time are used up.
     """
     function = form.function()
     steps = common_steps((function, other))

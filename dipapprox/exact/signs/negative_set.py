@@ -40,11 +40,9 @@ def negative_set(
         function: A ratio's poles end an interval as zeros do.
         interval: Not a point.
         width: Largest width of the enclosures of the ends, > 0.
-        limits: Asked often.
 
     Raises:
         ValueError: If the interval is a point.
-        LimitReached: If the boxes, bits, degree or time are used up.
     """
     if interval.is_point:
         raise ValueError("an open interval is asked for inside a point; use sign_at")

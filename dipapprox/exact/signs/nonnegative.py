@@ -168,11 +168,7 @@ def _witness(
 
 
 def positive_on(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> bool:
-    """Whether `function` > 0 at every ε of `interval`.
-
-    Raises:
-        LimitReached: If the boxes, bits, degree or time are used up.
-    """
+    """Whether `function` > 0 at every ε of `interval`."""
     if not function:
         return False
     if all(c > 0 for _, c in function.terms) or chain_sign(normal_form(function), limits)[0]:

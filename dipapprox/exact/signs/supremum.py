@@ -144,13 +144,9 @@ def enclose_supremum(
         function: Continuous on the closure of the interval, 0 and infinity excepted.
         interval: Any.
         width: Largest width of the enclosure, > 0.
-        limits: Asked often.
 
     Returns:
         The supremum, or NotEnclosed if the function is unbounded above near an end, or too large.
-
-    Raises:
-        LimitReached: If the boxes, bits, degree or time are used up.
     """
     ends = _ends(function, interval, width, limits)
     if isinstance(ends, NotEnclosed):

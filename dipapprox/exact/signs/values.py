@@ -67,11 +67,7 @@ class Evaluator:
         return total
 
     def sign(self, point: Fraction, limits: Limits) -> int:
-        """The sign at a rational point where G is not 0.
-
-        Raises:
-            LimitReached: If the bits or the time are used up.
-        """
+        """The sign at a rational point where G is not 0."""
         bits = START_BITS
         while True:
             with precision(bits):
@@ -97,7 +93,6 @@ class Evaluator:
             lower: > 0; the middle of the box is not a zero of G.
             upper: > `lower`.
             order: >= 2. High orders help where large terms cancel.
-            limits: Asked before the precision is raised.
         """
         middle, radius = (lower + upper) / 2, (upper - lower) / 2
         bits = START_BITS
@@ -141,11 +136,7 @@ _EVEN = arb(0.5, 0.5)  # and for even i > 0
 
 
 def more_bits(bits: int, point: Fraction, limits: Limits) -> int:
-    """Double the precision.
-
-    Raises:
-        LimitReached: If the bits or the time are used up.
-    """
+    """Double the precision."""
     limits.check()
     if 2 * bits > MOST_BITS:
         near, _ = short(Enclosure.exact(point))
@@ -172,7 +163,6 @@ def sign_at(function: Function, eps: Fraction, limits: Limits) -> int:
     """Return the exact sign, -1, 0 or 1, of `function` at `eps` > 0.
 
     Raises:
-        LimitReached: If the bits or the time are used up.
         ZeroDivisionError: If a factor of the denominator is 0 there.
     """
     if isinstance(function, ExponentialRatio):
@@ -210,7 +200,6 @@ def enclose_at(
     Values beyond 2^±65536 are the exception: they have a wide enclosure or none.
 
     Raises:
-        LimitReached: If the bits or the time are used up.
         ZeroDivisionError: If a factor of the denominator is 0 there.
     """
     value = as_ratio(function).at(eps)

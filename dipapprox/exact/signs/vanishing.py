@@ -28,9 +28,6 @@ def vanishing_together(
     Args:
         functions: Named; none is the zero function, unless the interval is a point.
         epsilons: An interval or a point.
-        limits: Asked often.
-
-    Yields:
         (names of the functions that vanish, the zero or a number near it).
 
     Raises:

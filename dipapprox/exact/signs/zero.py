@@ -97,11 +97,7 @@ def in_order(
 
     Args:
         found: The zeros.
-        limits: Asked often.
         distinct: Whether it is known that no two are equal.
-
-    Raises:
-        LimitReached: If the bits or the time are used up.
     """
     clusters = [_Cluster(zero, (k,)) for k, zero in enumerate(found)]
     known: dict[tuple[int, int], bool | None] = {}

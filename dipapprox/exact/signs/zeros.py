@@ -127,11 +127,9 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
         form: Not zero at any rational ε > 0.
         interval: Not a point.
         most: Largest number of boxes to look at.
-        limits: Asked at every box.
 
     Raises:
         BoxesUsedUp: If `most` is reached.
-        LimitReached: If the bits or the time are used up.
     """
     evaluator = Evaluator(form)
     lower, near, far = interval.lower, None, None
@@ -312,9 +310,6 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
     """Isolate all zeros of a function on an interval.
 
     The zero function has no isolated zeros: its chart has none, and the sign 0.
-
-    Raises:
-        LimitReached: If the boxes, bits, degree or time are used up.
     """
     if not function:
         return SignChart(interval, (), (0,), interval.lower_included, interval.upper_included)

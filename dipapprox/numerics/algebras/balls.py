@@ -55,7 +55,6 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
     """The algebra on one grid at one precision and degree; functions may be moved off the grid.
 
     Attributes:
-        limits: Asked at every panel, as thousands of bits take their time; no limits at first.
         off_grid: How many panels functions at shifted places had so far, all together.
         room: Most such panels.
     """

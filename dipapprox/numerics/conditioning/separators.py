@@ -86,10 +86,6 @@ def separations(event: Event, limits: Limits) -> Iterator[Separation]:
 
     Args:
         event: Connected, irredundant, of continuous samples.
-        limits: Asked for every choice.
-
-    Raises:
-        LimitReached: If the time runs out.
     """
     size, found, choices = len(event.samples), False, 0
     for count in range(1, min(MOST_SEPARATORS, size - 1) + 1):

@@ -90,9 +90,6 @@ def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms 
 
     Returns:
         Terms, collected; none for an event of probability 0. Or why there are too many.
-
-    Raises:
-        LimitReached: If the time runs out.
     """
     unit = lcm(*{w.denominator for _, _, w in event.bounds})
     bounds = {(i, j): w.numerator * (unit // w.denominator) for i, j, w in event.bounds}

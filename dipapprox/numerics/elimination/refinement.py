@@ -213,9 +213,6 @@ def requirements(order: Order, limits: Limits) -> GridRequirements:
     """What a grid must offer for all functions of an event.
 
     Where all samples but one are leaves, only laws are moved, and they are laws again.
-
-    Raises:
-        LimitReached: If the time runs out.
     """
     table = FunctionTable()
     if not isinstance(order, OrderEvent) or not order.has_offsets:

@@ -79,11 +79,7 @@ class Evaluation(Generic[F, V]):
         return found
 
     def values(self, plans: Sequence[Terms], limits: Limits) -> list[list[tuple[int, V]]]:
-        """Return the terms of each plan: (coefficient, ∫ product).
-
-        Raises:
-            LimitReached: If `limits`, asked before every batch, run out.
-        """
+        """Return the terms of each plan: (coefficient, ∫ product)."""
         self._compute(self._needed(plans), limits)
         wanted = {factors for terms in plans for _, factors in terms}
         # Not `wanted - self._totals.keys()`, which goes through all totals.
@@ -96,11 +92,7 @@ class Evaluation(Generic[F, V]):
         return [[(c, self._totals[factors]) for c, factors in terms] for terms in plans]
 
     def products(self, plans: Sequence[Terms], limits: Limits) -> list[list[tuple[int, F]]]:
-        """Return the terms of each plan as functions: (coefficient, product).
-
-        Raises:
-            LimitReached: If `limits`, asked before every batch, run out.
-        """
+        """Return the terms of each plan as functions: (coefficient, product)."""
         self._compute(self._needed(plans), limits)
         self._raise((factors for terms in plans for _, factors in terms), limits)
         found = []

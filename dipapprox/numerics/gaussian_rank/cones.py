@@ -207,9 +207,6 @@ def cones_of(polyhedron: Polyhedron, limits: Limits) -> Cones | NotEnclosed:
 
     Returns:
         The cones, none for an empty polyhedron; or why there are too many sets of guards.
-
-    Raises:
-        LimitReached: If `limits` run out.
     """
     size, rank = len(polyhedron.bounds), polyhedron.rank
     if comb(size, rank) > MOST_BASES:

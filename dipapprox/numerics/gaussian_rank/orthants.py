@@ -68,13 +68,9 @@ def orthant(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Limits
         covariance: C, symmetric; variables that are independent for certain have an exact 0.
         bounds: b.
         bits: The wanted width.
-        limits: Asked at every node of the integrals.
 
     Returns:
         A ball, not finite if C is not positive definite for certain at this precision.
-
-    Raises:
-        LimitReached: If `limits` run out.
     """
     if bits <= 0:
         return arb(0.5, 0.5)

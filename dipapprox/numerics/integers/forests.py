@@ -283,11 +283,9 @@ class Forests:
             variables: Independent.
             links: For (child, parent), as `Link` says.
             order: Children before parents, as `graphs.leaves_first` gives it.
-            limits: Asked for every table.
 
         Raises:
             Untabled: If a variable takes too many values.
-            LimitReached: If the limits run out.
         """
         if self._kept > _REMEMBERED:
             self._forget()
@@ -308,7 +306,6 @@ class Forests:
 
         Raises:
             Untabled: If a sample takes too many values.
-            LimitReached: If the limits run out.
         """
         if self._kept > _REMEMBERED:
             self._forget()

@@ -124,14 +124,10 @@ def enclose_plan(
         event: Gives the laws of the plan's variables.
         plan: Its nested integrals must keep their promise lower <= upper.
         bits: Wanted width: at most 2**-bits. What comes back is proved even if it is wider.
-        limits: Asked at every evaluation of an integrand.
         literal: Evaluate the integrals exactly as they are nested: the published tool's shape.
 
     Returns:
         An enclosure inside [0, 1], or why there is none.
-
-    Raises:
-        LimitReached: If `limits` run out.
     """
     tree = build_node(plan, event, literal=literal)
     best: Enclosure | NotEnclosed = NotEnclosed("the quadrature found no finite value")

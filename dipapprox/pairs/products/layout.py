@@ -82,7 +82,6 @@ class Layout:
     Args:
         product: The program as its parts.
         selection: Which pairs.
-        limits: Asked often.
 
     Raises:
         UserError: If the adjacency does not suit the inputs.
@@ -220,7 +219,6 @@ def select_parts(
 
     Raises:
         UserError: If the program has faults, or its adjacency does not suit its inputs.
-        LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
     product = execute_parts(program, merge, limits, inputs_of(selection))

@@ -80,7 +80,6 @@ class Losses:
     Args:
         source: Gives the distributions of the parts.
         selection: Which pairs.
-        limits: Asked often.
 
     Raises:
         UserError: If the adjacency does not suit the inputs.

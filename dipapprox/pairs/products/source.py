@@ -86,7 +86,6 @@ def execute_parts(
 
     Raises:
         SourceError: With the faults of all parts.
-        LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
     if not merge or program.real_outputs or is_seen_whole(program):
