@@ -50,7 +50,7 @@ def check(
     diagnosis = Diagnosis()
     symbols = collect_symbols(program, diagnosis)
     infer_kinds(program, symbols, real_outputs=not in_service)
-    scope = Scope(symbols, diagnosis.report, in_service)
+    scope = Scope(symbols, diagnosis, in_service)
     _declarations(scope, program)
     if not in_service and not in_rounds:
         if _has_streams(program):
@@ -70,7 +70,7 @@ def check_declarations(program: ast.Program) -> None:
         SourceError: With everything found, in source order.
     """
     diagnosis = Diagnosis()
-    scope = Scope(collect_symbols(program, diagnosis), diagnosis.report)
+    scope = Scope(collect_symbols(program, diagnosis), diagnosis)
     _declarations(scope, program)
     diagnosis.finish()
 
@@ -109,30 +109,25 @@ def _declarations(scope: Scope, program: ast.Program) -> None:
                     _element(scope, element)
             case ast.AdjacentRule() | ast.AdjacentWhere() | ast.AdjacentPairs():
                 if adjacency is not None:
-                    scope.report(
-                        "name error", "adjacency is declared twice", declaration.span,
-                        "put all pairs into one declaration",
-                    )  # fmt: skip
+                    message = "adjacency is declared twice"
+                    hint = "put all pairs into one declaration"
+                    scope.report(message, declaration.span, hint, "name error")
                 adjacency = declaration
                 _adjacency(scope, declaration)
             case _:
                 assert_never(declaration)
     if not outputs:
         where = program.declarations[-1] if program.declarations else program
-        scope.report(
-            "name error", "no output is declared", where.span,
-            "declare what the mechanism publishes, e.g. 'output out in {0, 1}'",
-        )  # fmt: skip
+        hint = "declare what the mechanism publishes, e.g. 'output out in {0, 1}'"
+        scope.report("no output is declared", where.span, hint, "name error")
 
 
 def _outputs(scope: Scope, program: ast.Program) -> None:
     for declaration in program.declarations:
         match declaration:
             case ast.Output(domain=(ast.Reals(bounds),)) if bounds is not None:
-                scope.report(
-                    "type error", "a real output has no bounds", bounds.span,
-                    "write 'real': noise goes beyond all bounds",
-                )  # fmt: skip
+                hint = "write 'real': noise goes beyond all bounds"
+                scope.report("a real output has no bounds", bounds.span, hint)
             case _:
                 pass
 
@@ -140,10 +135,8 @@ def _outputs(scope: Scope, program: ast.Program) -> None:
 def _element(scope: Scope, element: ast.Element) -> None:
     if isinstance(element, ast.Integers):
         if not scope.in_service:
-            scope.report(
-                "type error", "'int' is the domain of state cells of services only",
-                element.span, "list the values, e.g. '-5..5', and clamp integer noise to them",
-            )  # fmt: skip
+            hint = "list the values, e.g. '-5..5', and clamp integer noise to them"
+            scope.report("'int' is the domain of state cells of services only", element.span, hint)
     elif isinstance(element, ast.Reals):
         if element.bounds is not None:
             _element(scope, element.bounds)
@@ -166,22 +159,18 @@ def _condition(scope: Scope, declaration: ast.AdjacentWhere) -> None:
         check_number(scope, turns.first, "an end of a range", static=True)
         check_number(scope, turns.last, "an end of a range", static=True)
         if turns.variable in scope.symbols or turns.variable == EPSILON:
-            scope.report(
-                "name error", f"'{turns.variable}' is the name of something else", turns.span,
-                "choose another name",
-            )  # fmt: skip
+            message = f"'{turns.variable}' is the name of something else"
+            scope.report(message, turns.span, "choose another name", "name error")
         else:
             scope = with_number(scope, turns.variable, turns.span)
     for each in nodes_in(declaration.condition):
         if isinstance(each, ast.Name | ast.Index):
             found = scope.symbols.get(each.name)
             if found is not None and found.role in (Role.OUTPUT, Role.LOCAL, Role.STATE):
-                scope.report(
-                    "type error", f"'{each.name}' is no input", each.span,
-                    "a condition on pairs is about inputs: q of the first, q' of the second",
-                )  # fmt: skip
+                hint = "a condition on pairs is about inputs: q of the first, q' of the second"
+                scope.report(f"'{each.name}' is no input", each.span, hint)
     for call in computed_in(declaration.condition):
-        scope.report("type error", "a condition on pairs is made of inputs and numbers", call.span)
+        scope.report("a condition on pairs is made of inputs and numbers", call.span)
     check_condition(scope, declaration.condition)
 
 
@@ -196,19 +185,18 @@ def _adjacency(
             for value in (*pair.left, *pair.right):
                 kind = check_expression(scope, value)
                 if kind & Kind.RANDOM or not is_static(scope, value):
-                    scope.report("type error", "pairs are made of constant values", value.span)
+                    scope.report("pairs are made of constant values", value.span)
         return
     rules = ("all", *(norm.value for norm in Norm), EUCLIDEAN)
     if declaration.rule not in rules:
         allowed = f"allowed are {', '.join(rules)} and {{ … }}"
-        scope.report(
-            "name error", f"unknown adjacency '{declaration.rule}'", declaration.span,
-            did_you_mean(declaration.rule, rules, allowed),
-        )  # fmt: skip
+        hint = did_you_mean(declaration.rule, rules, allowed)
+        message = f"unknown adjacency '{declaration.rule}'"
+        scope.report(message, declaration.span, hint, "name error")
     elif (declaration.radius is None) != (declaration.rule == "all"):
         message = "takes no radius" if declaration.rule == "all" else "needs a radius"
         hint = "" if declaration.rule == "all" else f"e.g. 'adjacent {declaration.rule} 1'"
-        scope.report("syntax error", f"'{declaration.rule}' {message}", declaration.span, hint)
+        scope.report(f"'{declaration.rule}' {message}", declaration.span, hint, "syntax error")
     elif declaration.radius is not None:
         check_number(scope, declaration.radius, static=True)
 
@@ -224,13 +212,11 @@ def _streams(scope: Scope, program: ast.Program) -> None:
     for loop in statements_of(program.body):
         if isinstance(loop, ast.Forever) and loop is not last:
             where = "is the last statement" if loop in before else "stands in no other block"
-            scope.report("type error", f"'forever' {where}", loop.span, _LAST)
+            scope.report(f"'forever' {where}", loop.span, _LAST)
     if not isinstance(last, ast.Forever):
         place = None if last is None else last.span
         first = program.declarations[0] if program.declarations else program
-        scope.report(
-            "type error", "a program with a stream needs a 'forever'", place or first.span, _LAST
-        )
+        scope.report("a program with a stream needs a 'forever'", place or first.span, _LAST)
     listed = False
     for declaration in program.declarations:
         match declaration:
@@ -238,7 +224,6 @@ def _streams(scope: Scope, program: ast.Program) -> None:
                 word = "input" if isinstance(declaration, ast.Input) else "output"
                 instead = "stream q in real" if word == "input" else "publishes {bot, top}"
                 scope.report(
-                    "type error",
                     f"a program with a stream has no '{word}'",
                     declaration.span,
                     f"declare '{instead}'",
@@ -246,13 +231,11 @@ def _streams(scope: Scope, program: ast.Program) -> None:
             case ast.Stream(domain=domain):
                 if not isinstance(domain[0], ast.Reals):
                     hint = f"write 'stream {declaration.name} in real'"
-                    scope.report(
-                        "type error", "a stream is one of real numbers", declaration.span, hint
-                    )
+                    scope.report("a stream is one of real numbers", declaration.span, hint)
             case ast.Publishes():
                 if listed:
                     message = "what is published is declared twice"
-                    scope.report("type error", message, declaration.span, "put it into one list")
+                    scope.report(message, declaration.span, "put it into one list")
                 listed = True
             case _:
                 pass
@@ -265,7 +248,7 @@ def _reads(scope: Scope, program: ast.Program) -> None:
         if isinstance(statement, ast.Read) and statement.name not in streams:
             name = statement.name
             hint = did_you_mean(name, streams, f"declare 'stream {name} in real'")
-            scope.report("type error", f"'{name}' is no stream", statement.span, hint)
+            scope.report(f"'{name}' is no stream", statement.span, hint)
 
 
 def _publish(scope: Scope, value: ast.Expression) -> None:
@@ -273,10 +256,8 @@ def _publish(scope: Scope, value: ast.Expression) -> None:
     check_expression(scope, value)
     symbol = scope.symbols.get(value.name) if isinstance(value, ast.Name | ast.Index) else None
     if symbol is not None and symbol.role is Role.INPUT:
-        scope.report(
-            "type error", f"the input '{symbol.name}' is published without noise", value.span,
-            f"write 'publish Lap({symbol.name}, 1 / eps)'",
-        )  # fmt: skip
+        hint = f"write 'publish Lap({symbol.name}, 1 / eps)'"
+        scope.report(f"the input '{symbol.name}' is published without noise", value.span, hint)
 
 
 # --- statements ---------------------------------------------------------------------------
@@ -313,10 +294,8 @@ def _loop(scope: Scope, loop: ast.For) -> None:
         role = "the privacy parameter"
         if loop.variable in scope.symbols:
             role = f"used as {scope.symbols[loop.variable].role.value} as well"
-        scope.report(
-            "name error", f"loop variable '{loop.variable}' is {role}", loop.span,
-            "choose another name for the loop variable",
-        )  # fmt: skip
+        hint = "choose another name for the loop variable"
+        scope.report(f"loop variable '{loop.variable}' is {role}", loop.span, hint, "name error")
         return  # its body is checked as if it named the other thing: false alarms
     _block(with_number(scope, loop.variable, loop.span), loop.body)
 
@@ -324,10 +303,8 @@ def _loop(scope: Scope, loop: ast.For) -> None:
 def _while(scope: Scope, loop: ast.While) -> None:
     """Check a loop; it may not draw samples nor assign to them (DiPC paper, section 2.3)."""
     for call in computed_in(loop.condition):
-        scope.report(
-            "type error", "the condition of a 'while' is evaluated again on every turn",
-            call.span, "assign this to a variable, before the loop and at the end of its body",
-        )  # fmt: skip
+        hint = "assign this to a variable, before the loop and at the end of its body"
+        scope.report("the condition of a 'while' is evaluated again on every turn", call.span, hint)
     inside = replace(scope, is_repeated=True)
     check_condition(inside, loop.condition)
     _block(inside, loop.body)
@@ -338,10 +315,9 @@ def _assign(scope: Scope, statement: ast.Assign) -> None:
     for target in statement.targets:
         symbol = scope.symbols[target.name]
         if symbol.role in (Role.INPUT, Role.PARAMETER, Role.LOOP, Role.VALUE):
-            scope.report(
-                "name error", f"cannot assign to {symbol.role.value} '{target.name}'",
-                target.span, "copy it to a variable of another name",
-            )  # fmt: skip
+            message = f"cannot assign to {symbol.role.value} '{target.name}'"
+            hint = "copy it to a variable of another name"
+            scope.report(message, target.span, hint, "name error")
             continue
         check_shape(scope, target, symbol)
         _fits(scope, target, symbol, statement.value, kind)
@@ -353,42 +329,26 @@ def _fits(
     """Check that a variable can hold a value."""
     name = f"'{target.name}'"
     if symbol.is_real_output and not scope.in_service and kind & (Kind.NAMED | Kind.INTEGER):
-        integer = Kind.INTEGER in kind
+        hint = "assign a number"
+        if Kind.INTEGER in kind:
+            hint = "declare a finite domain, and 'clamp' the integer to it"
         scope.report(
-            "type error",
-            f"output {name} is real, but a {kind.describe()} is assigned",
-            value.span,
-            "declare a finite domain, and 'clamp' the integer to it"
-            if integer
-            else "assign a number",
+            f"output {name} is real, but a {kind.describe()} is assigned", value.span, hint
         )
     elif symbol.role in _FINITE and kind & Kind.RANDOM and not symbol.unbounded:
-        scope.report(
-            "type error",
-            f"{symbol.role.value} {name} is finite, but a {kind.describe()} is assigned",
-            value.span, _finite_hint(value, kind),
-        )  # fmt: skip
+        message = f"{symbol.role.value} {name} is finite, but a {kind.describe()} is assigned"
+        scope.report(message, value.span, _finite_hint(value, kind))
     elif symbol.role in _FINITE and symbol.kind == Kind.TRUTH and kind & ~Kind.TRUTH:
-        scope.report(
-            "type error",
-            f"{symbol.role.value} {name} is Boolean, but a {kind.describe()} is assigned",
-            value.span, "assign a condition, e.g. a comparison",
-        )  # fmt: skip
+        message = f"{symbol.role.value} {name} is Boolean, but a {kind.describe()} is assigned"
+        scope.report(message, value.span, "assign a condition, e.g. a comparison")
     elif symbol.kind & Kind.RANDOM and kind & Kind.NAMED:
-        scope.report(
-            "type error", f"{name} holds reals, but a named value is assigned", value.span,
-            "use a number, or another variable",
-        )  # fmt: skip
+        hint = "use a number, or another variable"
+        scope.report(f"{name} holds reals, but a named value is assigned", value.span, hint)
     elif Kind.RANDOM in symbol.kind and kind & Kind.RANDOM:
-        scope.report(
-            "type error", f"{name} holds both reals and random integers", value.span,
-            "use a variable for each; they cannot be combined",
-        )  # fmt: skip
+        hint = "use a variable for each; they cannot be combined"
+        scope.report(f"{name} holds both reals and random integers", value.span, hint)
     elif scope.is_repeated and symbol.kind & Kind.RANDOM and not isinstance(value, ast.Call):
-        scope.report(
-            "type error", f"{name} is random and assigned inside 'while'", target.span,
-            REPEATED,
-        )  # fmt: skip
+        scope.report(f"{name} is random and assigned inside 'while'", target.span, REPEATED)
 
 
 def _finite_hint(value: ast.Expression, kind: Kind) -> str:

@@ -123,7 +123,7 @@ def parse_dip(text: str, name: str = "<text>") -> ast.Program:
     body = parser.parse(lexer=file, tracking=True)
     if body is None and not file.problems:
         span = file.token_span(None)
-        file.problems.report("syntax error", "unexpected end of the text", span)
+        file.report("unexpected end of the text", span)
     file.problems.finish()
     _check(file)
     domains = [ast.Number(Fraction(0)), ast.Number(Fraction(1))]
@@ -144,17 +144,13 @@ def _check(file: _File) -> None:
         if not sizes[name]:
             span = Span(file.source, 0, 0)
             message = f"the file declares no {spelled[name].lower()}s"
-            file.problems.report("syntax error", message, span, f"add e.g. '{example}'")
+            file.report(message, span, f"add e.g. '{example}'")
     file.problems.finish()
     for name, index, span in file.uses:
         size = sizes[name]
         if size is not None and index >= size:
-            file.problems.report(
-                "value error",
-                f"index {index} of '{spelled[name]}' is out of range",
-                span,
-                f"allowed are 0..{size - 1}",
-            )
+            message = f"index {index} of '{spelled[name]}' is out of range"
+            file.report(message, span, f"allowed are 0..{size - 1}", "value error")
     file.problems.finish()
 
 
@@ -181,14 +177,14 @@ def p_input_size(p: Any) -> None:
     """item : INPUTSIZE natural SEMICOLON"""
     if p.lexer.inputs is not None or p[2] == 0:
         message = "INPUTSIZE is given twice" if p[2] else "INPUTSIZE must be at least 1"
-        p.lexer.problems.report("value error", message, p.lexer.span(p))
+        p.lexer.report(message, p.lexer.span(p), "", "value error")
     p.lexer.inputs = p[2]
 
 
 def p_outputs(p: Any) -> None:
     """item : OUTPUT EQ LBRACK numbers RBRACK SEMICOLON"""
     if p.lexer.outputs is not None:
-        p.lexer.problems.report("value error", "OUTPUT is declared twice", p.lexer.span(p))
+        p.lexer.report("OUTPUT is declared twice", p.lexer.span(p), "", "value error")
     p.lexer.outputs = len(p[4])
     p.lexer.values.update(p[4])
     span = p.lexer.span(p)
@@ -290,7 +286,7 @@ def p_natural(p: Any) -> None:
     if p[1] != p[0] or p[0] > MOST_CELLS:
         span = p.lexer.span(p)
         what = "be a whole number" if p[1] != p[0] else f"be at most {MOST_CELLS}"
-        p.lexer.problems.report("value error", f"'{shorten(span.text)}' must {what}", span)
+        p.lexer.report(f"'{shorten(span.text)}' must {what}", span, "", "value error")
 
 
 def p_item_error(p: Any) -> None:
@@ -305,7 +301,7 @@ def p_error(token: Any) -> None:
         if token.type in ("AND", "OR", "NOT", "TRUE", "FALSE"):
             hint = "conditions in '.dip' files are single comparisons; '.dpg' files have more"
         message = f"unexpected '{shorten(span.text)}'"
-        token.lexer.problems.report("syntax error", message, span, hint)
+        token.lexer.report(message, span, hint)
 
 
 GRAMMAR = Grammar(

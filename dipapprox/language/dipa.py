@@ -55,7 +55,7 @@ def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
     locations = copy(_parser()).parse(lexer=file, tracking=True)
     if not locations and not file.problems:
         what = "unexpected end of the text" if locations is None else "the file declares no states"
-        file.problems.report("syntax error", what, file.token_span(None), _EXAMPLE)
+        file.report(what, file.token_span(None), _EXAMPLE)
     file.problems.finish()
     return AutomatonText(tuple(locations))
 
@@ -102,14 +102,14 @@ def _noises(
             missing = "d'" if "d" in named else "d"
             message = f"the rate '{missing}' is missing"
         if message:
-            p.lexer.problems.report("syntax error", message, span, _LAYOUT)
+            p.lexer.report(message, span, _LAYOUT)
             return None
         values = [named["d"], named.get("mu", Fraction(0))]
         if "d'" in named:
             values += [named["d'"], named.get("mu'", Fraction(0))]
     if len(values) not in (2, 4):
         message = f"a state has 2 or 4 numbers, got {len(values)}"
-        p.lexer.problems.report("syntax error", message, span, _LAYOUT)
+        p.lexer.report(message, span, _LAYOUT)
         return None
     return AutomatonNoise(*values[:2]), AutomatonNoise(*values[2:]) if len(values) == 4 else None
 
@@ -151,7 +151,7 @@ def p_magnitude(p: Any) -> None:
     if len(p) == 4:
         if p[3] == 0:
             span = p.lexer.span(p)
-            p.lexer.problems.report("value error", f"'{shorten(span.text)}' divides by 0", span)
+            p.lexer.report(f"'{shorten(span.text)}' divides by 0", span, "", "value error")
         p[0] = p[1] / p[3] if p[3] else Fraction(0)
 
 
@@ -232,7 +232,7 @@ def p_assignment(p: Any) -> None:
     if p.slice[3].type == "INSAMPLEPRIME":
         hint = "only 'insample' can be stored"
         span = p.lexer.span(p, 3)
-        p.lexer.problems.report("type error", "'insampleprime' cannot be stored", span, hint)
+        p.lexer.report("'insampleprime' cannot be stored", span, hint, "type error")
 
 
 def p_variable(p: Any) -> None:
@@ -241,7 +241,7 @@ def p_variable(p: Any) -> None:
     if p[1][0] in "qo":
         hint = "names with q are states, names with o are outputs"
         message = f"a variable's name cannot begin with '{p[1][0]}', got '{p[1]}'"
-        p.lexer.problems.report("name error", message, p.lexer.span(p), hint)
+        p.lexer.report(message, p.lexer.span(p), hint, "name error")
 
 
 def p_result(p: Any) -> None:
@@ -259,7 +259,7 @@ def _expect_initial(p: Any, letter: str, what: str) -> None:
         hint = f"e.g. '{letter}{p[1]}'"
         if letter == "o":
             hint += ", or 'insample' or 'insampleprime'"
-        p.lexer.problems.report("name error", f"{message}, got '{p[1]}'", p.lexer.span(p), hint)
+        p.lexer.report(f"{message}, got '{p[1]}'", p.lexer.span(p), hint, "name error")
 
 
 # --- errors -------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def p_error(token: Any) -> None:
         case "AND" | "LT" | "LE" | "GT" | "GE":
             hint = "a guard is e.g. 'insample >= x && insample < y'"
     message = f"unexpected '{shorten(span.text)}'"
-    token.lexer.problems.report("syntax error", message, span, hint)
+    token.lexer.report(message, span, hint)
 
 
 GRAMMAR = Grammar(

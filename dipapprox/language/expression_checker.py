@@ -8,7 +8,7 @@ paper, Figure 1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -38,7 +38,6 @@ from dipapprox.language.symbols import (
 )
 from dipapprox.language.traversal import operands_of
 
-_OF_NUMBERS = (CLAMP, ABSOLUTE, *ROUNDINGS)
 REPEATED = "draw it before the loop, or use 'for', which is unrolled"
 
 
@@ -47,15 +46,11 @@ def check_shape(scope: Scope, place: ast.Target, symbol: Symbol) -> None:
     if isinstance(place, ast.Index):
         check_number(scope, place.index, where="an index")
         if not symbol.is_array:
-            scope.report(
-                "type error", f"'{place.name}' is no array", place.span,
-                f"write '{place.name}', or use another name for the array",
-            )  # fmt: skip
+            hint = f"write '{place.name}', or use another name for the array"
+            scope.report(f"'{place.name}' is no array", place.span, hint)
     elif symbol.is_array:
-        scope.report(
-            "type error", f"'{place.name}' is an array", place.span,
-            f"write '{place.name}[i]' for one of its elements",
-        )  # fmt: skip
+        hint = f"write '{place.name}[i]' for one of its elements"
+        scope.report(f"'{place.name}' is an array", place.span, hint)
 
 
 def check_number(
@@ -65,13 +60,10 @@ def check_number(
     kind = check_expression(scope, node)
     if kind & ~Kind.NUMBER:
         hint = f"{kind.describe()}s cannot be used here" if kind & Kind.RANDOM else ""
-        scope.report("type error", f"{where} is needed, but this is a {kind.describe()}",
-                    node.span, hint)  # fmt: skip
+        scope.report(f"{where} is needed, but this is a {kind.describe()}", node.span, hint)
     elif static and not is_static(scope, node):
-        scope.report(
-            "type error", "a constant is needed here", node.span,
-            "only numbers, parameters and loop variables are constant",
-        )  # fmt: skip
+        message = "a constant is needed here"
+        scope.report(message, node.span, "only numbers, parameters and loop variables are constant")
 
 
 def is_static(scope: Scope, node: ast.Expression) -> bool:
@@ -92,10 +84,8 @@ def check_operand(scope: Scope, node: ast.Expression, purpose: str) -> Kind:
         hint = "named values can only be compared with = and !="
         if kind & Kind.TRUTH:
             hint = "conditions are combined with 'and', 'or', 'not'"
-        scope.report(
-            "type error", f"{purpose} needs numbers or reals, but this is a {kind.describe()}",
-            node.span, hint,
-        )  # fmt: skip
+        message = f"{purpose} needs numbers or reals, but this is a {kind.describe()}"
+        scope.report(message, node.span, hint)
     return kind
 
 
@@ -135,24 +125,20 @@ def _name(scope: Scope, node: ast.Name | ast.Index, name: str) -> None:
     if symbol is not None:
         check_shape(scope, node, symbol)
     elif name == EPSILON:
-        scope.report(
-            "type error", "'eps' can only be used in the scale of a distribution", node.span,
-            "e.g. 'Gauss(q, 2/eps)'; use a parameter for other constants",
-        )  # fmt: skip
+        hint = "e.g. 'Gauss(q, 2/eps)'; use a parameter for other constants"
+        scope.report("'eps' can only be used in the scale of a distribution", node.span, hint)
     else:
         known = [*scope.symbols, EPSILON]
         hint = did_you_mean(name, known, "it is neither declared nor assigned anywhere")
-        scope.report("name error", f"unknown name '{name}'", node.span, hint)
+        scope.report(f"unknown name '{name}'", node.span, hint, "name error")
 
 
 def _unmixed(scope: Scope, kinds: list[Kind], where: str, node: ast.Expression) -> None:
     """Check that reals and random integers do not meet."""
     random = [kind & Kind.RANDOM for kind in kinds]
     if Kind.REAL in random and Kind.INTEGER in random:
-        scope.report(
-            "type error", f"reals and random integers {where}", node.span,
-            "integer samples can only be combined with each other and with finite numbers",
-        )  # fmt: skip
+        hint = "integer samples can only be combined with each other and with finite numbers"
+        scope.report(f"reals and random integers {where}", node.span, hint)
 
 
 def _product(scope: Scope, node: ast.Product) -> None:
@@ -161,18 +147,14 @@ def _product(scope: Scope, node: ast.Product) -> None:
         operator = node.operators[max(0, position - 1)]
         kind = check_operand(scope, operand, f"'{operator}'")
         if position and operator == "/" and not is_static(scope, operand):
-            scope.report(
-                "type error", "division by something that is not constant", operand.span,
-                "divide by numbers, parameters and loop variables only",
-            )  # fmt: skip
+            hint = "divide by numbers, parameters and loop variables only"
+            scope.report("division by something that is not constant", operand.span, hint)
         elif kind & Kind.RANDOM:
             random.append(kind)
     if len(random) > 1:
         what = random[0].describe()
-        scope.report(
-            "type error", f"product of two {what}s", node.span,
-            f"random expressions must be linear: a constant times a {what}",
-        )  # fmt: skip
+        hint = f"random expressions must be linear: a constant times a {what}"
+        scope.report(f"product of two {what}s", node.span, hint)
 
 
 # --- conditions ---------------------------------------------------------------------------
@@ -192,10 +174,8 @@ def check_condition(scope: Scope, node: ast.Expression) -> None:
         case _:
             kind = check_expression(scope, node)
             if kind & ~Kind.TRUTH:
-                scope.report(
-                    "type error", f"a condition is needed, but this is a {kind.describe()}",
-                    node.span, "compare it with something, e.g. 'x >= 1'",
-                )  # fmt: skip
+                message = f"a condition is needed, but this is a {kind.describe()}"
+                scope.report(message, node.span, "compare it with something, e.g. 'x >= 1'")
 
 
 def _comparison(scope: Scope, node: ast.Comparison) -> None:
@@ -208,66 +188,22 @@ def _comparison(scope: Scope, node: ast.Comparison) -> None:
             continue
         kinds.append(check_expression(scope, operand))
         if kinds[-1] == Kind.TRUTH and not isinstance(operand, ast.Name | ast.Index | ast.Truth):
-            scope.report(
-                "type error", "conditions cannot be compared", operand.span,
-                "write 'b' or 'not b', and combine conditions with 'and', 'or'",
-            )  # fmt: skip
+            hint = "write 'b' or 'not b', and combine conditions with 'and', 'or'"
+            scope.report("conditions cannot be compared", operand.span, hint)
     _unmixed(scope, kinds, "in one comparison", node)
     for operator, (left, right) in zip(node.operators, pairwise(kinds), strict=True):
         both = left | right
         if both & Kind.RANDOM and both & Kind.NAMED:
-            scope.report("type error", "a real is compared with a named value", node.span)
+            scope.report("a real is compared with a named value", node.span)
         elif {left, right} == {Kind.NUMBER, Kind.NAMED}:
-            scope.report(
-                "type error", "a number is compared with a named value", node.span,
-                "they are never equal: compare with one of the values of the domain",
-            )  # fmt: skip
+            hint = "they are never equal: compare with one of the values of the domain"
+            scope.report("a number is compared with a named value", node.span, hint)
         elif operator in ("=", "!=") and both & Kind.TRUTH and left and right and left != right:
-            scope.report(
-                "type error", "a condition is compared with something else", node.span,
-                "write 'b' or 'not b', or compare it with another Boolean variable",
-            )  # fmt: skip
+            hint = "write 'b' or 'not b', or compare it with another Boolean variable"
+            scope.report("a condition is compared with something else", node.span, hint)
 
 
 # --- calls ---------------------------------------------------------------------------------------
-
-
-def _call(scope: Scope, node: ast.Call) -> None:
-    if node.name in DISTRIBUTIONS:
-        _draw(scope, node)
-    elif node.name == MECHANISM:
-        _mechanism(scope, node)
-    elif node.name in SELECTIONS:
-        _selection(scope, node)
-    elif node.name == CLAMP:
-        _clamp(scope, node)
-    elif node.name == ABSOLUTE:
-        _absolute(scope, node)
-    elif node.name in ROUNDINGS:
-        _rounding(scope, node, is_clamped=False)
-    elif node.name == EXPONENTIAL:
-        scope.report(
-            "type error", f"'{EXPONENTIAL}' can only be used in the weights of 'choose'",
-            node.span, "e.g. 'choose {1 : exp(eps)/(1 + exp(eps)), 0 : 1/(1 + exp(eps))}'",
-        )  # fmt: skip
-    elif node.name in (ROOT, LOGARITHM):
-        scope.report(
-            "type error", f"'{node.name}' can only be used in the scale of a distribution",
-            node.span, "numbers elsewhere are rational: e.g. 'Gauss(q, sqrt(2) / eps)'",
-        )  # fmt: skip
-    elif node.name == DISCRETISATION:
-        scope.report(
-            "type error", "'disc' takes a value and points, separated by ';'", node.span,
-            "write e.g. 'disc(r; -1 < 0 < 1)'",
-        )  # fmt: skip
-    else:
-        known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, *_OF_NUMBERS, DISCRETISATION)
-        hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
-        hint = MEANT.get(node.name.lower(), hint)
-        symbol = scope.symbols.get(node.name)
-        if symbol is not None and symbol.is_array:
-            hint = f"array elements are written '{node.name}[i]'"
-        scope.report("name error", f"unknown function '{node.name}'", node.span, hint)
 
 
 def _takes(scope: Scope, node: ast.Call, counts: tuple[int, ...], hint: str) -> bool:
@@ -276,7 +212,7 @@ def _takes(scope: Scope, node: ast.Call, counts: tuple[int, ...], hint: str) -> 
     if given not in counts:
         allowed = " or ".join(map(str, counts)) + (" argument" if counts == (1,) else " arguments")
         message = f"'{node.name}' takes {allowed}, got {given}"
-        scope.report("type error", message, node.span, hint)
+        scope.report(message, node.span, hint)
     return given in counts
 
 
@@ -285,7 +221,7 @@ def _draw(scope: Scope, node: ast.Call) -> None:
     if not _takes(scope, node, (2,), hint):
         return
     if any(isinstance(p, ast.Comparison) and p.operators == ("=",) for p in node.arguments):
-        scope.report("syntax error", "arguments have no names", node.span, hint)
+        scope.report("arguments have no names", node.span, hint, "syntax error")
         return
     mean, scale = node.arguments
     kind = check_expression(scope, mean)
@@ -293,18 +229,16 @@ def _draw(scope: Scope, node: ast.Call) -> None:
         what = kind.describe()
         message = f"the mean must be a finite number, but this is a {what}"
         hint = f"draw with mean 0 and add the {what}" if kind & Kind.RANDOM else ""
-        scope.report("type error", message, mean.span, hint)
+        scope.report(message, mean.span, hint)
     _in_eps(scope, scale, IN_SCALES, "a scale", static=True)
     if scope.is_repeated:
-        scope.report("type error", "a 'while' cannot draw samples", node.span, REPEATED)
+        scope.report("a 'while' cannot draw samples", node.span, REPEATED)
 
 
 def _mechanism(scope: Scope, node: ast.Call) -> None:
     if len(node.arguments) < 2:
-        scope.report(
-            "type error", f"'{MECHANISM}' needs a rate and scores", node.span,
-            f"write '{MECHANISM}(eps/2, score)', for an array, or '{MECHANISM}(eps/2, a, b)'",
-        )  # fmt: skip
+        hint = f"write '{MECHANISM}(eps/2, score)', for an array, or '{MECHANISM}(eps/2, a, b)'"
+        scope.report(f"'{MECHANISM}' needs a rate and scores", node.span, hint)
         return
     rate, *scores = node.arguments
     _in_eps(scope, rate, IN_SCALES, "a scale", static=True)
@@ -313,7 +247,7 @@ def _mechanism(scope: Scope, node: ast.Call) -> None:
         for score in scores:
             check_number(scope, score, "a score")
     elif array.kind & ~Kind.NUMBER:
-        scope.report("type error", "scores must be finite numbers", scores[0].span)
+        scope.report("scores must be finite numbers", scores[0].span)
 
 
 def _clamp(scope: Scope, node: ast.Call) -> None:
@@ -335,7 +269,7 @@ def _absolute(scope: Scope, node: ast.Call) -> None:
         _once(scope, node, check_operand(scope, node.arguments[0], f"'{ABSOLUTE}'"))
 
 
-def _rounding(scope: Scope, node: ast.Call, is_clamped: bool) -> None:
+def _rounding(scope: Scope, node: ast.Call, is_clamped: bool = False) -> None:
     """Check a rounding, to whole numbers or to multiples of a constant."""
     hint = f"write '{node.name}(x)', or '{node.name}(x, 5)' for multiples of 5"
     if not _takes(scope, node, (1, 2), hint):
@@ -344,10 +278,10 @@ def _rounding(scope: Scope, node: ast.Call, is_clamped: bool) -> None:
     kind = check_operand(scope, value, f"'{node.name}'")
     if kind & Kind.RANDOM and not is_clamped:
         scope.report(
-            "type error",
             f"'{node.name}' of a {kind.describe()} may be any multiple: too many values",
-            node.span, f"clamp it to finitely many: '{CLAMP}({node.name}(x), -5, 5)'",
-        )  # fmt: skip
+            node.span,
+            f"clamp it to finitely many: '{CLAMP}({node.name}(x), -5, 5)'",
+        )
     _once(scope, node, kind)
     for each in step:
         check_number(scope, each, "a step", static=True)
@@ -356,10 +290,8 @@ def _rounding(scope: Scope, node: ast.Call, is_clamped: bool) -> None:
 def _once(scope: Scope, node: ast.Call, kind: Kind) -> None:
     """Refuse functions of samples inside 'while'."""
     if scope.is_repeated and kind & Kind.RANDOM:
-        scope.report(
-            "type error", f"'{node.name}' of samples inside 'while'", node.span,
-            "take it before the loop",
-        )  # fmt: skip
+        hint = "take it before the loop"
+        scope.report(f"'{node.name}' of samples inside 'while'", node.span, hint)
 
 
 def _selection(scope: Scope, node: ast.Call) -> None:
@@ -367,9 +299,7 @@ def _selection(scope: Scope, node: ast.Call) -> None:
     if array is not None:
         kind = array.kind
         if kind & (Kind.NAMED | Kind.TRUTH):
-            scope.report(
-                "type error", f"'{node.name}' needs numbers or reals", node.arguments[0].span
-            )
+            scope.report(f"'{node.name}' needs numbers or reals", node.arguments[0].span)
     else:
         kinds = [check_operand(scope, value, f"'{node.name}'") for value in node.arguments]
         _unmixed(scope, kinds, f"in one '{node.name}'", node)
@@ -383,6 +313,49 @@ def _whole_array(scope: Scope, arguments: Sequence[ast.Expression]) -> Symbol | 
         return None
     symbol = scope.symbols.get(arguments[0].name)
     return symbol if symbol is not None and symbol.is_array else None
+
+
+_CHECKS: dict[str, Callable[[Scope, ast.Call], None]] = {
+    **dict.fromkeys(DISTRIBUTIONS, _draw),
+    MECHANISM: _mechanism,
+    **dict.fromkeys(SELECTIONS, _selection),
+    CLAMP: _clamp,
+    ABSOLUTE: _absolute,
+    **dict.fromkeys(ROUNDINGS, _rounding),
+}
+_IN_SCALES_ONLY = (
+    "can only be used in the scale of a distribution",
+    "numbers elsewhere are rational: e.g. 'Gauss(q, sqrt(2) / eps)'",
+)
+_MISPLACED = {
+    EXPONENTIAL: (
+        "can only be used in the weights of 'choose'",
+        "e.g. 'choose {1 : exp(eps)/(1 + exp(eps)), 0 : 1/(1 + exp(eps))}'",
+    ),
+    ROOT: _IN_SCALES_ONLY,
+    LOGARITHM: _IN_SCALES_ONLY,
+    DISCRETISATION: (
+        "takes a value and points, separated by ';'",
+        "write e.g. 'disc(r; -1 < 0 < 1)'",
+    ),
+}
+"""What is wrong with calls of functions that are none of values, and a hint."""
+
+
+def _call(scope: Scope, node: ast.Call) -> None:
+    if node.name in _CHECKS:
+        _CHECKS[node.name](scope, node)
+    elif node.name in _MISPLACED:
+        message, hint = _MISPLACED[node.name]
+        scope.report(f"'{node.name}' {message}", node.span, hint)
+    else:
+        known = (*_CHECKS, DISCRETISATION)
+        hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
+        hint = MEANT.get(node.name.lower(), hint)
+        symbol = scope.symbols.get(node.name)
+        if symbol is not None and symbol.is_array:
+            hint = f"array elements are written '{node.name}[i]'"
+        scope.report(f"unknown function '{node.name}'", node.span, hint, "name error")
 
 
 # --- choices ------------------------------------------------------------------------------
@@ -400,10 +373,9 @@ def _option(scope: Scope, option: ast.Option) -> None:
     for end in (option.turns.first, option.turns.last):
         check_number(scope, end, "an end of a range", static=True)
     if name == EPSILON or name in scope.symbols:
-        scope.report(
-            "name error", f"'{name}' is the name of something else", option.turns.span,
-            "choose another name for the variable of the options",
-        )  # fmt: skip
+        message = f"'{name}' is the name of something else"
+        hint = "choose another name for the variable of the options"
+        scope.report(message, option.turns.span, hint, "name error")
         return
     _one_option(with_number(scope, name, option.turns.span), option.value, option.weight)
 
@@ -411,10 +383,8 @@ def _option(scope: Scope, option: ast.Option) -> None:
 def _one_option(scope: Scope, value: ast.Expression, weight: ast.Expression | None) -> None:
     kind = check_expression(scope, value)
     if kind & Kind.RANDOM:
-        scope.report(
-            "type error", f"values of 'choose' are finite, but this is a {kind.describe()}",
-            value.span, "choose a number and compare or multiply afterwards",
-        )  # fmt: skip
+        message = f"values of 'choose' are finite, but this is a {kind.describe()}"
+        scope.report(message, value.span, "choose a number and compare or multiply afterwards")
     if weight is not None:
         _in_eps(scope, weight, (EXPONENTIAL,), "a weight", static=False)
 
@@ -435,7 +405,7 @@ def _in_eps(
             pass
         case ast.Call(name, arguments) if name in functions:
             if len(arguments) != 1 and name not in SELECTIONS:
-                scope.report("type error", f"'{name}' takes 1 argument", node.span)
+                scope.report(f"'{name}' takes 1 argument", node.span)
             for argument in arguments:
                 check(argument)
         case ast.Sum(operands) | ast.Product(operands):

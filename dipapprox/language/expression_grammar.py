@@ -120,20 +120,12 @@ def p_disc(p: Any) -> None:
     """call : NAME LPAREN expression SEMICOLON expression RPAREN"""
     points = finish(p[5])
     if p[1] != DISCRETISATION:
-        p.lexer.problems.report(
-            "syntax error",
-            f"unexpected ';' in '{p[1]}(…)'",
-            p.lexer.span(p, 4),
-            "arguments are separated by ','; only disc(r; a < b < …) has a ';'",
-        )
+        hint = "arguments are separated by ','; only disc(r; a < b < …) has a ';'"
+        p.lexer.report(f"unexpected ';' in '{p[1]}(…)'", p.lexer.span(p, 4), hint)
         points = ast.Comparison((points, points), ("<",))
     elif not isinstance(points, ast.Comparison) or set(points.operators) != {"<"}:
-        p.lexer.problems.report(
-            "syntax error",
-            "'disc' needs at least two points, in ascending order",
-            p.lexer.span(p, 5),
-            "write e.g. 'disc(r; -1 < 0 < 1)'",
-        )
+        message = "'disc' needs at least two points, in ascending order"
+        p.lexer.report(message, p.lexer.span(p, 5), "write e.g. 'disc(r; -1 < 0 < 1)'")
         points = ast.Comparison((points, points), ("<",))
     p[0] = ast.Disc(finish(p[3]), points.operands, span=p.lexer.span(p))
 
@@ -144,8 +136,7 @@ def p_choose(p: Any) -> None:
     if any(option.weight is not None for option in options):
         for option in options:
             if option.weight is None:
-                p.lexer.problems.report(
-                    "syntax error",
+                p.lexer.report(
                     "a value without a weight",
                     option.span,
                     "write 'value : weight', e.g. 'choose {0 : 1/3, 1 : 2/3}'; "

@@ -140,12 +140,7 @@ def t_ignore_FOREIGN_COMMENT(t: Any) -> None:
 def t_FOREIGN(t: Any) -> Any:
     r"""==|<>|=<|=>|:=|&&?|\|\|?|!(?!=)|[≠≤≥¬←×·−]"""
     t.type, ours = _FOREIGN[t.value]
-    t.lexer.problems.report(
-        "syntax error",
-        f"unknown operator '{t.value}'",
-        Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
-        f"write '{ours}'",
-    )
+    report(t, f"unknown operator '{t.value}'", f"write '{ours}'")
     return t
 
 
@@ -225,28 +220,25 @@ def _blank_lexer(rules: ModuleType) -> Any:
     )
 
 
+def report(t: Any, message: str, hint: str = "", kind: str = "syntax error") -> None:
+    """Note a mistake in a token that was just read."""
+    span = Span(t.lexer.source, t.lexpos, t.lexer.lexpos)
+    t.lexer.problems.report(kind, message, span, hint)
+
+
 def read_number(t: Any, text: str, hint: str = "") -> None:
     """Give a token the number that `text` says; report one that is absurdly large."""
     value = read_decimal(text)
     if value is None:
-        t.lexer.problems.report(
-            "value error",
-            f"number '{shorten(t.value)}' is too long or too extreme",
-            Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
-            hint,
-        )
+        report(t, f"number '{shorten(t.value)}' is too long or too extreme", hint, "value error")
     t.value = Fraction(0) if value is None else value
 
 
 def check_name(t: Any) -> None:
     """Report a name that would make every message unreadable."""
     if len(t.value) > LONGEST_NAME:
-        t.lexer.problems.report(
-            "limit",
-            f"the name '{shorten(t.value)}' is too long",
-            Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
-            f"at most {LONGEST_NAME} characters are allowed",
-        )
+        hint = f"at most {LONGEST_NAME} characters are allowed"
+        report(t, f"the name '{shorten(t.value)}' is too long", hint, "limit")
 
 
 def read_decimal(text: str) -> Fraction | None:

@@ -57,12 +57,8 @@ def p_state(p: Any) -> None:
     if len(p) == 7:
         initial = finish(p[6])
     else:
-        p.lexer.problems.report(
-            "syntax error",
-            "a state cell needs the value that it begins with",
-            p.lexer.span(p),
-            "e.g. 'state n in 0..5 <- 0'",
-        )
+        hint = "e.g. 'state n in 0..5 <- 0'"
+        p.lexer.report("a state cell needs the value that it begins with", p.lexer.span(p), hint)
     p[0] = ast.State(tuple(p[2]), tuple(p[4]), initial, span=p.lexer.span(p))
 
 
@@ -127,8 +123,7 @@ def p_users(p: Any) -> None:
 
 def _expect(p: Any, place: int, word: str, hint: str) -> None:
     if p[place] != word:
-        p.lexer.problems.report(
-            "syntax error",
+        p.lexer.report(
             f"unexpected '{p[place]}'",
             p.lexer.span(p, place),
             did_you_mean(p[place].lower(), (word,), hint),

@@ -51,19 +51,11 @@ def statements(p: Any, items: list[Any]) -> ast.Block:
     """Return the statements of a block; report what belongs elsewhere."""
     for item in items:
         if isinstance(item, ast.Handler):
-            p.lexer.problems.report(
-                "syntax error",
-                "'on' inside a block",
-                item.span,
-                "handlers stand one after the other, each with its own 'end'",
-            )
+            hint = "handlers stand one after the other, each with its own 'end'"
+            p.lexer.report("'on' inside a block", item.span, hint)
         if isinstance(item, ast.Declaration):
-            p.lexer.problems.report(
-                "syntax error",
-                "declaration after the first statement",
-                item.span,
-                "move it to the top of the file",
-            )
+            hint = "move it to the top of the file"
+            p.lexer.report("declaration after the first statement", item.span, hint)
     return tuple(item for item in items if not isinstance(item, ast.Declaration | ast.Handler))
 
 
@@ -123,7 +115,7 @@ def _named_domain(p: Any) -> ast.Element:
         return ast.Integers(span=span)
     hint = did_you_mean(p[1], ("bool", "int", "real"), f"write '{{{p[1]}}}' for a single value")
     hint = _DOMAINS.get(p[1].lower(), hint)
-    p.lexer.problems.report("syntax error", f"'{p[1]}' is no domain", span, hint)
+    p.lexer.report(f"'{p[1]}' is no domain", span, hint)
     return ast.Name(p[1], span=span)
 
 
@@ -206,12 +198,8 @@ def p_assign(p: Any) -> None:
     """statement : targets ARROW expression
     | targets EQ expression"""
     if p[2] == "=":
-        p.lexer.problems.report(
-            "syntax error",
-            "'=' compares, it does not assign",
-            p.lexer.span(p, 2),
-            "write '<-' to assign",
-        )
+        hint = "write '<-' to assign"
+        p.lexer.report("'=' compares, it does not assign", p.lexer.span(p, 2), hint)
     p[0] = ast.Assign(tuple(p[1]), finish(p[3]), span=p.lexer.span(p))
 
 
@@ -277,7 +265,7 @@ def missing(p: Any, word: str, where: str) -> None:
     text = p.lexer.source.text
     end = len(text[: p.lexer.last.lexpos if p.lexer.last else len(text)].rstrip(" \t\r\n;"))
     span = Span(p.lexer.source, max(0, end - 1), end)
-    p.lexer.problems.report("syntax error", f"missing '{word}' {where}", span, f"write '{word}'")
+    p.lexer.report(f"missing '{word}' {where}", span, f"write '{word}'")
 
 
 def p_simple_statement(p: Any) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum, IntFlag
 from functools import reduce
 from operator import or_
-from typing import Any, Protocol
+from typing import Any
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import Diagnosis
@@ -121,27 +121,27 @@ class Symbol:
     is_real_output: bool = False
 
 
-class Report(Protocol):
-    """Takes what is wrong: the kind of error, a message, its place and a hint."""
-
-    def __call__(self, kind: str, message: str, span: Span | None, hint: str = "") -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What is known where something is checked.
 
     Attributes:
         symbols: What names stand for; variables of the loops around it are among them.
-        report: Where mistakes go.
+        diagnosis: Where mistakes go.
         in_service: Whether it is in a handler of a service.
         is_repeated: Whether it is inside a `while`.
     """
 
     symbols: dict[str, Symbol]
-    report: Report
+    diagnosis: Diagnosis
     in_service: bool = False
     is_repeated: bool = False
+
+    def report(
+        self, message: str, span: Span | None, hint: str = "", kind: str = "type error"
+    ) -> None:
+        """Note a mistake."""
+        self.diagnosis.report(kind, message, span, hint)
 
 
 def with_number(scope: Scope, name: str, span: Span | None) -> Scope:

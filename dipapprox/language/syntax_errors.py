@@ -59,7 +59,7 @@ def report_unexpected(stream: TokenStream, token: Any, expected: Collection[str]
     hint = _hint(stream.before, token, expected)
     if not hint and 0 < len(expected) <= 4:
         hint = "expected " + " or ".join(sorted(_spell(kind) for kind in expected))
-    stream.problems.report("syntax error", what, span, hint)
+    stream.report(what, span, hint)
 
 
 def _quote(token: Any, span: Any) -> str:

@@ -179,6 +179,10 @@ class TokenStream:
         start, end = production.lexspan(symbol)
         return Span(self.source, start, max(start, end))
 
+    def report(self, message: str, span: Span, hint: str = "", kind: str = "syntax error") -> None:
+        """Note a mistake."""
+        self.problems.report(kind, message, span, hint)
+
     def token_span(self, token: Any) -> Span:
         """Return the span of a token; None, the end of the text, gives its last visible token."""
         if token is None:
