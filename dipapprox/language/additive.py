@@ -43,15 +43,11 @@ def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
                 _refuse(node, held, sampled, diagnosis)
             for target in statement.targets:
                 if target.name in finite and _mentions(statement.value, sampled):
-                    _report(
-                        f"the finite cell '{target.name}' gets what an additive cell holds",
-                        statement.value.span, diagnosis,
-                    )  # fmt: skip
+                    message = f"the finite cell '{target.name}' gets what an additive cell holds"
+                    _report(message, statement.value.span, diagnosis)
                 elif target.name in outputs and _mentions(statement.value, held):
-                    _report(
-                        "an additive cell is published without noise", statement.value.span,
-                        diagnosis,
-                    )  # fmt: skip
+                    message = "an additive cell is published without noise"
+                    _report(message, statement.value.span, diagnosis)
     diagnosis.finish()
 
 

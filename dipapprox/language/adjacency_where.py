@@ -81,9 +81,8 @@ def listed_pairs(
             )
             if isinstance(declaration, ast.AdjacentWhere):
                 what, hint = "a condition on pairs", "write 'adjacent linf 1', or a rule alone"
-            raise Wrong(
-                "type error", f"{what}, but '{cell.variable}' is any real number", span, hint
-            )
+            message = f"{what}, but '{cell.variable}' is any real number"
+            raise Wrong("type error", message, span, hint)
     if prod(len(cell.domain) for cell in cells) > MOST_PAIRS:
         raise _too_many(declaration)
     test: _Test = _always

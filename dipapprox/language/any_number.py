@@ -148,10 +148,8 @@ class _Rounds:
         before: list[ast.Statement] = []
         for statement in self._program.body:
             if loop is not None:
-                raise self._wrong(
-                    "something follows the loop over rounds", statement.span,
-                    "with any number of rounds nothing comes after them",
-                )  # fmt: skip
+                hint = "with any number of rounds nothing comes after them"
+                raise self._wrong("something follows the loop over rounds", statement.span, hint)
             if isinstance(statement, ast.For) and self._mentions(statement.last):
                 initial = first_values(
                     statement, before, self._outputs, self._parameter, self._constants
@@ -166,10 +164,9 @@ class _Rounds:
             else:
                 before.append(statement)
         if loop is None:
-            raise self._wrong(
-                f"there is no loop up to '{self._parameter}'", self._program.span,
-                f"rounds are written 'for i in 1..{self._parameter} do … end'",
-            )  # fmt: skip
+            message = f"there is no loop up to '{self._parameter}'"
+            hint = f"rounds are written 'for i in 1..{self._parameter} do … end'"
+            raise self._wrong(message, self._program.span, hint)
         return before, loop
 
     def _unrolled(self, block: list[ast.Statement] | ast.Block) -> ast.Block:
@@ -244,17 +241,14 @@ class _Rounds:
         return f"with any {self._parameter} a round may use {self._allowed(array)} only"
 
     def _one_value(self, name: str, span: Span | None) -> Wrong:
-        return self._wrong(
-            f"'{name}' is one value for the whole run", span,
-            f"with any {self._parameter} every output belongs to a round: write '{name}[i]'",
-        )  # fmt: skip
+        hint = f"with any {self._parameter} every output belongs to a round: write '{name}[i]'"
+        return self._wrong(f"'{name}' is one value for the whole run", span, hint)
 
     def _cell(self, array: str, place: Affine, node: ast.Index) -> str:
         """Return the cell that stands for an entry."""
         if place.slope.denominator != 1 or place.start.denominator != 1 or place.slope < 0:
-            raise self._wrong(
-                f"the entry '{_text(node)}' does not ascend from round to round", node.span
-            )
+            message = f"the entry '{_text(node)}' does not ascend from round to round"
+            raise self._wrong(message, node.span)
         entries, slope, start = self._entries[array], int(place.slope), int(place.start)
         if slope == 0:
             return entries.fixed.setdefault(start, f"{array}[{start}]")
@@ -262,15 +256,11 @@ class _Rounds:
             entries.slope = slope
             for known, name in entries.starts.items():
                 if known != start and (known - start) % slope == 0:
-                    raise self._wrong(
-                        f"'{_text(node)}' is used as well as {name}", node.span,
-                        f"with any {self._parameter} a round may use {name} only",
-                    )  # fmt: skip
+                    hint = f"with any {self._parameter} a round may use {name} only"
+                    raise self._wrong(f"'{_text(node)}' is used as well as {name}", node.span, hint)
             return entries.starts.setdefault(start, f"{array}[{_index_text(slope, start)}]")
-        raise self._wrong(
-            f"'{_text(node)}' is used as well as {self._allowed(array)}", node.span,
-            self._only(array),
-        )  # fmt: skip
+        message = f"'{_text(node)}' is used as well as {self._allowed(array)}"
+        raise self._wrong(message, node.span, self._only(array))
 
     def _apart(self, first: int, loop: ast.For) -> None:
         """Check that no round has to do with an entry that is used before the rounds."""
@@ -280,10 +270,9 @@ class _Rounds:
                     for start in entries.starts:
                         beyond = fixed - (entries.slope * first + start)
                         if beyond >= 0 and beyond % entries.slope == 0:
-                            raise self._wrong(
-                                f"'{name}' is used outside of its round", loop.span,
-                                f"with any {self._parameter} rounds share no entries",
-                            )  # fmt: skip
+                            message = f"'{name}' is used outside of its round"
+                            hint = f"with any {self._parameter} rounds share no entries"
+                            raise self._wrong(message, loop.span, hint)
 
     # --- what is left -------------------------------------------------------------------------
 
@@ -305,10 +294,9 @@ class _Rounds:
     def _no_parameter(self, tree: object, what: str) -> None:
         for node in nodes_in(tree):
             if isinstance(node, ast.Name) and node.name == self._parameter:
-                raise self._wrong(
-                    f"{what} depends on '{self._parameter}', which is any number", node.span,
-                    "only sizes of arrays and the end of the loop over rounds may",
-                )  # fmt: skip
+                message = f"{what} depends on '{self._parameter}', which is any number"
+                hint = "only sizes of arrays and the end of the loop over rounds may"
+                raise self._wrong(message, node.span, hint)
 
     def _wrong(self, message: str, span: Span | None, hint: str = "") -> Wrong:
         return Wrong("type error", message, span, hint)
@@ -355,10 +343,8 @@ class _Rounds:
         for element in declaration.domain:
             named = isinstance(element, ast.Name) and element.name not in self._constants
             if named or isinstance(element, ast.Truth):
-                raise self._wrong(
-                    "an input has named values", element.span,
-                    f"with any {self._parameter} inputs are real numbers",
-                )  # fmt: skip
+                hint = f"with any {self._parameter} inputs are real numbers"
+                raise self._wrong("an input has named values", element.span, hint)
         return (ast.Reals(None, span=declaration.span),)
 
     def _cells_of(self, variable: ast.Declared) -> Iterator[tuple[str, bool]]:

@@ -273,10 +273,8 @@ class Calls:
         values = [evaluate(point, self._expressions.constants) for point in points]
         for left, right, point in zip(values, values[1:], points[1:], strict=False):
             if left >= right:
-                raise Wrong(
-                    "value error", f"the points of 'disc' must ascend: {left} < {right} is wrong",
-                    point.span,
-                )  # fmt: skip
+                message = f"the points of 'disc' must ascend: {left} < {right} is wrong"
+                raise Wrong("value error", message, point.span)
         return values
 
     def _disc(
@@ -314,10 +312,8 @@ class Calls:
             for end in written
         )
         if high < low:
-            raise Wrong(
-                "value error", f"'clamp' between {low} and {high}: nothing is there", call.span,
-                "write the smaller end first",
-            )  # fmt: skip
+            message = f"'clamp' between {low} and {high}: nothing is there"
+            raise Wrong("value error", message, call.span, "write the smaller end first")
         if not kind & Kind.REAL:
             self._know(place, (low, high))
         if isinstance(value, ast.Call) and is_rounded:
@@ -363,11 +359,9 @@ class Calls:
         value = self._expressions.value(node)
         between = ends or range_of(value, self._ranges)
         if between is None:
-            raise Wrong(
-                "type error", f"it is not known how large the argument of '{word}' can be",
-                node.span,
-                f"clamp it: '{CLAMP}({word}(x), -5, 5)', or use the inputs themselves in it",
-            )  # fmt: skip
+            message = f"it is not known how large the argument of '{word}' can be"
+            hint = f"clamp it: '{CLAMP}({word}(x), -5, 5)', or use the inputs themselves in it"
+            raise Wrong("type error", message, node.span, hint)
         numbers = step_numbers(word, step, between, ends is not None)
         if len(numbers) > _MOST_STEPS:
             raise Wrong("limit", f"'{word}' to more than {_MOST_STEPS} values", call.span)
@@ -428,12 +422,8 @@ class Calls:
         name, span = argument.name, argument.span
         size = self._expressions.sizes.get(name)
         if size is None:
-            raise Wrong(
-                "value error",
-                f"no element of '{name}' is assigned by a constant index",
-                span,
-                "assign its elements in a loop first",
-            )
+            message = f"no element of '{name}' is assigned by a constant index"
+            raise Wrong("value error", message, span, "assign its elements in a loop first")
         self._emitter.count(size, call.span)
         return [core.Variable(f"{name}[{i}]", span=span) for i in range(1, size + 1)]
 

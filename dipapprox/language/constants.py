@@ -94,10 +94,8 @@ def evaluate_rate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fr
     """
     coefficient, degree = monomial(node, constants)
     if degree != 1 or not isinstance(coefficient, Fraction) or coefficient <= 0:
-        raise Wrong(
-            "value error", "a rate must be a*eps with a number a > 0", node.span,
-            "e.g. 'Exp(eps/2, score)'; to prefer small scores, negate them",
-        )  # fmt: skip
+        hint = "e.g. 'Exp(eps/2, score)'; to prefer small scores, negate them"
+        raise Wrong("value error", "a rate must be a*eps with a number a > 0", node.span, hint)
     return coefficient
 
 
@@ -231,10 +229,8 @@ def _sum(node: ast.Expression, operators: Sequence[str], given: Sequence[Monomia
     totals = {degree: _total(terms, node.span) for degree, terms in by_degree.items()}
     left = [(total, degree) for degree, total in totals.items() if total]
     if len(left) > 1:
-        raise Wrong(
-            "value error", "terms with different powers of eps in a scale", node.span,
-            "a scale is a/eps, a constant or a*eps; draw two samples and add them",
-        )  # fmt: skip
+        hint = "a scale is a/eps, a constant or a*eps; draw two samples and add them"
+        raise Wrong("value error", "terms with different powers of eps in a scale", node.span, hint)
     return left[0] if left else (Fraction(0), 0)
 
 

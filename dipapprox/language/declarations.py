@@ -130,9 +130,8 @@ def elaborate_declarations(
         adjacency = adjacency_of(program, parameters, cells_of(inputs), diagnosis)
     diagnosis.finish()
     if narrower and isinstance(adjacency, Listed) and adjacency.text is None:
-        raise UserError(
-            "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
-        )
+        message = "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
+        raise UserError(message)
     return Declarations(
         parameters,
         tuple(inputs),
@@ -194,20 +193,16 @@ def _bind(
     for name in overrides:
         if name not in names:
             known = f"the parameters are {', '.join(names)}" if names else "it has none"
-            raise UserError(
-                f"the program has no parameter '{name}'", did_you_mean(name, names, known)
-            )
+            message = f"the program has no parameter '{name}'"
+            raise UserError(message, did_you_mean(name, names, known))
     values: dict[str, Fraction] = {}
     for parameter in declared:
         if parameter.name in overrides:
             values[parameter.name] = Fraction(overrides[parameter.name])
         elif parameter.default is None:
-            diagnosis.report(
-                "value error",
-                f"parameter '{parameter.name}' has no value",
-                parameter.span,
-                f"give it one with -p {parameter.name}=VALUE, or a default here",
-            )
+            message = f"parameter '{parameter.name}' has no value"
+            hint = f"give it one with -p {parameter.name}=VALUE, or a default here"
+            diagnosis.report("value error", message, parameter.span, hint)
             values[parameter.name] = Fraction(1)
         else:
             try:
@@ -223,10 +218,8 @@ def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -
     if size < 1:
         raise Wrong("value error", f"an array needs at least 1 element, got {size}", node.span)
     if size > room:
-        raise Wrong(
-            "limit", f"{size} elements are too many", node.span,
-            f"at most {MOST_CELLS} input and output cells are allowed",
-        )  # fmt: skip
+        hint = f"at most {MOST_CELLS} input and output cells are allowed"
+        raise Wrong("limit", f"{size} elements are too many", node.span, hint)
     return size
 
 
@@ -249,10 +242,8 @@ def _domain(
         first = evaluate_integer(element.first, parameters, "an end of a range", hint)
         last = evaluate_integer(element.last, parameters, "an end of a range", hint)
         if last < first:
-            raise Wrong(
-                "value error", f"the range {first}..{last} is empty", element.span,
-                "write the smaller end first",
-            )  # fmt: skip
+            hint = "write the smaller end first"
+            raise Wrong("value error", f"the range {first}..{last} is empty", element.span, hint)
         if last - first >= LARGEST_DOMAIN and not listed and len(written) == 1:
             return AllIntegers((Fraction(first), Fraction(last)))
         if last - first >= LARGEST_DOMAIN:
@@ -269,10 +260,8 @@ def _reals(node: ast.Reals, parameters: Mapping[str, Fraction]) -> AllReals:
     first = evaluate(node.bounds.first, parameters)
     last = evaluate(node.bounds.last, parameters)
     if last < first:
-        raise Wrong(
-            "value error", f"there is nothing between {first} and {last}", node.bounds.span,
-            "write the smaller end first",
-        )  # fmt: skip
+        message = f"there is nothing between {first} and {last}"
+        raise Wrong("value error", message, node.bounds.span, "write the smaller end first")
     return AllReals((first, last))
 
 
@@ -298,9 +287,8 @@ def _rule(
         return Everyone()
     radius = evaluate(declaration.radius, parameters)
     if radius < 0:
-        raise Wrong(
-            "value error", f"the radius must be >= 0, got {radius}", declaration.radius.span
-        )
+        message = f"the radius must be >= 0, got {radius}"
+        raise Wrong("value error", message, declaration.radius.span)
     if declaration.rule != Norm.L0.value:
         for cell in cells:
             if has_names(cell.domain):
@@ -322,26 +310,18 @@ def _pair(
     for given in (pair.left, pair.right):
         values: list[Value] = []
         if len(given) != len(cells):
-            diagnosis.report(
-                "value error",
-                f"an input of {len(given)} values, but the program has {len(cells)} inputs",
-                pair.span,
-            )
+            message = f"an input of {len(given)} values, but the program has {len(cells)} inputs"
+            diagnosis.report("value error", message, pair.span)
         for node, cell in zip(given, cells, strict=False):
             value = evaluate_value(node, parameters)
             values.append(value)
             if isinstance(cell.domain, AllReals):
-                raise Wrong(
-                    "type error", f"pairs of inputs are listed, but '{cell.name}' is any real",
-                    pair.span, "write 'adjacent linf 1'",
-                )  # fmt: skip
+                message = f"pairs of inputs are listed, but '{cell.name}' is any real"
+                raise Wrong("type error", message, pair.span, "write 'adjacent linf 1'")
             if value not in cell.domain:
-                diagnosis.report(
-                    "value error",
-                    f"{value} is not in the domain of '{cell.name}'",
-                    node.span,
-                    f"allowed are {describe_domain(cell.domain)}",
-                )
+                message = f"{value} is not in the domain of '{cell.name}'"
+                hint = f"allowed are {describe_domain(cell.domain)}"
+                diagnosis.report("value error", message, node.span, hint)
         inputs.append(tuple(values))
     return inputs[0], inputs[1]
 

@@ -47,10 +47,8 @@ class AllReals(tuple[Value, ...]):
         return f"{type(self).__name__}({self.bounds or ''})"
 
     def _refuse(self, *_: Any) -> NoReturn:
-        raise UserError(
-            "an input may be any real number, but this needs a finite domain",
-            "'dipapprox prove' answers for all real inputs",
-        )
+        hint = "'dipapprox prove' answers for all real inputs"
+        raise UserError("an input may be any real number, but this needs a finite domain", hint)
 
     def __len__(self) -> int:
         self._refuse()
@@ -166,10 +164,8 @@ def wider_domains(widening: Widening, declared: Mapping[str, Domain]) -> dict[st
     for name in widening.named:
         if name not in declared:
             known = f"the inputs are {', '.join(declared)}" if declared else "it has none"
-            raise UserError(
-                f"cannot widen '{name}': the program has no such input",
-                did_you_mean(name, tuple(declared), known),
-            )
+            message = f"cannot widen '{name}': the program has no such input"
+            raise UserError(message, did_you_mean(name, tuple(declared), known))
     numeric = {name: domain for name, domain in declared.items() if not has_names(domain)}
     if widening.everywhere is not None and not numeric:
         raise UserError("cannot widen: the program has no inputs with numbers")
@@ -178,9 +174,8 @@ def wider_domains(widening: Widening, declared: Mapping[str, Domain]) -> dict[st
         chosen = {**dict.fromkeys(numeric, widening.everywhere), **chosen}
     for name, domain in chosen.items():
         if name not in numeric:
-            raise UserError(
-                f"cannot widen '{name}': its values are names", "only numbers can be widened"
-            )
+            hint = "only numbers can be widened"
+            raise UserError(f"cannot widen '{name}': its values are names", hint)
         if isinstance(declared[name], AllReals):
             raise UserError(f"cannot widen '{name}': it may be any real number already")
         kept = set(domain)

@@ -66,12 +66,8 @@ class Emitter:
         """
         self.counted += steps
         if self.counted > MOST_STATEMENTS:
-            raise self._diagnosis.abort(
-                "limit",
-                f"the program unrolls to more than {MOST_STATEMENTS} statements",
-                span,
-                "use smaller parameters",
-            )
+            message = f"the program unrolls to more than {MOST_STATEMENTS} statements"
+            raise self._diagnosis.abort("limit", message, span, "use smaller parameters")
 
     def store(
         self,
@@ -99,9 +95,5 @@ class Emitter:
             return
         word, domain = declared
         if not admits(domain, value.value):
-            raise Wrong(
-                "value error",
-                f"{value.value} is not in the domain of {word} '{target.name}'",
-                span,
-                f"allowed are {describe_domain(domain)}",
-            )
+            message = f"{value.value} is not in the domain of {word} '{target.name}'"
+            raise Wrong("value error", message, span, f"allowed are {describe_domain(domain)}")

@@ -138,11 +138,9 @@ class Expressions:
             case ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
                 found: core.Expression = self._arithmetic(node, self.value)
                 if isinstance(found, core.Inverse):  # the checker has seen to quotients
-                    raise Wrong(
-                        "type error", "division by something that is not constant",
-                        operands_of(node)[0].span,
-                        "only constants and weights may have a negative exponent",
-                    )  # fmt: skip
+                    message = "division by something that is not constant"
+                    hint = "only constants and weights may have a negative exponent"
+                    raise Wrong("type error", message, operands_of(node)[0].span, hint)
                 return found
             case _:
                 return self._take(node)
@@ -160,17 +158,15 @@ class Expressions:
             assert isinstance(index.value, Fraction)
             value = index.value
         if value.denominator != 1:
-            raise Wrong(
-                "value error", f"an index must be a whole number, got {value}", node.index.span
-            )
+            message = f"an index must be a whole number, got {value}"
+            raise Wrong("value error", message, node.index.span)
         number = value.numerator
         local = self.symbols[node.name].role is Role.LOCAL
         if number < 1 or (size is not None and not local and number > size):
             allowed = "1, 2, …" if local else f"1..{size}"
-            raise Wrong(
-                "value error", f"index {number} of '{node.name}' is out of range", node.span,
-                f"allowed are {allowed}; arrays begin at 1",
-            )  # fmt: skip
+            message = f"index {number} of '{node.name}' is out of range"
+            hint = f"allowed are {allowed}; arrays begin at 1"
+            raise Wrong("value error", message, node.span, hint)
         if number > MOST_CELLS:
             raise Wrong("limit", f"arrays have at most {MOST_CELLS} elements", node.index.span)
         return core.Variable(f"{node.name}[{number}]", span=node.span)
@@ -191,10 +187,9 @@ class Expressions:
             case ast.Call(name, (argument,)) if name == EXPONENTIAL:
                 exponent = self.weight(argument)
                 if not degrees_of(exponent) <= {1}:
-                    raise Wrong(
-                        "value error", "an exponent must be a number times eps", argument.span,
-                        "e.g. 'exp(eps/2)' or 'exp(-q * eps)'",
-                    )  # fmt: skip
+                    message = "an exponent must be a number times eps"
+                    hint = "e.g. 'exp(eps/2)' or 'exp(-q * eps)'"
+                    raise Wrong("value error", message, argument.span, hint)
                 return core.Exponential(exponent, span=node.span)
             case ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
                 weight: core.Weight = self._arithmetic(node, self.weight)

@@ -58,10 +58,8 @@ def some_rounds(program: core.Program, turns: int, values: Domain | None = None)
     """
     rounds = program.rounds
     if rounds is None or rounds.parameter is not None:
-        raise UserError(
-            "the program has no rounds: --rounds is for programs with 'forever'",
-            "how many turns a loop has is set by a parameter: -p N=3",
-        )
+        hint = "how many turns a loop has is set by a parameter: -p N=3"
+        raise UserError("the program has no rounds: --rounds is for programs with 'forever'", hint)
     return _Writer(program, rounds, turns).written(values)
 
 
@@ -225,10 +223,8 @@ class _Writer:
     def _require_known(self, each: core.Assign | core.Draw | core.Choose) -> None:
         random = isinstance(each, core.Assign) and not self._noise.isdisjoint(read(each.value))
         if random or isinstance(each, core.Draw):
-            raise Diagnosis().abort(
-                "type error", "a number of noise is published", each.span,
-                "only 'prove' answers for that; publish what it is compared with",
-            )  # fmt: skip
+            hint = "only 'prove' answers for that; publish what it is compared with"
+            raise Diagnosis().abort("type error", "a number of noise is published", each.span, hint)
 
 
 def _ways(block: core.Block) -> set[tuple[int, bool]]:
@@ -258,10 +254,8 @@ def _publishes(statement: core.Assign | core.Draw | core.Choose) -> bool:
 
 def _require_outside(looped: bool, word: str, span: Span | None) -> None:
     if looped:
-        raise Diagnosis().abort(
-            "type error", f"'{word}' in an inner loop", span,
-            "with --rounds every round reads and publishes a known number of times at most",
-        )  # fmt: skip
+        hint = "with --rounds every round reads and publishes a known number of times at most"
+        raise Diagnosis().abort("type error", f"'{word}' in an inner loop", span, hint)
 
 
 def _repeated(

@@ -219,10 +219,8 @@ class _Parser:
     def _split(self) -> list[_Token]:
         text = self._source.text
         if len(text) > LONGEST:
-            raise self._error(
-                f"a formula of {len(text)} characters; at most {LONGEST} are allowed",
-                self._span(0, 1),
-            )
+            message = f"a formula of {len(text)} characters; at most {LONGEST} are allowed"
+            raise self._error(message, self._span(0, 1))
         tokens = []
         position = 0
         while position < len(text):
@@ -256,9 +254,8 @@ class _Parser:
             tight = _SIGN_STRENGTH if token.kind == "^" else found
             right = self._formula(tight)
             if token.kind == "^" and 1 < _written_out(left) > _MOST_FACTORS / _exponent(right):
-                raise self._error(
-                    f"powers of powers with more than {_MOST_FACTORS} factors", token.span
-                )
+                message = f"powers of powers with more than {_MOST_FACTORS} factors"
+                raise self._error(message, token.span)
             left = Operation(left, Operator(token.kind), right, span=_join(left, right))
         self._depth -= 1
         return left

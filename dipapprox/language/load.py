@@ -153,10 +153,9 @@ def finite(program: core.Program, *, reals: bool = False) -> core.Program:
         UserError: If it has rounds without end, or an input that may be any real number.
     """
     if program.rounds is not None:
-        raise UserError(
-            f"'{program.name}' goes on for ever: 'dipapprox prove' answers for all its rounds",
-            "for some rounds and finitely many values: --rounds 3 --values -1..1",
-        )
+        message = f"'{program.name}' goes on for ever: 'dipapprox prove' answers for all its rounds"
+        hint = "for some rounds and finitely many values: --rounds 3 --values -1..1"
+        raise UserError(message, hint)
     for cell in program.inputs:
         taken = reals and not isinstance(cell.domain, AllIntegers)
         if isinstance(cell.domain, AllReals) and not taken:

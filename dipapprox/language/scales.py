@@ -103,11 +103,8 @@ def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> S
 
 def _scale(coefficient: Fraction, degree: int, node: ast.Expression) -> Scale:
     if abs(degree) > 1:
-        raise Wrong(
-            "value error",
-            f"a scale must be a/eps, a constant or a*eps, this grows like eps^{degree}",
-            node.span, "e.g. '2 * Delta / eps'",
-        )  # fmt: skip
+        message = f"a scale must be a/eps, a constant or a*eps, this grows like eps^{degree}"
+        raise Wrong("value error", message, node.span, "e.g. '2 * Delta / eps'")
     if coefficient <= 0:
         shown = {-1: f"{coefficient}/eps", 0: str(coefficient), 1: f"{coefficient}*eps"}[degree]
         raise Wrong("value error", f"a scale must be > 0, got {shown}", node.span)

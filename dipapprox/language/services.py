@@ -211,12 +211,8 @@ def _state_cells(
         else:
             allowed, fits = describe_domain(variable.domain), value in variable.domain
         if not fits:
-            diagnosis.report(
-                "value error",
-                f"{value} is not in the domain of state cell '{variable.name}'",
-                node.span,
-                f"allowed are {allowed}",
-            )
+            message = f"{value} is not in the domain of state cell '{variable.name}'"
+            diagnosis.report("value error", message, node.span, f"allowed are {allowed}")
         cells += [StateCell(cell, value) for cell in cells_of((variable,))]
     diagnosis.finish()
     return tuple(cells)
@@ -250,15 +246,11 @@ def _check_parts(program: ast.Program) -> None:
 def _check_declaration(node: ast.Declaration, diagnosis: Diagnosis) -> None:
     match node:
         case ast.Input():
-            diagnosis.report(
-                "syntax error", "a service has no inputs", node.span,
-                "data comes with calls: 'on data d in 0..1 do'; what lasts is a 'state'",
-            )  # fmt: skip
+            hint = "data comes with calls: 'on data d in 0..1 do'; what lasts is a 'state'"
+            diagnosis.report("syntax error", "a service has no inputs", node.span, hint)
         case ast.AdjacentPairs() | ast.AdjacentWhere():
-            diagnosis.report(
-                "syntax error", "services have no pairs of inputs", node.span,
-                "write 'adjacent insert' (one data call more) or 'adjacent replace'",
-            )  # fmt: skip
+            hint = "write 'adjacent insert' (one data call more) or 'adjacent replace'"
+            diagnosis.report("syntax error", "services have no pairs of inputs", node.span, hint)
         case ast.AdjacentRule(rule, radius) if rule not in _CHANGES or radius is not None:
             diagnosis.report(
                 "name error", f"unknown adjacency '{rule}' of a service", node.span,
@@ -266,15 +258,11 @@ def _check_declaration(node: ast.Declaration, diagnosis: Diagnosis) -> None:
                 "'adjacent replace' (one data call carries another value)"),
             )  # fmt: skip
         case ast.State(domain=(ast.Reals() as reals, *_)):
-            diagnosis.report(
-                "type error", "state cells hold no reals", reals.span,
-                "write 'int' for a cell that is only added to, or list its values",
-            )  # fmt: skip
+            hint = "write 'int' for a cell that is only added to, or list its values"
+            diagnosis.report("type error", "state cells hold no reals", reals.span, hint)
         case ast.Output(domain=(ast.Reals(bounds=ast.Range()) as reals, *_)):
-            diagnosis.report(
-                "type error", "a reply is any real number, or one of finitely many values",
-                reals.span, "write 'real'; noise has no bounds",
-            )  # fmt: skip
+            message = "a reply is any real number, or one of finitely many values"
+            diagnosis.report("type error", message, reals.span, "write 'real'; noise has no bounds")
         case _:
             pass
 
@@ -290,9 +278,8 @@ def _check_calls(program: ast.Program, diagnosis: Diagnosis) -> None:
             diagnosis.report("name error", message, handler.span, "choose another name")
         elif name in names[:place]:
             what = "data calls have" if name == DATA else f"query '{name}' has"
-            diagnosis.report(
-                "name error", f"{what} two handlers", handler.span, "join them into one"
-            )
+            hint = "join them into one"
+            diagnosis.report("name error", f"{what} two handlers", handler.span, hint)
         for argument in handler.arguments:
             if isinstance(argument.domain[0], ast.Integers | ast.Reals):
                 what = f"'{argument.variables[0].name}' has no bounds"
@@ -300,15 +287,11 @@ def _check_calls(program: ast.Program, diagnosis: Diagnosis) -> None:
                 diagnosis.report("type error", message, argument.span, "e.g. '-100..100'")
     span = program.handlers[0].span if program.handlers else _last_span(program)
     if DATA not in names:
-        diagnosis.report(
-            "name error", "no handler of data calls", span,
-            "declare what is done with a data point, e.g. 'on data d in 0..1 do … end'",
-        )  # fmt: skip
+        hint = "declare what is done with a data point, e.g. 'on data d in 0..1 do … end'"
+        diagnosis.report("name error", "no handler of data calls", span, hint)
     if not any(handler.name for handler in program.handlers):
-        diagnosis.report(
-            "name error", "no handler of a query", span,
-            "declare what is answered, e.g. 'on query sum do … end'",
-        )  # fmt: skip
+        hint = "declare what is answered, e.g. 'on query sum do … end'"
+        diagnosis.report("name error", "no handler of a query", span, hint)
 
 
 def _last_span(program: ast.Program) -> Span | None:
@@ -319,16 +302,13 @@ def _check_reply(handler: ast.Handler, outputs: set[str], diagnosis: Diagnosis) 
     assigned = [target for target in targets_in(handler.body) if target.name in outputs]
     if handler.name is None:
         for target in assigned:
-            diagnosis.report(
-                "type error", f"data calls have no reply, but '{target.name}' is assigned",
-                target.span, "keep it in a state cell, and answer with it at a query",
-            )  # fmt: skip
+            message = f"data calls have no reply, but '{target.name}' is assigned"
+            hint = "keep it in a state cell, and answer with it at a query"
+            diagnosis.report("type error", message, target.span, hint)
     elif not assigned:
         declared = ", ".join(sorted(outputs)) or "e.g. 'output reply in 0..5'"
-        diagnosis.report(
-            "type error", f"query '{handler.name}' has no reply", handler.span,
-            f"assign to an output ({declared})",
-        )  # fmt: skip
+        hint = f"assign to an output ({declared})"
+        diagnosis.report("type error", f"query '{handler.name}' has no reply", handler.span, hint)
 
 
 def expanded(

@@ -199,22 +199,14 @@ def _declare(symbols: dict[str, Symbol], symbol: Symbol, diagnosis: Diagnosis) -
     if symbol.name == EPSILON:
         _reserved(symbol.span, diagnosis)
     if symbol.name in symbols:
-        diagnosis.report(
-            "name error",
-            f"'{symbol.name}' is declared twice",
-            symbol.span,
-            f"it is already a{_n(symbols[symbol.name].role)}",
-        )
+        hint = f"it is already a{_n(symbols[symbol.name].role)}"
+        diagnosis.report("name error", f"'{symbol.name}' is declared twice", symbol.span, hint)
     symbols.setdefault(symbol.name, symbol)
 
 
 def _reserved(span: Span | None, diagnosis: Diagnosis) -> None:
-    diagnosis.report(
-        "name error",
-        f"'{EPSILON}' is the privacy parameter and cannot be declared or assigned",
-        span,
-        "choose another name",
-    )
+    message = f"'{EPSILON}' is the privacy parameter and cannot be declared or assigned"
+    diagnosis.report("name error", message, span, "choose another name")
 
 
 def _n(role: Role) -> str:
@@ -237,22 +229,16 @@ def _collect_domains(
                     element.name, Symbol(element.name, Role.VALUE, False, element.span, Kind.NAMED)
                 )
                 if known.role not in (Role.VALUE, Role.PARAMETER):
-                    diagnosis.report(
-                        "name error",
-                        f"'{element.name}' is a{_n(known.role)}, not a value",
-                        element.span,
-                        "domains are made of numbers, parameters and named values",
-                    )
+                    message = f"'{element.name}' is a{_n(known.role)}, not a value"
+                    hint = "domains are made of numbers, parameters and named values"
+                    diagnosis.report("name error", message, element.span, hint)
                 kind |= known.kind
             else:
                 kind |= Kind.TRUTH if isinstance(element, ast.Truth) else Kind.NUMBER
         if kind & Kind.TRUTH and kind != Kind.TRUTH:
-            diagnosis.report(
-                "type error",
-                "'true' and 'false' share a domain with other values",
-                declaration.span,
-                "write 'bool', or use named values of your own",
-            )
+            message = "'true' and 'false' share a domain with other values"
+            hint = "write 'bool', or use named values of your own"
+            diagnosis.report("type error", message, declaration.span, hint)
         match declaration:
             case ast.Stream(name):
                 names = [name]

@@ -292,9 +292,8 @@ class _Structure:
         if kind == "ARROW" and words and words[-1] in _WORDS and words[0] not in _BEFORE_OPERANDS:
             self._keyword(before[-1])
         if len(self.out) >= MOST_TOKENS:
-            raise self._too_much(
-                token, f"the program has more than {MOST_TOKENS} symbols", "use loops"
-            )
+            message = f"the program has more than {MOST_TOKENS} symbols"
+            raise self._too_much(token, message, "use loops")
         if kind in ("ADJACENT", "SEP"):
             self._in_adjacent = kind == "ADJACENT"
         if kind == "NAME" and token.value.endswith(PRIME) and not self._in_adjacent:
@@ -320,9 +319,8 @@ class _Structure:
             self.prefixes += 1
             self._minuses += kind == "MINUS"
             if self.prefixes > MOST_PREFIXES:
-                raise self._too_much(
-                    token, f"more than {MOST_PREFIXES} prefix operators in one expression"
-                )
+                message = f"more than {MOST_PREFIXES} prefix operators in one expression"
+                raise self._too_much(token, message)
         elif kind in _OPENERS:
             if kind == "LBRACE" and self._begins_block():
                 span = Span(self.source, token.lexpos, token.endlexpos)
@@ -341,12 +339,9 @@ class _Structure:
     def _prime(self, token: Any) -> None:
         """Report a prime; read the name without it."""
         end = token.endlexpos
-        self.problems.report(
-            "syntax error",
-            f"unexpected character '{PRIME}'",
-            Span(self.source, end - 1, end),
-            "named values are written without quotes",
-        )
+        message = f"unexpected character '{PRIME}'"
+        hint = "named values are written without quotes"
+        self.problems.report("syntax error", message, Span(self.source, end - 1, end), hint)
         token.value = token.value.removesuffix(PRIME)
 
     def _in_choice(self) -> bool:
@@ -385,11 +380,8 @@ class _Structure:
         if chained > LONGEST_CHAIN:
             raise self._too_much(token, f"more than {LONGEST_CHAIN} 'elif' are open")
         if len(self.blocks) - chained > DEEPEST_BLOCKS:
-            raise self._too_much(
-                token,
-                f"blocks nest deeper than {DEEPEST_BLOCKS}",
-                "every 'if' and every loop that is still open counts",
-            )
+            hint = "every 'if' and every loop that is still open counts"
+            raise self._too_much(token, f"blocks nest deeper than {DEEPEST_BLOCKS}", hint)
 
     def _opener_hint(self) -> str:
         """Guess which word was meant to open a block."""
@@ -416,11 +408,8 @@ class _Structure:
         opener, self.prefixes = self.brackets.pop()
         self._minuses = 0
         if opener.type != _CLOSERS[token.type]:
-            self._report(
-                token,
-                f"'{token.value}' does not close '{opener.value}'",
-                f"write '{_CLOSED_BY[opener.type]}'",
-            )
+            hint = f"write '{_CLOSED_BY[opener.type]}'"
+            self._report(token, f"'{token.value}' does not close '{opener.value}'", hint)
 
     def _unclosed(self, opener: Any) -> None:
         closer = _CLOSED_BY[opener.type]

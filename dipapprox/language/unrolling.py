@@ -231,19 +231,15 @@ class _Unrolled:
                 continue
             variable, domain = self.outputs[name]
             if isinstance(domain[0], ast.Integers | ast.Reals):
-                raise UserError(
-                    f"the reply '{name}' may be any number: a program has finite outputs",
-                    "clamp it: 'reply <- clamp(z, -100, 100)'",
-                )
+                message = f"the reply '{name}' may be any number: a program has finite outputs"
+                raise UserError(message, "clamp it: 'reply <- clamp(z, -100, 100)'")
             renamed = ast.Declared(f"{name}{self.mark}{number}", variable.size)
             if variable.size is None and _surely_assigns(handler.body, name):
                 yield ast.Output((renamed,), domain), []
                 continue
             if any(isinstance(element, ast.Truth) for element in domain):
-                raise UserError(
-                    f"'{name}' is a truth value that query '{handler.name}' may leave open",
-                    "assign it on every path, or use named values",
-                )
+                message = f"'{name}' is a truth value that query '{handler.name}' may leave open"
+                raise UserError(message, "assign it on every path, or use named values")
             nothing = ast.Name(NO_REPLY)
             yield (
                 ast.Output((renamed,), (*domain, nothing)),

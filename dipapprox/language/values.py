@@ -47,18 +47,14 @@ def parse_rational(text: str, what: str) -> Fraction:
     negative = stripped.startswith("-")
     parts = stripped.removeprefix("-" if negative else "+").split("/")
     if len(parts) > 2 or not all(_DECIMAL.fullmatch(part.strip(BLANKS)) for part in parts):
-        raise UserError(
-            f"{what} must be a number, got '{shorten(text)}'",
-            unlike_ascii(text) or "numbers are written 3, -0.1, 1/10 or 1e-6",
-        )
+        message = f"{what} must be a number, got '{shorten(text)}'"
+        raise UserError(message, unlike_ascii(text) or "numbers are written 3, -0.1, 1/10 or 1e-6")
     values = []
     for part in parts:
         value = read_decimal(part.strip(BLANKS))
         if value is None:
-            raise UserError(
-                f"{what} is too long or too extreme: '{shorten(text)}'",
-                "at most 1000 digits before and after the point are allowed",
-            )
+            hint = "at most 1000 digits before and after the point are allowed"
+            raise UserError(f"{what} is too long or too extreme: '{shorten(text)}'", hint)
         values.append(value)
     if len(values) == 2 and values[1] == 0:
         raise UserError(f"{what} has a zero denominator: '{shorten(text)}'")
@@ -92,10 +88,8 @@ def exact_number(value: object, what: str) -> Fraction:
             hint = f'write "{value!r}"' if isfinite(value) else ""
             raise UserError(f"{what} must be an exact number, got the float {value!r}", hint)
         case _:
-            raise UserError(
-                f"{what} must be a number, got {shorten(repr(value))}",
-                'exact numbers are texts such as "0.1" and "1/10", int, Fraction and Decimal',
-            )
+            hint = 'exact numbers are texts such as "0.1" and "1/10", int, Fraction and Decimal'
+            raise UserError(f"{what} must be a number, got {shorten(repr(value))}", hint)
 
 
 def exact_rational(value: object, what: str) -> Fraction:
@@ -142,10 +136,8 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
         value = word if is_name else parse_rational(word, f"{prefix}input '{cell.name}'")
         if not admits(cell.domain, value):
             allowed = f"allowed are {describe_domain(cell.domain)}"
-            raise UserError(
-                f"{prefix}{shorten(word)} is not in the domain of '{cell.name}'",
-                did_you_mean(word, named, allowed) if is_name else allowed,
-            )
+            message = f"{prefix}{shorten(word)} is not in the domain of '{cell.name}'"
+            raise UserError(message, did_you_mean(word, named, allowed) if is_name else allowed)
         input.append(value)
     return tuple(input)
 
@@ -167,10 +159,8 @@ def check_input(program: Program, input: Input, what: str = "input") -> None:
         )
     for cell, value in zip(program.inputs, input, strict=True):
         if not admits(cell.domain, value):
-            raise UserError(
-                f"{what}: {value} is not in the domain of '{cell.name}'",
-                f"allowed are {describe_domain(cell.domain)}",
-            )
+            hint = f"allowed are {describe_domain(cell.domain)}"
+            raise UserError(f"{what}: {value} is not in the domain of '{cell.name}'", hint)
 
 
 # --- domains -------------------------------------------------------------------------------------
@@ -263,10 +253,8 @@ def _domain(given: Wider, what: str) -> Domain:
     if isinstance(given, str):
         return read_domain(given, what)
     if not isinstance(given, Iterable):
-        raise UserError(
-            f"{what} needs a range, a set or numbers, got {shorten(repr(given))}",
-            'for example "-5..5", "{0, 1/2, 1}" or range(-5, 6)',
-        )
+        hint = 'for example "-5..5", "{0, 1/2, 1}" or range(-5, 6)'
+        raise UserError(f"{what} needs a range, a set or numbers, got {shorten(repr(given))}", hint)
     return _checked((exact_rational(value, what) for value in given), what)
 
 

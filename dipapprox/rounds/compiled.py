@@ -134,10 +134,9 @@ def _changes(program: core.Program, steps: Steps) -> tuple[Fraction, list[str]]:
     """Return how much a mean may change, and what is wrong with lower bounds."""
     adjacency, losses = program.adjacency, list[str]()
     if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:
-        raise refusal(
-            "adjacent inputs may differ by any amount: then no noise of this kind is enough",
-            program.inputs[0].span if program.inputs else None, "write 'adjacent linf 1'",
-        )  # fmt: skip
+        message = "adjacent inputs may differ by any amount: then no noise of this kind is enough"
+        hint = "write 'adjacent linf 1'"
+        raise refusal(message, program.inputs[0].span if program.inputs else None, hint)
     if adjacency.norm is not core.Norm.LINF and _interval(program, steps) == (1, -1):
         losses.append(f"adjacency {adjacency.norm.value} is bounded by linf")
     if are_bounded(program):
@@ -166,10 +165,8 @@ def _reach(cell: core.Cell, radius: Fraction, integers: bool) -> Fraction:
         return radius
     low, high = bounds
     if high < low:
-        raise refusal(
-            f"the noise is of integers, and none lies between the bounds of '{cell.name}'",
-            cell.span,
-        )
+        message = f"the noise is of integers, and none lies between the bounds of '{cell.name}'"
+        raise refusal(message, cell.span)
     return min(radius, high - low)
 
 
@@ -232,11 +229,9 @@ class _Compiler:
                 ):
                     draw = self._draw(step.source)
                     name = self._steps.places[atom.stored - 1]
-                    raise refusal(
-                        f"this sample meets '{name}' with different offsets",
-                        None if draw is None else draw.span,
-                        "with any number of rounds a comparison has one offset",
-                    )  # fmt: skip
+                    message = f"this sample meets '{name}' with different offsets"
+                    hint = "with any number of rounds a comparison has one offset"
+                    raise refusal(message, None if draw is None else draw.span, hint)
 
     def _site(self, number: int) -> object:
         draw = self._draw(number)

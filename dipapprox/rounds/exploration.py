@@ -281,10 +281,8 @@ class _Exploration:
         known = value.constant if isinstance(value, LinearForm) else value
         if known not in self._rounds.symbols:
             allowed = ", ".join(map(str, self._rounds.symbols)) or "samples only"
-            raise refusal(
-                f"{known} is published, which is not declared", span,
-                f"'publishes' allows {allowed}", "value error",
-            )  # fmt: skip
+            hint = f"'publishes' allows {allowed}"
+            raise refusal(f"{known} is published, which is not declared", span, hint, "value error")
 
     def _next_round(self, path: RoundPath) -> RoundPath:
         kept = {name: path.values[name] for name in self._live.at(None, (), path.values)}
@@ -383,10 +381,8 @@ class _Exploration:
         name, factor = self._added[draw.site]
         value = path.values.get(name)
         if not isinstance(value, LinearForm):
-            raise refusal(
-                f"'{name}' has no value here, but is added to the sample", draw.span,
-                "write the input as the mean",
-            )  # fmt: skip
+            message = f"'{name}' has no value here, but is added to the sample"
+            raise refusal(message, draw.span, "write the input as the mean")
         return value.scaled(factor)
 
 

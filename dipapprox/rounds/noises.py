@@ -26,10 +26,8 @@ def read_noise(draw: core.Draw, mean: LinearForm) -> Noise:
     if mean.samples():
         raise refusal("the mean is a random number", draw.mean.span or draw.span)
     if len(inputs) > 1:
-        raise refusal(
-            "a mean with several inputs: with any number of rounds a sample has one",
-            draw.mean.span or draw.span,
-        )
+        message = "a mean with several inputs: with any number of rounds a sample has one"
+        raise refusal(message, draw.mean.span or draw.span)
     reads = mean.coefficient(inputs[0]) if inputs else Fraction(0)
     only = inputs[0] if inputs else None
     return Noise(draw, 1 / draw.scale.coefficient, mean.constant, reads, only)
@@ -37,14 +35,10 @@ def read_noise(draw: core.Draw, mean: LinearForm) -> Noise:
 
 def _check_family(draw: core.Draw) -> None:
     if not draw.family.shifts:
-        raise refusal(
-            f"{draw.family.title} noise has no finite pure budget", draw.span,
-            "'profile' gives the least delta for some rounds and finitely many values",
-        )  # fmt: skip
+        hint = "'profile' gives the least delta for some rounds and finitely many values"
+        raise refusal(f"{draw.family.title} noise has no finite pure budget", draw.span, hint)
     if draw.family.shifts != BOTH_SIDES or not draw.family.is_exponential:
-        raise refusal(
-            f"{draw.family.title} noise: with any number of rounds all noise is Laplace", draw.span,
-            "'prove --reals' answers for a fixed number of inputs",
-        )  # fmt: skip
+        message = f"{draw.family.title} noise: with any number of rounds all noise is Laplace"
+        raise refusal(message, draw.span, "'prove --reals' answers for a fixed number of inputs")
     if draw.scale.power != -1:
         raise refusal("the scale is no multiple of 1/eps: no budget serves every eps", draw.span)

@@ -109,17 +109,11 @@ class RoundPath:
                 refused = refusal("an input is added to what is published", span, _AS_MEAN)
                 raise _wanting(value, refused)
             if value.samples() != (DRAWN,):
-                raise refusal(
-                    "a sample is published after another one is drawn",
-                    span,
-                    "publish it at once, before the next draw",
-                )
+                hint = "publish it at once, before the next draw"
+                raise refusal("a sample is published after another one is drawn", span, hint)
             if self.shown.fresh is not None:
-                raise refusal(
-                    "a sample is published after noise that is drawn for what is published",
-                    span,
-                    "publish the sample first, or in a round of its own",
-                )
+                message = "a sample is published after noise that is drawn for what is published"
+                raise refusal(message, span, "publish the sample first, or in a round of its own")
             return replace(self, shown=replace(self.shown, sample=True))
         text = value if isinstance(value, str) else str(value.constant)
         symbols = (*self.shown.symbols, text)
@@ -194,14 +188,11 @@ class RoundPath:
 def _atom(form: LinearForm, node: core.Comparison) -> tuple[int, Atom, Fraction, Relation]:
     """Read `form R 0` as `sample R stored + offset`."""
     if not form.samples():
-        raise refusal(
-            "inputs are compared without noise", node.span, "compare a sample around the input"
-        )
+        hint = "compare a sample around the input"
+        raise refusal("inputs are compared without noise", node.span, hint)
     if form.inputs() and DRAWN not in form.samples():
-        raise refusal(
-            "an input is compared without noise of its own", node.span,
-            "compare a sample around the input: 'Lap(q, 1 / eps)'",
-        )  # fmt: skip
+        hint = "compare a sample around the input: 'Lap(q, 1 / eps)'"
+        raise refusal("an input is compared without noise of its own", node.span, hint)
     if form.inputs():
         message = "an input is added to a sample in a comparison"
         raise _wanting(form, refusal(message, node.span, _AS_MEAN))

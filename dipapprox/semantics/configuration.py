@@ -210,13 +210,9 @@ class State:
         if output is not None:
             return constant(forms, output)
         if name not in forms.inputs:
-            raise PathFault(
-                "value error",
-                f"'{name}' is read before it is assigned",
-                span,
-                f"assign '{name}' on every path that leads here",
-                name,
-            )
+            message = f"'{name}' is read before it is assigned"
+            hint = f"assign '{name}' on every path that leads here"
+            raise PathFault("value error", message, span, hint, name)
         form = forms.inputs[name]
         if form is not None:
             return form

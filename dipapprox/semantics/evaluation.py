@@ -196,12 +196,9 @@ def names_compare(comparison: core.Comparison, left: StoredValue, right: StoredV
         PathFault: If it asks for an order.
     """
     if comparison.relation not in (core.Relation.EQUAL, core.Relation.NOT_EQUAL):
-        raise PathFault(
-            "type error",
-            f"'{comparison.relation.value}' compares named values",
-            comparison.span,
-            "named values can only be compared by = and !=",
-        )
+        message = f"'{comparison.relation.value}' compares named values"
+        hint = "named values can only be compared by = and !="
+        raise PathFault("type error", message, comparison.span, hint)
     equal = left == right  # a number, symbolic or not, never equals a name
     return equal is (comparison.relation is core.Relation.EQUAL)
 

@@ -55,10 +55,8 @@ def width_of(cells: Sequence[core.Cell], integers: bool) -> Fraction | None:
             continue
         low, high = bounds
         if high < low:
-            raise NotReal(
-                f"the noise is of integers, and none lies between the bounds of '{cell.name}'",
-                cell.span,
-            )
+            message = f"the noise is of integers, and none lies between the bounds of '{cell.name}'"
+            raise NotReal(message, cell.span)
         widths.append(high - low)
     return max([*widths, Fraction(0)]) if len(widths) == len(cells) else None
 

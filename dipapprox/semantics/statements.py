@@ -137,12 +137,8 @@ def _rate(exponent: ExponentialRatio, span: Span | None) -> Fraction:
         return Fraction(0)
     if len(terms) == 1 and terms[0][0] == (1, Fraction(0)) and not exponent.denominator:
         return terms[0][1]
-    raise PathFault(
-        "value error",
-        "the exponent of e is not a rational multiple of eps",
-        span,
-        "write exp(eps / 2) or exp(-2 * eps)",
-    )
+    message = "the exponent of e is not a rational multiple of eps"
+    raise PathFault("value error", message, span, "write exp(eps / 2) or exp(-2 * eps)")
 
 
 def _cancelled(ratio: ExponentialRatio) -> ExponentialRatio:
@@ -219,24 +215,16 @@ def _store(run: Execution, state: State, name: str, value: StoredValue, span: Sp
     if name in run.reals:
         before = state.store.get(name)
         if isinstance(before, LinearForm) and before.samples():
-            raise PathFault(
-                "value error",
-                f"the real output '{name}' is assigned twice",
-                span,
-                "noise is published once: compute in another variable, and assign it at last",
-                name,
-            )
+            message = f"the real output '{name}' is assigned twice"
+            hint = "noise is published once: compute in another variable, and assign it at last"
+            raise PathFault("value error", message, span, hint, name)
         if isinstance(value, str):
             message = f"the real output '{name}' gets the named value '{value}'"
             raise PathFault("value error", message, span, "assign a number", name)
         if not run.integers.isdisjoint(value.samples()):
-            raise PathFault(
-                "value error",
-                f"the real output '{name}' gets a random integer",
-                span,
-                "declare a finite domain, and 'clamp' the integer to it",
-                name,
-            )
+            message = f"the real output '{name}' gets a random integer"
+            hint = "declare a finite domain, and 'clamp' the integer to it"
+            raise PathFault("value error", message, span, hint, name)
     state.store[name] = value
 
 
@@ -246,13 +234,9 @@ def _set_output(
     domain = run.outputs[name]
     found = domain.get(value)
     if found is None:
-        raise PathFault(
-            "value error",
-            f"'{name}' gets {value}, which is not in its domain",
-            span,
-            f"allowed are {', '.join(map(str, domain))}",
-            name,
-        )
+        message = f"'{name}' gets {value}, which is not in its domain"
+        hint = f"allowed are {', '.join(map(str, domain))}"
+        raise PathFault("value error", message, span, hint, name)
     state.set_output(name, found)
     return found
 
@@ -423,20 +407,13 @@ def draw_fault(loop: core.While) -> PathFault | None:
     """
     for statement in statements_in((loop,)):
         if isinstance(statement, core.Draw):
-            return PathFault(
-                "loop error",
-                "a sample is drawn in a while loop",
-                statement.span,
-                "draw before the loop, or use a for loop",
-            )
+            message = "a sample is drawn in a while loop"
+            hint = "draw before the loop, or use a for loop"
+            return PathFault("loop error", message, statement.span, hint)
     return None
 
 
 def endless(loop: core.While) -> PathFault:
     """Return the fault of a loop that comes back to where it was, nothing left to chance."""
-    return PathFault(
-        "loop error",
-        "the loop never ends",
-        loop.condition.span or loop.span,
-        "a loop must end with probability 1",
-    )
+    hint = "a loop must end with probability 1"
+    return PathFault("loop error", "the loop never ends", loop.condition.span or loop.span, hint)
