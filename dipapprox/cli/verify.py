@@ -10,7 +10,6 @@ from dipapprox.cli.late import review, worst_pair
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.privacy.verdict import Verdict
-from dipapprox.questions.kinds import ClosedInterval
 from dipapprox.questions.verify import Verify
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     asked = asking.asking_of(words, Verify)
     given = asking.program_of(words)
     question, options, source = asked.question, asked.options, given.source
-    everywhere = isinstance(question.eps, ClosedInterval)
+    everywhere = isinstance(question.eps, tuple)
     program = asking.loaded(given, question.pairs, reals=True, delta=question.exact_delta)
     if asked.plot is not None:
         worst_pair.check_drawable(program)

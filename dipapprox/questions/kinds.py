@@ -105,15 +105,7 @@ def names(given: object, name: str) -> tuple[str, ...]:
 # --- claims ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedInterval:
-    """The eps from `lower` to `upper`, both included."""
-
-    lower: Fraction
-    upper: Fraction
-
-
-def eps_or_interval(given: object, name: str) -> Fraction | ClosedInterval:
+def eps_or_interval(given: object, name: str) -> Fraction | tuple[Fraction, Fraction]:
     """Read the program's eps, or all between two: "1/10..1", (1/10, 1)."""
     match given:
         case str() if ".." in given:
@@ -123,11 +115,11 @@ def eps_or_interval(given: object, name: str) -> Fraction | ClosedInterval:
                     f"{name} must be a number or an interval LO..HI, got '{shorten(given)}'",
                     "for example 0.1..1",
                 )
-            lower, upper = number(low, name), number(high, name)
         case (low, high):
-            lower, upper = number(low, name), number(high, name)
+            pass
         case _:
             return positive(given, name)
+    lower, upper = number(low, name), number(high, name)
     if lower <= 0:
         raise UserError(f"{name} must be > 0, but the interval begins at {exact_text(lower)}")
     if lower >= upper:
@@ -136,7 +128,7 @@ def eps_or_interval(given: object, name: str) -> Fraction | ClosedInterval:
             f"{exact_text(lower)}..{exact_text(upper)}",
             f"write {upper}..{lower}" if lower > upper else f"write {lower}",
         )
-    return ClosedInterval(lower, upper)
+    return lower, upper
 
 
 def claimed_eps_prv(given: object, name: str) -> Fraction | Written:

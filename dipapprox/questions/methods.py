@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.profiles.question import Question
     from dipapprox.privacy.subjects import Executed
     from dipapprox.proofs import budget_verdict, real_bounds
-    from dipapprox.questions.kinds import ClosedInterval, Written
+    from dipapprox.questions.kinds import Written
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     real_bounds = Deferred("dipapprox.proofs.real_bounds")
@@ -129,8 +129,8 @@ class Claimed(Protocol):
     """What `verify` is asked; see `questions.verify.Verify`."""
 
     @property
-    def eps(self) -> Fraction | ClosedInterval:
-        """Where."""
+    def eps(self) -> Fraction | tuple[Fraction, Fraction]:
+        """Where: at one ε, or from one to another."""
 
     @property
     def claim(self) -> Claim | None:
@@ -182,7 +182,7 @@ class AskedClaim(Asked["Verdict | IntervalVerdict"]):
 def _verify_by_budget(asked: AskedClaim) -> None:
     question, budget, eps = asked.question, asked.budget, asked.question.eps
     if budget is not None:
-        ends = (eps, eps) if isinstance(eps, Fraction) else (eps.lower, eps.upper)
+        ends = (eps, eps) if isinstance(eps, Fraction) else eps
         stated = budget_verdict.MeantClaim(question.claim, question.formulas(), *ends)
         asked.found = budget_verdict.by_budget(asked.found, budget, stated, asked.setting)
 
@@ -210,7 +210,7 @@ def _verify_interval(asked: AskedClaim) -> None:
     eps = asked.question.eps
     assert not isinstance(eps, Fraction)
     formulas = asked.question.formulas()
-    asked.found = interval_verifier.verify_interval(asked.setting, formulas, eps.lower, eps.upper)
+    asked.found = interval_verifier.verify_interval(asked.setting, formulas, *eps)
 
 
 VERIFY: tuple[Consultation[AskedClaim], ...] = (

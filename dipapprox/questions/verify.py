@@ -16,7 +16,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import PROVED, WHOLE
-from dipapprox.questions.kinds import ClosedInterval, Pairs, Written
+from dipapprox.questions.kinds import Pairs, Written
 from dipapprox.questions.methods import VERIFY, AskedClaim
 from dipapprox.questions.question import Question, argument
 
@@ -45,7 +45,7 @@ class Verify(Question):
     name: ClassVar[str] = "verify"
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
-    eps: Fraction | ClosedInterval = argument(
+    eps: Fraction | tuple[Fraction, Fraction] = argument(
         kinds.eps_or_interval,
         "E",
         "the program's ε, exact: 1/2, 0.5; or every ε in an interval: 0.1..1",

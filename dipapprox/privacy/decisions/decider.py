@@ -28,7 +28,7 @@ from dipapprox.privacy.decisions.divergences import (
     Obstacle,
     exponential_factor,
 )
-from dipapprox.privacy.decisions.pattern_divergences import (
+from dipapprox.privacy.decisions.patterns import (
     PatternDivergences,
 )
 from dipapprox.privacy.decisions.question import DecisionQuestion

@@ -20,7 +20,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import LeastUniformDelta
 from dipapprox.privacy.decisions.divergences import Count, Divergence
-from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
+from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import closed_interval
 
 _COARSE = Fraction(1, 1000)

@@ -5,28 +5,110 @@ It stays the same between two sign changes of the g_o, so there are at most as m
 changes, plus one. Sign changes are put in order exactly, equal ones together. Where that cannot be
 done, all sets that some order could give are taken: more sets than needed are never wrong, because
 the claim is about every set.
+
+Differences that agree up to a positive factor, or a negative one, change their signs together: they
+count as one function there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from dipapprox.arithmetic.enclosure import Enclosure, short
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import LimitReached
-from dipapprox.exact.signs.zero import Zero, ZeroCluster, in_order
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form
+from dipapprox.exact.signs.zero import ZeroCluster, in_order
 from dipapprox.limits import Limits
+from dipapprox.pairs.selections import Orbit
+from dipapprox.privacy.decisions.divergences import (
+    Count,
+    Divergence,
+    Functions,
+    Terms,
+)
+from dipapprox.privacy.decisions.signs import SignChanges, Signs
 
 _MOST_TOGETHER = 8
 """Most functions whose sign changes are taken in any order."""
 
+_Term = tuple[int, int]
+
 
 @dataclass(frozen=True, slots=True)
-class SignChanges:
-    """The sign of a function of ε on an interval: before its first change, and where it changes."""
+class _Mirror:
+    """A difference up to positive factors, and its negative."""
 
-    positive: bool
-    changes: tuple[Zero, ...]
+    form: NormalForm
+    negative: NormalForm
+    changes: SignChanges
+
+
+@dataclass(slots=True)
+class PatternDivergences:
+    """Makes divergences over sets of outputs; equal sets of functions once, whatever the pairs."""
+
+    functions: Functions
+    signs: Signs
+    limits: Limits
+    _mirrors: dict[_Term, _Mirror | None] = field(default_factory=dict)
+    _changes: dict[NormalForm, SignChanges] = field(default_factory=dict)
+    _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
+
+    def divergences(self, pairs: Iterable[Orbit], count: Count) -> Iterator[Divergence]:
+        """Yield the divergences of all sets that are the worst at some ε.
+
+        Raises:
+            Obstacle: If a distribution has no exact form.
+        """
+        met: set[Terms] = set()
+        for pair, number in pairs:
+            self.limits.check()
+            first, second = self.functions.for_input(pair[0]), self.functions.for_input(pair[1])
+            terms = tuple(zip(first, second, strict=True))
+            patterns = self._patterns_of(tuple(sorted(set(terms))))
+            count.pairs += number
+            count.inequalities += number * len(patterns)
+            for pattern in patterns:
+                outputs = tuple(o for o, term in enumerate(terms) if term in pattern)
+                key = tuple(sorted(terms[o] for o in outputs))
+                if key not in met:
+                    met.add(key)
+                    yield Divergence(pair, outputs, self.functions.divergence(key))
+
+    def _patterns_of(self, terms: Terms) -> tuple[frozenset[_Term], ...]:
+        if terms in self._patterns:
+            return self._patterns[terms]
+        numbers: dict[NormalForm, int] = {}
+        signs: dict[int, SignChanges] = {}
+        owners: list[tuple[_Term, int, bool]] = []
+        for term in terms:
+            mirror = self._mirror(term)
+            if mirror is None:  # the zero function is never positive
+                continue
+            opposite = mirror.negative in numbers
+            number = numbers.setdefault(mirror.negative if opposite else mirror.form, len(numbers))
+            signs.setdefault(number, mirror.changes)
+            owners.append((term, number, not opposite))
+        sets = (
+            frozenset(term for term, number, same in owners if (number in positive) is same)
+            for positive in sign_patterns(signs, self.limits)
+        )
+        # Nothing is to be shown of the empty set.
+        self._patterns[terms] = tuple(each for each in sets if each)
+        return self._patterns[terms]
+
+    def _mirror(self, term: _Term) -> _Mirror | None:
+        if term not in self._mirrors:
+            found = None
+            numerator = self.signs.numerator(self.functions.difference(*term))
+            if numerator:
+                form = normal_form(numerator)
+                if form not in self._changes:
+                    self._changes[form] = self.signs.changes(numerator)
+                found = _Mirror(form, normal_form(-numerator), self._changes[form])
+            self._mirrors[term] = found
+        return self._mirrors[term]
 
 
 def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[frozenset[int]]:

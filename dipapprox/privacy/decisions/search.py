@@ -26,7 +26,7 @@ from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import Cause, Open
 from dipapprox.privacy.decisions.delta import LAST_BITS
 from dipapprox.privacy.decisions.divergences import Count, Divergence, single_divergences
-from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
+from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import violated_ranges
 from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key

@@ -22,11 +22,11 @@ from dipapprox.exact.signs.nonnegative import (
 )
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.signs.zero import Zero
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.decision import Cause
-from dipapprox.privacy.decisions.patterns import SignChanges
 
 Answer = Nonnegative | Negative | Undecided
 
@@ -62,6 +62,14 @@ def sign_key(function: ExponentialPolynomial) -> NormalForm | None:
     Functions with equal keys have equal signs; None is the zero function's.
     """
     return normal_form(function) if function else None
+
+
+@dataclass(frozen=True, slots=True)
+class SignChanges:
+    """The sign of a function of ε on an interval: before its first change, and where it changes."""
+
+    positive: bool
+    changes: tuple[Zero, ...]
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Progress
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
@@ -37,26 +37,6 @@ _NUDGES = 8
 
 Ask = Callable[[Fraction, AtDelta], LeastEpsPrv]
 Query = Callable[[Fraction], Certified | Refuted | None]
-
-
-@dataclass(slots=True)
-class _Bracket:
-    lower: Certified | None = None
-    upper: Refuted | None = None
-
-    def take(self, answer: Certified | Refuted) -> None:
-        match answer:
-            case Certified():
-                if self.lower is None or answer.eps > self.lower.eps:
-                    self.lower = answer
-            case Refuted():
-                if self.upper is None or answer.eps < self.upper.eps:
-                    self.upper = answer
-
-    def narrow(self, width: Fraction) -> bool:
-        if self.lower is None or self.upper is None:
-            return False
-        return self.upper.eps - self.lower.eps <= width * self.upper.eps
 
 
 @sound_arithmetic()
@@ -109,8 +89,8 @@ def calibrate(
         eps_prv=eps_prv,
         delta=delta,
         width=width,
-        certified=search.bracket.lower,
-        refuted=search.bracket.upper,
+        certified=search.lower,
+        refuted=search.upper,
         queries=search.queries,
     )
 
@@ -123,7 +103,8 @@ class _Search:
         self._eps_prv = eps_prv
         self._width = width
         self._progress = progress
-        self.bracket = _Bracket()
+        self.lower: Certified | None = None
+        self.upper: Refuted | None = None
         self.queries = 0
 
     def run(self) -> str | None:
@@ -133,7 +114,7 @@ class _Search:
             return reason
         stalled = False
         certified_last = True
-        while not self.bracket.narrow(self._width):
+        while not self._is_narrow():
             if self.queries >= _MOST_QUERIES:
                 return "too many epsilons tried"
             low, high = self._ends()
@@ -154,8 +135,12 @@ class _Search:
         return None
 
     def _ends(self) -> tuple[Fraction, Fraction]:
-        assert self.bracket.lower is not None and self.bracket.upper is not None
-        return self.bracket.lower.eps, self.bracket.upper.eps
+        assert self.lower is not None and self.upper is not None
+        return self.lower.eps, self.upper.eps
+
+    def _is_narrow(self) -> bool:
+        low, high = self._ends()
+        return high - low <= self._width * high
 
     def _enclose(self) -> str | None:
         """Try epsilons until one is certified and a larger one refuted."""
@@ -165,14 +150,12 @@ class _Search:
             answer = self._decided(place, place / 2, place * 2)
             if answer is None:
                 return f"the claim is not decided near eps = {float(place):.10g}"
-            if self.bracket.lower is not None and self.bracket.upper is not None:
+            if self.lower is not None and self.upper is not None:
                 low, high = self._ends()
                 # A certified eps above a refuted one: P is not monotone. Keep what fits.
                 if low < high:
                     return None
-                self.bracket = _Bracket(upper=None, lower=self.bracket.lower)
-                answer = self.bracket.lower
-                assert answer is not None
+                answer, self.upper = self.lower, None
                 place = answer.eps
             needed = answer.needed.lower
             proportional = place
@@ -192,7 +175,7 @@ class _Search:
 
     def _crossing(self) -> Fraction | None:
         """Guess where the needed eps_prv crosses the claimed one, on the line through the ends."""
-        lower, upper = self.bracket.lower, self.bracket.upper
+        lower, upper = self.lower, self.upper
         assert lower is not None and upper is not None
         if lower.needed.lower is None or upper.needed.lower is None:
             return None
@@ -213,7 +196,11 @@ class _Search:
             self.queries += 1
             self._progress(self.queries, None)
             if answer is not None:
-                self.bracket.take(answer)
+                if isinstance(answer, Refuted):
+                    if self.upper is None or answer.eps < self.upper.eps:
+                        self.upper = answer
+                elif self.lower is None or answer.eps > self.lower.eps:
+                    self.lower = answer
                 return answer
         return None
 

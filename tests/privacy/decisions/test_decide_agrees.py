@@ -25,8 +25,9 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.patterns import SignChanges, sign_patterns
+from dipapprox.privacy.decisions.patterns import sign_patterns
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.signs import SignChanges
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
