@@ -46,6 +46,7 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile, UpperOnlyProfile
 from dipapprox.composition.statements import StatementProfile
+from dipapprox.composition.witnesses import worst_of_many
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
@@ -91,7 +92,13 @@ class Piece:
 
 
 def pieces_of(
-    runs: Sequence[RepeatedRun], bits: int, step: float, limits: Limits, *, added: bool
+    runs: Sequence[RepeatedRun],
+    bits: int,
+    step: float,
+    limits: Limits,
+    *,
+    added: bool,
+    asked: tuple[float | None, float | None],
 ) -> list[Piece]:
     """Return the pieces of runs; see `catalogue.profile_of`.
 
@@ -101,6 +108,7 @@ def pieces_of(
         step: Of the grid that is used, about.
         limits: What may be used.
         added: Whether the profiles are those of the adding of a record.
+        asked: ε, or δ, if one is.
 
     Raises:
         LimitReached: If there are too many atoms.
@@ -142,7 +150,7 @@ def pieces_of(
                     profile = profile_of(mechanism, bits)
                     profile = ReversedProfile(profile) if added else profile
                     found.append(Piece(profile, times, sides))
-    found += _divergences(statements, last, square, together=together)
+    found += _divergences(statements, last, square, asked, together=together)
     found += _grouped(few)
     if several_pairs:
         stages = [_stage(*each, added=added) for each in several_pairs]
@@ -163,6 +171,7 @@ def _divergences(
     statements: Sequence[tuple[Statement, int]],
     last: Statement | None,
     square: Fraction,
+    asked: tuple[float | None, float | None],
     *,
     together: bool,
 ) -> Iterator[Piece]:
@@ -174,8 +183,9 @@ def _divergences(
         square: Of the shift of all the noise: N(m_k, 1) against N(0, 1), each independent of the
             others, are N(m, 1) against N(0, 1) with m² = Σ m_k², as what lies across the line of
             all shifts is the same on both sides; and they dominate runs that are chosen adaptively
-            (Dong, Roth, Su, Gaussian differential privacy, 2022, corollary 3.3). Of statements but
-            the last one some such noise is what they allow.
+            (Dong, Roth, Su, Gaussian differential privacy, 2022, corollary 3.3). Statements but
+            the last one allow some such noise, or two outcomes that cost more (`witnesses`).
+        asked: ε, or δ, if one is.
         together: Whether divergences add up. What is run between them must be dominated by one
             pair, whatever came before: it is a random function of that pair's outcome, which may
             as well come first. Several worst pairs that are chosen from are no such pair.
@@ -184,11 +194,20 @@ def _divergences(
         if square:
             yield Piece(noise_of(square), 1)
         return
-    attained = square + sum((shift_of(each) * n for each, n in statements), Fraction(0))
-    if last is not None:
-        own, known = shift_of(last), Divergences.of([(last, 1)])
-        attained -= own
-        yield Piece(StatementProfile(known, noise_of(own), last), 1, (_BELOW,))
+    attained = square
+    for statement, times in statements:
+        own, rest = shift_of(statement), times - (statement is last)
+        told = worst_of_many(statement, times, own, asked) if rest else None
+        if told is None:
+            attained += rest * own
+        else:
+            p, q = map(to_ball, told[:2])
+            low, high = ((1 - p) / (1 - q)).log(), (p / q).log()
+            two = Outcomes([(1 - p, 1 - q), (p, q)], losses=(low, high - low))
+            yield Piece(two.power(rest).profile(), 1, (_BELOW,))
+        if statement is last:
+            known = Divergences.of([(statement, 1)])
+            yield Piece(StatementProfile(known, noise_of(own), statement), 1, (_BELOW,))
     sums = [(statements, 1)] if together else [([(each, 1)], n) for each, n in statements]
     for summed, times in sums:
         yield Piece(StatementProfile(Divergences.of(summed), Equal()), times, (_ABOVE,))

@@ -272,7 +272,8 @@ def pieces_on(
     runs: Sequence[RepeatedRun], grid: LossGrid, bits: int, limits: Limits, *, added: bool
 ) -> list[Piece]:
     """Return the pieces of runs for a grid; see `pieces_of`."""
-    return pieces_of(runs, bits, float(grid.step.loss(1)), limits, added=added)
+    asked = grid.budget, grid.delta
+    return pieces_of(runs, bits, float(grid.step.loss(1)), limits, added=added, asked=asked)
 
 
 def bits_of(size: Fraction) -> int:

@@ -117,7 +117,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
     with precision(grid.bits):
         match about, known:
             case Mechanism() as what, []:
-                eps, pairs, pair = None, None, sampled(about.pair(orders), sample)
+                eps, pairs, pair = None, None, sampled(about.pair(orders, above), sample)
             case Proof(what), [] if what.reals and not above and len(orders) == 1 and orders[0] > 0:
                 (eps,), chosen = orders, pair_of(about, step)
                 pairs = None if about.pairs is None else frozenset([chosen])

@@ -42,6 +42,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from math import comb
 from typing import Any
 
 from flint import arb
@@ -60,8 +61,6 @@ PLACES = 512
 
 Statement = tuple[str, tuple[Any, ...], int]
 """The name and the values of a statement about divergences, and how often it is run."""
-
-Outcomes = tuple[tuple[arb, arb], tuple[arb, arb]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ def noise(name: str, distance: Fraction, size: Fraction) -> Pair:
     return Pair(most, outcomes)
 
 
-def divergences(runs: Sequence[Statement], told: Sequence[Fraction]) -> Pair:
+def divergences(runs: Sequence[Statement], told: Sequence[Fraction], above: bool) -> Pair:
     """Statements add up: for y = dP/dQ, E y^order <= M = e^((order - 1) sum of divergences) by Q.
 
     With l = order - 1, y^order >= order x^l y - l x^order, at x = z on a set S and at x = u z off
@@ -154,27 +153,32 @@ def divergences(runs: Sequence[Statement], told: Sequence[Fraction]) -> Pair:
 
         a = z (l / order) (1 - u^order) / (1 - u^l), d = (M - order (u z)^l + l (u z)^order) / own,
 
-    own = order (1 - u^l) z^l. So H(a) <= d, in either order. One run may have any two outcomes that
-    keep its statement; so many may all be Gaussian noise, of which these divergences are
-    order m^2 / 2, where squares of shifts m add up.
+    own = order (1 - u^l) z^l. So H(a) <= d, in either order. From below runs of one may each
+    have the same two outcomes that keep it, independently: how often they have one tells all. Or
+    all are Gaussian noise, of which divergences are order m^2 / 2; squares of shifts m add up.
 
     Args:
         runs: What is run.
-        told: ln a >= 0, order and -ln u of every bound; or P(S) > Q(S) of two outcomes, and of zCDP
-            two orders (`concentrated`); or nothing, for noise.
+        told: ln a >= 0, order and -ln u of every bound; from below P(S) > Q(S) of two outcomes of
+            every statement, and two orders (`concentrated`); or nothing, for noise.
     """
-    if len(told) in (2, 4):
-        if sum(times for _, _, times in runs) > 1:
-            raise Refused("of several runs no two outcomes are known")
-        p, q = map(to_ball, told[:2])
-        one, other = (p, q), (1 - p, 1 - q)
-        if not 0 < told[1] < told[0] < 1 or not all(
-            _keeps(runs[0], way, told[2 + k : 3 + k])
-            for k, way in enumerate([(one, other), (other[::-1], one[::-1])])
-        ):
-            raise BadProof("two outcomes do not keep the statement")
-        # They are had, and bound nothing else that keeps it.
-        return Pair(of_deltas({}).most, lambda losses: [one, other])
+    if told and not above:
+        cells = [(ONE, ONE)]
+        if len(told) != 4 * len(runs):
+            raise BadProof("two outcomes of every statement are wanted")
+        for k, (name, values, times) in enumerate(runs):
+            first, second, *orders = told[4 * k : 4 * k + 4]
+            (p, r), (q, s) = ((to_ball(x), to_ball(1 - x)) for x in (first, second))
+            ways = ((p, q), (r, s)), ((s, r), (q, p))
+            spend((20 + times // 64) * times * len(cells))
+            if not 0 < second < first < 1 or not all(
+                map(partial(_keeps, name, values), ways, orders)
+            ):
+                raise BadProof("two outcomes do not keep a statement")
+            counts = [(comb(times, j), j, times - j) for j in range(times + 1)]
+            own = [(c * p**j * r**i, c * q**j * s**i) for c, j, i in counts]
+            cells = [(x * m, y * n) for x, y in cells for m, n in own]
+        return Pair(of_deltas({}).most, lambda losses: cells)
     if len(told) % 3:
         raise BadProof("bounds have three numbers each")
     points, size = dict[Fraction, arb](), 8 + sum(len(values) for _, values, _ in runs)
@@ -213,16 +217,15 @@ def _square(name: str, values: tuple[Any, ...]) -> Fraction:
     return min(Fraction(2 * own / a) for a, own in values)
 
 
-def _keeps(run: Statement, outcomes: Outcomes, orders: Sequence[Fraction]) -> bool:
+def _keeps(name: str, values: tuple[Any, ...], outcomes: Sets, order: Fraction) -> bool:
     """Whether two outcomes (p, q), the likelier one by P first, keep a statement this way round."""
-    name, values, _ = run
     if name == "zcdp":
-        return bool(orders) and concentrated(outcomes, values[0], orders[0])
+        return concentrated(outcomes, values[0], order)
     spend_balls(8 * len(values))
-    return all(_tilted(outcomes, order)[0] <= to_ball((order - 1) * own) for order, own in values)
+    return all(_tilted(outcomes, a)[0] <= to_ball((a - 1) * own) for a, own in values)
 
 
-def concentrated(outcomes: Outcomes, rho: Fraction, order: Fraction) -> bool:
+def concentrated(outcomes: Sets, rho: Fraction, order: Fraction) -> bool:
     """Whether D_t <= rho t for all t > 1, that is g(t) = rho t (t - 1) - K(t) >= 0.
 
     K(t) = ln sum of p^t q^(1-t); K' and K'' are the mean and the variance of losses, weighted so:
@@ -251,7 +254,7 @@ def concentrated(outcomes: Outcomes, rho: Fraction, order: Fraction) -> bool:
     return order == 1 or behind or bool(slope >= 0 and to_ball(order - 1) * slope <= height)
 
 
-def _tilted(outcomes: Outcomes, order: Fraction) -> tuple[arb, arb, arb, arb]:
+def _tilted(outcomes: Sets, order: Fraction) -> tuple[arb, arb, arb, arb]:
     """K and K', the weight of the first outcome, and by how much its loss is greater."""
     (p, q), (r, s) = outcomes
     loss, other, less = (p / q).log(), (r / s).log(), to_ball(order - 1)
@@ -333,20 +336,16 @@ class Mechanism:
     name: str
     values: tuple[Any, ...]
 
-    def pair(self, orders: Sequence[Fraction]) -> Pair:
-        """Return what is known of it, at this precision.
-
-        Args:
-            orders: What is told of `divergences`; or the greater loss of two outcomes of an
-                exponential mechanism.
-        """
+    def pair(self, orders: Sequence[Fraction], above: bool = True) -> Pair:
+        """Return what is known of it, at this precision, from one side; `divergences` are told
+        `orders`, which is the greater loss of two outcomes of an exponential mechanism."""
         match self.name, self.values:
             case "divergences", runs:
-                return divergences(runs, orders)
+                return divergences(runs, orders, above)
             case "rdp", [_, *_] as listed if all(order > 1 and own >= 0 for order, own in listed):
-                return divergences([(self.name, self.values, 1)], orders)
+                return divergences([(self.name, self.values, 1)], orders, above)
             case "zcdp", [rho] if rho > 0:
-                return divergences([(self.name, self.values, 1)], orders)
+                return divergences([(self.name, self.values, 1)], orders, above)
             case "randomised_response", [p, n] if 0 < p < 1 and n >= 2 and n.denominator == 1:
                 likely, other = to_ball(p), to_ball((1 - p) / (n - 1))
                 rest = 1 - likely - other if n > 2 else ZERO

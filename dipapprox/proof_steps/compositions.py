@@ -302,9 +302,9 @@ class PipelineProofs:
         program, statements = self._program(number), self._statements.get(number)
         if statements is not None:
             places = [self._inner(run, added, each) for each in losses_of(grid)]
-            told = told_above(statements, places) if kept else list[Fraction]()
-            if not kept and loss is not None and sum(times for _, times in statements) == 1:
-                told = told_below(statements[0][0], self._inner(run, added, loss))
+            inner = None if loss is None else self._inner(run, added, loss)
+            below = None if kept else told_below(statements, inner, self._delta)
+            told = told_above(statements, places) if below is None else below
             fields["orders"] = [number_json(each) for each in told]
         premises = [] if program is None else program.known(steps, kept, fields)
         if kept:

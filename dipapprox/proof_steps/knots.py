@@ -16,10 +16,11 @@ import numpy as np
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision
-from dipapprox.composition.catalogue import outcomes_of
+from dipapprox.composition.catalogue import outcomes_of, shift_of
 from dipapprox.composition.divergences import Divergences, Statement, WorstOutcomes
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.statements import allowed
+from dipapprox.composition.witnesses import worst_of_many
 from dipapprox.proof_steps.machines import Json
 
 _DENSE = 1 << 13
@@ -123,11 +124,23 @@ def told_above(
     return [number for place, own in told.items() for number in (place, *own)]
 
 
-def told_below(statement: Statement, place: Fraction) -> list[Fraction]:
-    """Return two outcomes that a statement allows, best at a loss; nothing: Gaussian noise."""
-    tangent = WorstOutcomes(Divergences.of([(statement, 1)])).at(abs(float(place)))[0]
+def told_below(
+    statements: Sequence[tuple[Statement, int]], place: Fraction | None, delta: Fraction
+) -> list[Fraction]:
+    """Return two outcomes of every statement, best at a loss, or for δ; nothing: Gaussian noise."""
+    told: list[Fraction] = []
     with precision(_SURELY):
-        return [*(allowed(tangent, statement) or ())]
+        for statement, times in statements:
+            if times == 1 and place is not None:
+                worst = WorstOutcomes(Divergences.of([(statement, 1)]))
+                own = allowed(worst.at(abs(float(place)))[0], statement)
+            else:
+                asked = None if place is None else float(place), float(delta)
+                own = worst_of_many(statement, times, shift_of(statement), asked)
+            if own is None:
+                return []
+            told += (*own, Fraction(1), Fraction(1))[:4]
+    return told
 
 
 def _side(far: int, sign: int) -> list[Json]:

@@ -518,7 +518,7 @@ def test_two_outcomes_that_keep_a_statement_bound_no_others(
     step |= {"orders": ["5001/10000", "1/2", 1, 1], "input": None, "adjacent": None}
     last = {"rule": "private composition", "from": [-1], "parts": None, "eps": None}
     last |= {"eps_prv": "1/10", "delta": "1/100"}
-    with pytest.raises(Refuted, match="bound of delta is larger"):
+    with pytest.raises(BadProof, match="three numbers"):
         replay(about, claim, [step, last])
     # Others show that it is not so private.
     step |= {"orders": ["3/5", "1/2", 1, 1], "above": False}
