@@ -98,9 +98,10 @@ def _least_of_the_index() -> float:
         (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),
         # Noise without closed forms: at the ends of clamps, and far out, where cosh 1 is left.
         (BIT + "y <- clamp(Gauss(q, 3), 1/2, 5/2)\n", log(norm.sf(0.5) / norm.sf(2.5 / 3))),
-        (
+        pytest.param(
             BIT.replace("y in", "y[2] in") + CLAMPED,
             log(norm.cdf(0) / norm.cdf(-1)) + log(logistic.sf(2) / logistic.sf(3)),
+            marks=pytest.mark.thorough,
         ),
         (BIT + "y <- abs(Logistic(q, 1))\n", log((exp(1) + exp(-1)) / 2)),
         # Paths that are the same at q = 0 are counted.
