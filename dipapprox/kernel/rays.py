@@ -109,8 +109,7 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         found = ways.lost(each, as_list(json, "multipliers", len(each)))
         lost, rest = (found.lost - found.rest, ZERO) if large else (found.lost, found.rest)
         noisy = any(not FAMILIES[sample.family].is_light for sample, _ in found.noise)
-        below = rest < 0 or (found.strict and not rest)
-        any_number = not found.noise and not lost and below
+        any_number = not (found.noise or lost) and rest <= 0 and (rest < 0 or found.strict)
         if not any_number and (noisy or lost <= 0):
             losses.append(lost - price if large else lost)
     if not alike or (losses and min(losses) <= 0):

@@ -55,8 +55,7 @@ _MOST_BITS = 80
 """Of probabilities of a program that is run once; 13 more than a gap has are enough."""
 
 _FAR = Fraction(MOST_EPS_PRV, 2)
-"""Where outcomes are finitely many, losses that are no smaller count as infinite. What a record
-adds to a sample loses little."""
+"""Losses of finitely many outcomes count as infinite from here on; an added record has none."""
 
 _MOST_PLACES = 1900
 _POINT_BITS = 40
@@ -424,16 +423,14 @@ class PipelineProofs:
             bends: list[float] | None = None
             if program is not None:
                 bends = program.bends()
-            elif number not in self._statements:
-                assert not isinstance(run.what, ProgramAt)
+            elif number not in self._statements and not isinstance(run.what, ProgramAt):
                 bends = bends_of_mechanism(run.what)
-            pair = self._pair(number, added)
+            pair, finite = self._pair(number, added), bends is not None and not added
             least = int(tiny * (1 << _SEARCH_BITS))
-            most = None if bends is None or added else _FAR // step
-            infinite = to_ball(0) if most is None else pair.most(most * step)
+            infinite = pair.most(_FAR) if finite else to_ball(0)
 
             def above(k: int) -> bool:
-                own = pair.most(k * step if most is None else min(k, most) * step)
+                own = pair.most(min(k * step, _FAR) if finite else k * step)
                 return upper_at(own - infinite, _SEARCH_BITS) > least
 
             def below(k: int) -> bool:
@@ -443,15 +440,11 @@ class PipelineProofs:
             high, low = reach(above), reach(below)
         if number in self._statements:
             return [[-low, high, -(-(low + high) // _FEW)]]
-        if bends is None:
-            return knots(low, high, None)
-        if run.rate is not None:
+        if bends is not None and run.rate is not None:
             bends = sampled_bends(bends, run.rate, added)
-        return knots(low, high, [each / float(step) for each in bends])
+        return knots(low, high, bends and [each / float(step) for each in bends])
 
 
 def _short(size: float) -> Fraction:
     """A number with few digits, about one and not above it."""
-    if size >= 1:
-        return Fraction(int(size))
-    return Fraction(1, ceil(1 / size))
+    return Fraction(int(size)) if size >= 1 else Fraction(1, ceil(1 / size))
