@@ -317,7 +317,8 @@ class _Rounds:
                     domain = self._reals(each)
                     for variable in variables:
                         for cell, in_round in self._cells_of(variable):
-                            declarations.append(ast.Stream(cell, domain, span=each.span))
+                            stream = ast.Declared(cell, None, span=each.span)
+                            declarations.append(ast.Stream((stream,), domain, span=each.span))
                             read = ast.Read(cell, span=each.span)
                             (reads if in_round else first_reads).append(read)
                 case ast.Output(variables, domain):

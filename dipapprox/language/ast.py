@@ -327,7 +327,7 @@ class Output(Node):
 class Stream(Node):
     """stream name in { domain }: inputs without end, read one after the other."""
 
-    name: str
+    variables: tuple[Declared, ...]
     domain: Domain
 
 
@@ -336,6 +336,7 @@ class Publishes(Node):
     """publishes { domain }: what a program with a stream may publish besides real numbers."""
 
     domain: Domain
+    variables: tuple[Declared, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,17 +386,9 @@ class State(Node):
     initial: Expression
 
 
-Declaration = (
-    Parameter
-    | Input
-    | Output
-    | State
-    | Stream
-    | Publishes
-    | AdjacentRule
-    | AdjacentWhere
-    | AdjacentPairs
-)
+Variables = Input | Output | State | Stream | Publishes
+"""What has a domain, and declares variables of it."""
+Declaration = Parameter | Variables | AdjacentRule | AdjacentWhere | AdjacentPairs
 
 
 # --- services ------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from dipapprox.language.symbols import (
     infer_kinds,
     with_number,
 )
-from dipapprox.language.traversal import computed_in, nodes_in, statements_of
+from dipapprox.language.traversal import computed_in, declared_in, nodes_in, statements_of
 
 
 def check(
@@ -94,8 +94,8 @@ def _declarations(scope: Scope, program: ast.Program) -> None:
             case ast.Parameter(_, default):
                 if default is not None:
                     check_number(scope, default, static=True)
-            case ast.Input() | ast.Output() | ast.State():
-                outputs = outputs or isinstance(declaration, ast.Output)
+            case ast.Input() | ast.Output() | ast.State() | ast.Stream() | ast.Publishes():
+                outputs = outputs or not isinstance(declaration, ast.Input | ast.State)
                 for variable in declaration.variables:
                     if variable.size is not None:
                         check_number(scope, variable.size, static=True)
@@ -103,10 +103,6 @@ def _declarations(scope: Scope, program: ast.Program) -> None:
                     _element(scope, element)
                 if isinstance(declaration, ast.State):
                     _element(scope, declaration.initial)
-            case ast.Stream(domain=domain) | ast.Publishes(domain=domain):
-                outputs = True
-                for element in domain:
-                    _element(scope, element)
             case ast.AdjacentRule() | ast.AdjacentWhere() | ast.AdjacentPairs():
                 if adjacency is not None:
                     message = "adjacency is declared twice"
@@ -230,7 +226,7 @@ def _streams(scope: Scope, program: ast.Program) -> None:
                 )
             case ast.Stream(domain=domain):
                 if not isinstance(domain[0], ast.Reals):
-                    hint = f"write 'stream {declaration.name} in real'"
+                    hint = f"write 'stream {declaration.variables[0].name} in real'"
                     scope.report("a stream is one of real numbers", declaration.span, hint)
             case ast.Publishes():
                 if listed:
@@ -243,7 +239,7 @@ def _streams(scope: Scope, program: ast.Program) -> None:
 
 def _reads(scope: Scope, program: ast.Program) -> None:
     """Check that what is read is a stream."""
-    streams = [each.name for each in program.declarations if isinstance(each, ast.Stream)]
+    streams = [variable.name for variable, _ in declared_in(program, ast.Stream)]
     for statement in statements_of(program.body):
         if isinstance(statement, ast.Read) and statement.name not in streams:
             name = statement.name

@@ -99,19 +99,16 @@ def elaborate_declarations(
     inputs: list[DeclaredVariable] = []
     outputs: list[DeclaredVariable] = []
     states: list[DeclaredVariable] = []
-    kinds = {ast.Input: inputs, ast.Output: outputs, ast.State: states}
+    kinds = {ast.Input: inputs, ast.Stream: inputs, ast.Output: outputs, ast.State: states}
     published: Domain = ()
     room = MOST_CELLS
     for declaration in program.declarations:
         try:
             match declaration:
-                case ast.Stream(name):
-                    domain = _domain(declaration.domain, declaration.span, parameters)
-                    inputs.append(DeclaredVariable(name, None, domain, span=declaration.span))
                 case ast.Publishes():
                     domain = _domain(declaration.domain, declaration.span, parameters)
                     published = () if isinstance(domain, AllReals) else domain
-                case ast.Input() | ast.Output() | ast.State():
+                case ast.Input() | ast.Stream() | ast.Output() | ast.State():
                     known = kinds[type(declaration)]
                     listed = not (in_service and isinstance(declaration, ast.Output))
                     domain = _domain(declaration.domain, declaration.span, parameters, listed)
@@ -132,15 +129,8 @@ def elaborate_declarations(
     if narrower and isinstance(adjacency, Listed) and adjacency.text is None:
         message = "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
         raise UserError(message)
-    return Declarations(
-        parameters,
-        tuple(inputs),
-        tuple(outputs),
-        tuple(states),
-        adjacency,
-        narrower,
-        published,
-    )
+    variables = tuple(inputs), tuple(outputs), tuple(states)
+    return Declarations(parameters, *variables, adjacency, narrower, published)
 
 
 def adjacency_of(

@@ -20,31 +20,9 @@ from dipapprox.errors import Diagnosis, shorten
 from dipapprox.source import HIDDEN, SourceFile, Span, named, unlike_ascii, visible
 
 KEYWORDS = frozenset(
-    [
-        "param",
-        "input",
-        "output",
-        "adjacent",
-        "in",
-        "if",
-        "then",
-        "elif",
-        "else",
-        "end",
-        "for",
-        "while",
-        "do",
-        "and",
-        "or",
-        "not",
-        "skip",
-        "exit",
-        "true",
-        "false",
-        "bool",
-        "choose",
-    ]
-)
+    ["param", "input", "output", "adjacent", "in", "if", "then", "elif", "else", "end", "for",
+     "while", "do", "and", "or", "not", "skip", "exit", "true", "false", "bool", "choose"]
+)  # fmt: skip
 
 SOFT_WORDS = frozenset(
     ["stream", "publishes", "read", "forever", "publish", "real", "state", "on", "where"]

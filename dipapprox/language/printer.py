@@ -33,12 +33,9 @@ def _declaration(node: ast.Declaration) -> str:
     match node:
         case ast.Parameter(name, default):
             return f"param {name}" + ("" if default is None else f" = {print_expression(default)}")
-        case ast.Input(variables, domain):
-            return f"input {_variables(variables)} in {_domain(domain)}"
-        case ast.Output(variables, domain):
-            return f"output {_variables(variables)} in {_domain(domain)}"
-        case ast.Stream(name, domain):
-            return f"stream {name} in {_domain(domain)}"
+        case ast.Input() | ast.Output() | ast.Stream():
+            word = type(node).__name__.lower()
+            return f"{word} {_variables(node.variables)} in {_domain(node.domain)}"
         case ast.Publishes(domain):
             return f"publishes {_domain(domain)}"
         case ast.State(variables, domain, initial):

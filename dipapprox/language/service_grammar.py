@@ -19,7 +19,8 @@ from dipapprox.source import Span
 
 def p_stream(p: Any) -> None:
     """declaration : STREAM NAME IN domain"""
-    p[0] = ast.Stream(p[2], tuple(p[4]), span=p.lexer.span(p))
+    span = p.lexer.span(p)
+    p[0] = ast.Stream((ast.Declared(p[2], None, span=span),), tuple(p[4]), span=span)
 
 
 def p_publishes(p: Any) -> None:

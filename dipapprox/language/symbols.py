@@ -161,13 +161,10 @@ def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Sym
             case ast.Parameter(name):
                 _declare(symbols, Symbol(name, Role.PARAMETER, False, declaration.span), diagnosis)
                 symbols[name].kind |= Kind.NUMBER
-            case ast.Stream(name):
-                symbol = Symbol(name, Role.INPUT, False, declaration.span)
-                _declare(symbols, symbol, diagnosis)
-            case ast.Input(variables) | ast.Output(variables) | ast.State(variables):
+            case ast.Input() | ast.Output() | ast.State() | ast.Stream():
                 role = _ROLES[type(declaration)]
                 unbounded = isinstance(declaration.domain[0], ast.Integers | ast.Reals)
-                for v in variables:
+                for v in declaration.variables:
                     symbol = Symbol(v.name, role, v.size is not None, v.span)
                     symbol.unbounded = unbounded
                     symbol.is_real_output = unbounded and role is Role.OUTPUT
@@ -192,7 +189,12 @@ def names_given(program: ast.Program) -> set[str]:
     return {*symbols, *loops}
 
 
-_ROLES = {ast.Input: Role.INPUT, ast.Output: Role.OUTPUT, ast.State: Role.STATE}
+_ROLES = {
+    ast.Input: Role.INPUT,
+    ast.Stream: Role.INPUT,
+    ast.Output: Role.OUTPUT,
+    ast.State: Role.STATE,
+}
 
 
 def _declare(symbols: dict[str, Symbol], symbol: Symbol, diagnosis: Diagnosis) -> None:
@@ -218,9 +220,7 @@ def _collect_domains(
 ) -> None:
     """Add the named values; set the kinds of inputs and outputs from their domains."""
     for declaration in program.declarations:
-        if not isinstance(
-            declaration, ast.Input | ast.Output | ast.State | ast.Stream | ast.Publishes
-        ):
+        if not isinstance(declaration, ast.Variables):
             continue
         kind = Kind.NOTHING
         for element in declaration.domain:
@@ -239,16 +239,8 @@ def _collect_domains(
             message = "'true' and 'false' share a domain with other values"
             hint = "write 'bool', or use named values of your own"
             diagnosis.report("type error", message, declaration.span, hint)
-        match declaration:
-            case ast.Stream(name):
-                names = [name]
-            case ast.Publishes():
-                names = []
-            case _:
-                names = [variable.name for variable in declaration.variables]
-        for name in names:
-            if name in symbols:
-                symbols[name].kind |= kind
+        for variable in declaration.variables:
+            symbols[variable.name].kind |= kind
 
 
 # --- kinds ---------------------------------------------------------------------------------------

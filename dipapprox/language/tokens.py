@@ -102,21 +102,10 @@ DEEPEST_BRACKETS = 32
 MOST_PREFIXES = 32
 
 _ENDERS = frozenset(
-    [
-        "NUMBER",
-        "NAME",
-        "RPAREN",
-        "RBRACK",
-        "RBRACE",
-        "END",
-        "SKIP",
-        "EXIT",
-        "TRUE",
-        "FALSE",
-        "BOOL",
-        "REAL",
-    ]
-)  # a token after which a statement can be complete
+    ["NUMBER", "NAME", "RPAREN", "RBRACK", "RBRACE", "END", "SKIP", "EXIT", "TRUE", "FALSE",
+     "BOOL", "REAL"]
+)  # fmt: skip
+"""Tokens after which a statement can be complete."""
 _LOOPS = frozenset(["FOR", "WHILE", "FOREVER"])
 _BEFORE_OPERANDS = frozenset(
     ["IN", "RANGE", "NOT", "AND", "OR", "LT", "LE", "GT", "GE", "EQ", "NE", "PLUS", "MINUS",

@@ -323,22 +323,11 @@ def _taken_in(cone: GuardCone, node: Path, points: Points) -> GuardCone:
     return cone
 
 
-def cone_of(guards: Iterable[Guard], points: Points) -> GuardCone:
-    """Return the cone of guards, but for those that contradict the ones before them."""
-    cone = GuardCone()
-    for guard in guards:
-        if cone.decides(guard, points) is None:
-            cone = cone.assume(guard, points)
-    return cone
-
-
-def are_contradictory(guards: Iterable[Guard], points: Points) -> bool:
-    """Whether guards are seen to leave at most a null set."""
-    cone = GuardCone()
+def cone_of(guards: Iterable[Guard], points: Points) -> tuple[GuardCone, bool]:
+    """Return the cone of guards, but for those that contradict the ones before them; if any do."""
+    cone, contradicted = GuardCone(), False
     for guard in guards:
         verdict = cone.decides(guard, points)
-        if verdict is False:
-            return True
-        if verdict is None:
-            cone = cone.assume(guard, points)
-    return False
+        contradicted = contradicted or verdict is False
+        cone = cone.assume(guard, points) if verdict is None else cone
+    return cone, contradicted

@@ -440,7 +440,7 @@ def _chains(run: Execution, loop: core.While, states: list[State]) -> list[State
     for state in states:
         pruned = state.cone is not None
         if not pruned:
-            state.cone = cone_of(guards_of(state.path), run.points)
+            state.cone, _ = cone_of(guards_of(state.path), run.points)
             state.settled = state.path
         for settled, chain in chains.explore(run, loop, state):
             if not pruned:

@@ -62,16 +62,8 @@ def with_integer_inputs(form: LinearForm, knowledge: Knowledge) -> LinearForm:
     return form.at(known)
 
 
-def at_most_zero(form: LinearForm) -> Guard:
-    """The guard form <= 0 for a `coprime` form with integer inputs."""
-    return _guard(form, ceil(form.constant) - _HALF)
-
-
-def below_zero(form: LinearForm) -> Guard:
-    """The guard form < 0 for a `coprime` form with integer inputs."""
-    return _guard(form, floor(form.constant) + _HALF)
-
-
-def _guard(form: LinearForm, constant: Fraction) -> Guard:
-    # Strictness means nothing here; it is chosen so that complements look like each other.
+def integer_guard(form: LinearForm, strict: bool) -> Guard:
+    """The guard form <= 0, or < 0 if `strict`, for a `coprime` form with integer inputs."""
+    constant = floor(form.constant) + _HALF if strict else ceil(form.constant) - _HALF
+    # Strictness means nothing afterwards; it is chosen so that complements look like each other.
     return Guard(LinearForm(form.terms, constant).normalised(), form.terms[0][1] < 0)

@@ -303,7 +303,7 @@ def _zone(region: Region, points: Points) -> Zone | None:
 
 
 def _with_zone(regions: Sequence[Region], zone: Zone, points: Points) -> Region:
-    cone = cone_of([Guard(form, False) for form in zone.forms()], points)
+    cone, _ = cone_of([Guard(form, False) for form in zone.forms()], points)
     member = min(region.member for region in regions)
     share = _share(regions)
     return replace(regions[0], cone=cone, member=member, share=share, merged=True)

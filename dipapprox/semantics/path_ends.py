@@ -29,7 +29,7 @@ from dipapprox.language import core
 from dipapprox.language.cells import assigned
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import has_interior
-from dipapprox.semantics.configuration import State, Trail, are_contradictory, cones_of
+from dipapprox.semantics.configuration import State, Trail, cone_of, cones_of
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.outcomes import ALWAYS
@@ -349,7 +349,7 @@ def _report(run: Execution, state: State, fault: PathFault) -> None:
     if key in run.diagnostics:
         return
     guards = guards_of(state.path)
-    if are_contradictory(guards, run.points):
+    if cone_of(guards, run.points)[1]:  # a null set
         return
     guards = (*guards, *supports(guards, tuple(run.samples.values())))
     if can_be_taken(state.knowledge, guards, run.limits.check):

@@ -29,7 +29,7 @@ from dipapprox.language.core import Relation
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.evaluation import StoredValue
-from dipapprox.semantics.integers import at_most_zero, below_zero
+from dipapprox.semantics.integers import integer_guard
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import Guard
 
@@ -105,7 +105,7 @@ def ties_apart(selection: Selection, values: list[LinearForm], place: int) -> It
         # The later one of the two is compared by its branch, which holds or does not.
         is_strict = selection.strict[max(place, other) - 1] is (other < place)
         form = value - best if selection.largest else best - value
-        yield below_zero(form) if is_strict else at_most_zero(form)
+        yield integer_guard(form, is_strict)
 
 
 def selections_in(block: core.Body) -> dict[int, Selection]:

@@ -15,10 +15,9 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State, split_on_guard
 from dipapprox.semantics.evaluation import PathFault, evaluate, names_compare
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
-from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
+from dipapprox.semantics.integers import coprime, integer_guard, with_integer_inputs
 from dipapprox.semantics.run import Execution
 from dipapprox.semantics.state import Guard, SampleComparison
-from dipapprox.source import Span
 
 _SAMPLES_APART = {
     Relation.LESS: (True, True),
@@ -107,64 +106,28 @@ def _compared(run: Execution, state: State, comparison: core.Comparison) -> Spli
             return split_on_guard(state, guard, run.points)
     form = left - right
     samples = form.samples()
-    if samples:
-        integers = sum(sample in run.integers for sample in samples)
-        if not integers:
-            return _split_on_reals(run, state, form, relation, comparison.span)
-        if integers < len(samples):
-            raise PathFault("type error", "integer and real samples are compared", comparison.span)
-        return _split_on_integers(run, state, form, relation, comparison.span)
+    integers = sum(sample in run.integers for sample in samples)
+    if 0 < integers < len(samples):
+        raise PathFault("type error", "integer and real samples are compared", comparison.span)
+    if integers:
+        form = with_integer_inputs(coprime(form), state.knowledge)
+
+    def at_most(part: State, form: LinearForm, strict: bool = False) -> Split:
+        """Split on form <= 0, or < 0 if `strict`."""
+        if not samples:
+            return _split_on_inputs(part, form, strict)
+        guard = integer_guard(form, strict) if integers else Guard(form.normalised(), strict)
+        run.lines.note(guard.form, comparison.span)
+        return split_on_guard(part, guard, run.points)
+
     if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
-        equal, unequal = _split_on_equality(
-            state, form, lambda part, own: _split_on_inputs(part, own, False)
-        )
+        equal, unequal = list[State](), [state]  # a null set, where samples are continuous
+        if integers or not samples:
+            equal, unequal = _split_on_equality(state, form, at_most)
         return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
     if relation in (Relation.GREATER, Relation.GREATER_EQUAL):
         form = -form
-    return _split_on_inputs(state, form, relation in (Relation.LESS, Relation.GREATER))
-
-
-def _split_on_guard(run: Execution, state: State, guard: Guard, span: Span | None) -> Split:
-    run.lines.note(guard.form, span)
-    return split_on_guard(state, guard, run.points)
-
-
-def _split_on_reals(
-    run: Execution, state: State, form: LinearForm, relation: Relation, span: Span | None
-) -> Split:
-    match relation:
-        case Relation.EQUAL:  # a null set, since samples are continuous
-            return [], [state]
-        case Relation.NOT_EQUAL:
-            return [state], []
-        case Relation.LESS | Relation.LESS_EQUAL:
-            guard = Guard(form.normalised(), relation is Relation.LESS)
-        case Relation.GREATER | Relation.GREATER_EQUAL:
-            guard = Guard((-form).normalised(), relation is Relation.GREATER)
-        case _:
-            assert_never(relation)
-    return _split_on_guard(run, state, guard, span)
-
-
-def _split_on_integers(
-    run: Execution, state: State, form: LinearForm, relation: Relation, span: Span | None
-) -> Split:
-    form = with_integer_inputs(coprime(form), state.knowledge)
-    match relation:
-        case Relation.LESS:
-            return _split_on_guard(run, state, below_zero(form), span)
-        case Relation.LESS_EQUAL:
-            return _split_on_guard(run, state, at_most_zero(form), span)
-        case Relation.GREATER:
-            return _split_on_guard(run, state, below_zero(-form), span)
-        case Relation.GREATER_EQUAL:
-            return _split_on_guard(run, state, at_most_zero(-form), span)
-        case Relation.EQUAL | Relation.NOT_EQUAL:
-            equal, unequal = _split_on_equality(
-                state, form, lambda part, own: _split_on_guard(run, part, at_most_zero(own), span)
-            )
-            return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
-    assert_never(relation)
+    return at_most(state, form, relation in (Relation.LESS, Relation.GREATER))
 
 
 def _split_on_equality(

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from dipapprox.data_classes import dataclass
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import are_contradictory
+from dipapprox.semantics.configuration import cone_of
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import FinalState, FinalStates, Guard, guards_of
@@ -61,7 +61,7 @@ def measure_structure(states: FinalStates) -> Structure:
     variables: list[int] = []
     for decisions, group in groupby(states.states, key=lambda state: state.decisions):
         guards.append(len(decisions))
-        feasible = [s for s in group if not are_contradictory(guards_of(s.path), points)]
+        feasible = [s for s in group if not cone_of(guards_of(s.path), points)[1]]
         if feasible:
             depths.append(max(_depth(guards_of(s.path)) for s in feasible))
             variables.append(max(_count_samples(s) for s in feasible))

@@ -111,11 +111,13 @@ _declared = st.lists(
 ).map(tuple)
 _rows = st.lists(expressions, min_size=1, max_size=3).map(tuple)
 
+_scalar = st.builds(ast.Declared, names, st.none()).map(lambda each: (each,))
+
 declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     st.builds(ast.Parameter, names, st.one_of(st.none(), expressions)),
     st.builds(ast.Input, _declared, _domains),
     st.builds(ast.Output, _declared, _domains),
-    st.builds(ast.Stream, names, _domains),
+    st.builds(ast.Stream, _scalar, _domains),
     st.builds(ast.Publishes, _domains),
     st.builds(ast.State, _declared, _domains, expressions),
     st.builds(ast.AdjacentRule, names, st.one_of(st.none(), expressions)),
@@ -131,9 +133,7 @@ declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     ),
 )
 
-_arguments = st.builds(
-    ast.Input, st.builds(ast.Declared, names, st.none()).map(lambda each: (each,)), _domains
-)
+_arguments = st.builds(ast.Input, _scalar, _domains)
 _bodies = st.lists(statements, max_size=3).map(tuple)
 _handlers = st.one_of(
     st.builds(ast.Handler, st.none(), _arguments.map(lambda each: (each,)), st.just(()), _bodies),
