@@ -19,11 +19,7 @@ _FINITE = _HINT + "give it a finite domain, e.g. '0..100'"
 
 
 def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
-    """Check that additive cells decide nothing in a handler.
-
-    Raises:
-        SourceError: With all uses that are not allowed.
-    """
+    """Check that additive cells decide nothing in a handler."""
     states = list(declared_in(program, ast.State))
     cells = {v.name for v, d in states if isinstance(d.domain[0], ast.Integers | ast.Reals)}
     if not cells:

@@ -60,10 +60,6 @@ def listed_pairs(
     """List the pairs of an adjacency by a rule and, where there is one, a condition.
 
     Args:
-        declaration: What is written.
-        rule: Its rule.
-        parameters: Of the program.
-        cells: Its input cells.
         symbols: What its names stand for; only conditions are asked.
 
     Raises:

@@ -24,7 +24,6 @@ def affine(
     """Read an expression as slope · variable + start; None if it is not of that form.
 
     Args:
-        node: The expression.
         variable: Its variable; None for none.
         constants: Values of all other names.
     """

@@ -41,7 +41,6 @@ def with_any_number(
     """Return a program whose loop up to a parameter goes on for ever, and its cells: rounds, empty.
 
     Args:
-        program: Checked.
         parameter: The number of rounds, or what it depends on.
         overrides: Values of the other parameters.
 
@@ -207,9 +206,7 @@ class _Rounds:
         """Put cells in the place of entries of inputs and outputs.
 
         Args:
-            block: Of a round, or what precedes the rounds.
             variable: That counts the rounds; None before them.
-            first: Its first value.
         """
 
         def change(node: object) -> object:

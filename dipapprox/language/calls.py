@@ -78,11 +78,7 @@ class Clamp:
 
 
 def clamped(clamp: Clamp, value: core.Variable, span: Span | None) -> core.Statement:
-    """Return place <- clamp(value, low, high) as nested ifs.
-
-    Raises:
-        Wrong: If that takes too many.
-    """
+    """Return place <- clamp(value, low, high) as nested ifs."""
     if clamp.is_finite:
         low, high = Fraction(clamp.low), Fraction(clamp.high)
         return held_between(clamp.place, value, low, high, span)
@@ -96,14 +92,10 @@ class Calls:
     """Emits calls and the like; numbers the draws, the choices and the fresh variables.
 
     Args:
-        expressions: Elaborates their parts.
-        emitter: Where the statements go.
         publishes: Whether clamped samples that are assigned to outputs stay what they are.
         ranges: What is known of inputs by their names; fresh variables are added.
 
     Attributes:
-        sites: How many draws and choices were emitted.
-        named: How many fresh variables were named.
         discretises: Whether any `disc` was emitted.
         rounding: Of the scales of all draws.
         clamps: Such clamps by the fresh variable that holds what is clamped.
@@ -161,11 +153,7 @@ class Calls:
         self.decide(node, assign)
 
     def compute(self, node: ast.Computed, place: Place, target: ast.Target | None) -> None:
-        """Emit place <- node; `target` is how the program wrote the place, if it did.
-
-        Raises:
-            Wrong: If it makes no sense with the current constants.
-        """
+        """Emit place <- node; `target` is how the program wrote the place, if it did."""
         match node:
             case ast.Choose():
                 self._choose(node, place, target)

@@ -37,15 +37,11 @@ def check(
     """Check names and kinds.
 
     Args:
-        program: As parsed.
         in_service: Whether it is one handler of a service, which may have cells without bounds.
         in_rounds: Whether it has rounds that `any_number` made of a loop: these assign outputs.
 
     Returns:
         The symbols, with the kinds of the variables.
-
-    Raises:
-        SourceError: With everything found, in source order.
     """
     diagnosis = Diagnosis()
     symbols = collect_symbols(program, diagnosis)
@@ -64,11 +60,7 @@ def check(
 
 
 def check_declarations(program: ast.Program) -> None:
-    """Check the names and kinds of declarations alone.
-
-    Raises:
-        SourceError: With everything found, in source order.
-    """
+    """Check the names and kinds of declarations alone."""
     diagnosis = Diagnosis()
     scope = Scope(collect_symbols(program, diagnosis), diagnosis)
     _declarations(scope, program)

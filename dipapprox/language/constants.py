@@ -87,11 +87,7 @@ def evaluate_integer(
 
 
 def evaluate_rate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:
-    """Evaluate the rate a*eps of an exponential mechanism; returns a.
-
-    Raises:
-        Wrong: If it is not of that form or not > 0.
-    """
+    """Evaluate the rate a*eps of an exponential mechanism; returns a."""
     coefficient, degree = monomial(node, constants)
     if degree != 1 or not isinstance(coefficient, Fraction) or coefficient <= 0:
         hint = "e.g. 'Exp(eps/2, score)'; to prefer small scores, negate them"
@@ -131,8 +127,6 @@ def monomial(
     """Evaluate a multiple of a power of eps.
 
     Args:
-        node: The expression.
-        constants: Values of its names.
         irrational: Whether there may be square roots and logarithms; else it is a rational one.
 
     Raises:

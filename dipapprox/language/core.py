@@ -237,10 +237,7 @@ class Repeat(Located):
     are inputs, or outputs with finitely many values. Turns assign, draw, branch and exit only.
 
     Attributes:
-        body: Turn 0.
-        turns: How many there are.
         first: The index in turn 0.
-        arrays: The arrays.
         sites: Draws of a turn.
     """
 

@@ -83,15 +83,12 @@ def elaborate_declarations(
     """Bind the parameters and evaluate the declarations.
 
     Args:
-        program: Checked.
         overrides: Parameter values from outside, by name.
-        widening: Wider domains of inputs.
         in_service: Whether outputs are replies of a service, which nobody lists: long ranges are
             `AllIntegers` between two bounds.
 
     Raises:
         UserError: If an override names no parameter, or `widening` does not suit the inputs.
-        SourceError: If a value is out of range, with everything found.
     """
     diagnosis = Diagnosis()
     parameters = _bind(program, overrides, diagnosis)

@@ -109,15 +109,7 @@ class _File(PlainTokens):
 
 
 def parse_dip(text: str, name: str = "<text>") -> ast.Program:
-    """Parse a `.dip` program.
-
-    Args:
-        text: The program.
-        name: What messages call it.
-
-    Raises:
-        SourceError: With every error found, in source order.
-    """
+    """Parse a `.dip` program."""
     file = _File(SourceFile(name, text))
     parser = copy(_parser())  # the tables of all threads, and a state of its own
     body = parser.parse(lexer=file, tracking=True)

@@ -43,10 +43,6 @@ _EXAMPLE = "a state is e.g. '(q1:non-input, 1/4, 0): x := insample; output oread
 def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
     """Parse a `.dipa` text.
 
-    Args:
-        text: The automaton.
-        name: What messages call it.
-
     Raises:
         SourceError: With every error of spelling and grammar, in source order. Undefined names
             and the conditions on automata are not looked at here.

@@ -64,10 +64,7 @@ def elaborate(
     """Check and elaborate a program.
 
     Args:
-        program: As parsed.
         parameters: Values that replace the defaults of the program's parameters.
-        program_name: The name of the result.
-        widening: Wider domains of its inputs.
         for_all: A parameter that may be any number: the loop up to it becomes rounds without end.
         irrational: Whether scales may be irrational: the result has a `rounding` then.
         finite: How many rounds are taken of a program with streams; None for no end.
@@ -75,7 +72,6 @@ def elaborate(
     Raises:
         UserError: If `parameters` names one that the program does not have, `widening` does not
             suit its inputs, or the name would not be seen as it is.
-        SourceError: With everything the failing phase found, in source order.
     """
     check_visible(program_name, "the program's name")
     states = (d for d in program.declarations if isinstance(d, ast.State))
@@ -134,17 +130,11 @@ def elaborate_block(
     """Elaborate the statements of a checked program.
 
     Args:
-        block: The statements.
-        symbols: What their names stand for.
-        declarations: Of the same program.
         publishes: Whether clamped samples that are assigned to outputs stay what they are; see
             `Calls.clamps`.
 
     Returns:
         The core statements, what there is to know of the calls in them, and rounds without end.
-
-    Raises:
-        SourceError: With everything found.
     """
     sizes: dict[str, int] = {}
     if any(s.role is Role.LOCAL and s.is_array for s in symbols.values()):
@@ -185,11 +175,7 @@ class _Unrolling:
         self.largest: dict[str, int] = {}
 
     def run(self, block: ast.Block) -> core.Body:
-        """Return the core statements.
-
-        Raises:
-            SourceError: With everything found.
-        """
+        """Return the core statements."""
         self._statements(block)
         self.diagnosis.finish()
         declared = self.declarations

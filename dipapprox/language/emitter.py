@@ -76,20 +76,12 @@ class Emitter:
         target: ast.Target | None,
         span: Span | None,
     ) -> None:
-        """Add place <- value; a constant must be in the domain of `target`, if that is declared.
-
-        Raises:
-            Wrong: If it is not.
-        """
+        """Add place <- value; a constant must be in the domain of `target`, if that is declared."""
         self.admit(value, target, span)
         self.emit(core.Assign(place, value, span=span))
 
     def admit(self, value: core.Expression, target: ast.Target | None, span: Span | None) -> None:
-        """Check that a constant is in the domain of `target`, if that is declared.
-
-        Raises:
-            Wrong: If it is not.
-        """
+        """Check that a constant is in the domain of `target`, if that is declared."""
         declared = None if target is None else self._domains.get(target.name)
         if target is None or declared is None or not isinstance(value, core.Constant):
             return

@@ -21,7 +21,6 @@ def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple
 
     Args:
         loop: Assigns, draws, branches and exits, and nothing else.
-        symbols: What the names in it stand for.
     """
     statements = list(statements_of(loop.body))
     if not all(isinstance(s, ast.Assign | ast.If | ast.Exit | ast.Skip) for s in statements):

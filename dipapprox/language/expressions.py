@@ -96,11 +96,7 @@ class Expressions:
         return found
 
     def scale(self, node: ast.Expression) -> ScaleInUse:
-        """Elaborate the scale of a draw.
-
-        Raises:
-            Wrong: If it is none.
-        """
+        """Elaborate the scale of a draw."""
         found = self._scales.get(id(node))
         if found is None:
             found = evaluate_scale(node, self.constants)
@@ -109,11 +105,7 @@ class Expressions:
         return found
 
     def value(self, node: ast.Expression) -> core.Expression:
-        """Elaborate a number, a named or truth value, or a random value.
-
-        Raises:
-            Wrong: If it cannot have a value.
-        """
+        """Elaborate a number, a named or truth value, or a random value."""
         found = self._values.get(id(node))
         if found is None:
             found = self._value(node)

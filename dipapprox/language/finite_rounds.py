@@ -47,7 +47,6 @@ def some_rounds(program: core.Program, turns: int, values: Domain | None = None)
     """Return the program of some rounds.
 
     Args:
-        program: With streams.
         turns: How many rounds, > 0.
         values: What inputs may be; None for what the streams are.
 

@@ -106,11 +106,7 @@ def balanced(terms: list[Any], shape: type[Any], span: Span | None) -> Any:
 
 
 def check_tree(root: core.Weight, span: Span | None) -> None:
-    """Refuse a product of shared factors, a power of powers, that is too large when walked.
-
-    Raises:
-        Wrong: If it is.
-    """
+    """Refuse a product of shared factors, a power of powers, that is too large when walked."""
     sizes: dict[int, int] = {}
 
     def size(node: core.Weight) -> int:

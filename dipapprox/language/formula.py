@@ -116,7 +116,6 @@ def rational_value(formula: Formula, values: Mapping[str, Fraction]) -> Fraction
     """Return the value of a formula that is made of rational operations; None if it is not.
 
     Args:
-        formula: What to evaluate.
         values: Of its names. A name without a value has none.
     """
     match formula:
@@ -181,12 +180,8 @@ def parse_formula(text: str, source: str, names: Sequence[str]) -> Formula:
     """Read a formula.
 
     Args:
-        text: What the user wrote.
         source: Where, for messages: "--eps-prv".
         names: The names that it may mention.
-
-    Raises:
-        SourceError: If it is no formula or mentions another name.
     """
     return _Parser(SourceFile(source, text), names).parse()
 

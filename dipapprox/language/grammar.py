@@ -29,8 +29,6 @@ class Grammar:
     Attributes:
         name: Of the file with the tables.
         start: The symbol that a whole text is.
-        tokens: Types of tokens.
-        precedence: As PLY wants it.
         rules: Functions p_… by their names, with productions in their docstrings.
         error: Called with an unexpected token, None at the end of the text.
     """
@@ -65,11 +63,7 @@ class Grammar:
         return parser
 
     def build(self, **options: Any) -> Any:
-        """Make the parser from the rules alone.
-
-        Args:
-            options: Of `yacc.yacc`.
-        """
+        """Make the parser from the rules alone."""
         rule: Any
         for place, rule in enumerate(self.rules.values()):
             # PLY takes rules in the order of their lines, whichever module they stand in: tables

@@ -171,7 +171,6 @@ def raw_tokens(rules: ModuleType, source: SourceFile, problems: Diagnosis) -> It
 
     Args:
         rules: The module with the token rules.
-        source: The text.
         problems: Where the rules report to.
     """
     lexer = _blank_lexer(rules).clone()

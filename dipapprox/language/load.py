@@ -66,7 +66,6 @@ class OpenProgram:
     """A program in which `delta` is that of the claim: a `Program` once a question says which.
 
     Attributes:
-        source: As it was read.
         widening: Wider domains of its inputs.
         rounds: How many are taken of a program with streams.
     """
@@ -93,7 +92,6 @@ class OpenProgram:
 
         Raises:
             UserError: If the widening does not suit its inputs.
-            SourceError: If it is wrong.
         """
         return self._elaborated(with_claimed_delta(self.source, delta))
 
@@ -115,9 +113,7 @@ def load(
     """Read, check and elaborate a program file; its stem becomes the program's name.
 
     Args:
-        path: Of the file.
         parameters: Values that replace the defaults of the program's parameters.
-        widening: Wider domains of its inputs.
         rounds: How many rounds a program with streams has, and the values of its inputs.
         reals: Whether inputs may be any real numbers.
         delta: Of the claim; see `with_claimed_delta`.
@@ -125,7 +121,6 @@ def load(
     Raises:
         UserError: If the file cannot be read, a parameter does not exist, `widening` does not suit
             the inputs, or the program has no finite domains.
-        SourceError: If the program is wrong.
     """
     source = read_source(path, parameters)
     if delta is not None:
@@ -173,10 +168,6 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
     Args:
         path: Of the file; of a mechanism in Python `module.py:name`, or `module.py` if it has one.
         parameters: Values for the parameters: Python needs them now.
-
-    Raises:
-        UserError: If the file cannot be read, or has no such mechanism.
-        SourceError: If it is not what its extension says.
     """
     language = language_of(path)
     if language == DIPA:
@@ -228,11 +219,7 @@ def parts_of_python(path: Path) -> tuple[Path, str]:
 
 
 def source_text(path: Path, parameters: Mapping[str, Fraction]) -> str:
-    """Return the text of a program or an automaton; the parameters are those of `read_source`.
-
-    Raises:
-        UserError: If the file cannot be read.
-    """
+    """Return the text of a program or an automaton; the parameters are those of `read_source`."""
     return read_text(path) if language_of(path) == DIPA else read_source(path, parameters).text
 
 

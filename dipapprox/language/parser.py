@@ -25,15 +25,8 @@ _LONGEST_RECOVERED = 5000  # tokens; longer texts get one message, as each messa
 def parse(text: str, name: str = "<text>") -> ast.Program:
     """Parse a `.dpg` program.
 
-    Args:
-        text: The program.
-        name: What messages call it.
-
     After a syntax error the statement or header at fault is replaced by a harmless one and the
     text is parsed again, so that one mistake gives one message and all are found.
-
-    Raises:
-        SourceError: With every syntax error found, in source order.
     """
     source = SourceFile(name, text)
     problems = Diagnosis()

@@ -35,7 +35,6 @@ class ValueStep:
     """A value of a step function, and where the next one begins.
 
     Attributes:
-        value: The value.
         cut: Its upper end, for all but the last step.
         closed: Whether it is taken at its upper end.
     """
@@ -95,8 +94,6 @@ def step_numbers(word: str, step: Fraction, between: Range, is_clamped: bool) ->
     """Return the k for which k · step is a value of the function.
 
     Args:
-        word: The function.
-        step: > 0.
         between: The ends that the value is clamped to, or what the argument is between.
         is_clamped: Which of them.
     """
@@ -112,9 +109,6 @@ def rounding_steps(
     """Yield the steps of a function of x, in terms of factor · x.
 
     Args:
-        word: The function.
-        step: > 0.
-        numbers: See `step_numbers`.
         ends: What the value is clamped to; None for no clamp.
         factor: > 0.
     """
@@ -143,7 +137,6 @@ def range_of(node: core.Expression, ranges: Mapping[str, Range]) -> Range | None
     """Bound an expression, by interval arithmetic.
 
     Args:
-        node: The expression.
         ranges: Of variables, by their names or those of their arrays.
 
     Returns:

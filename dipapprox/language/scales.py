@@ -85,11 +85,7 @@ class ScaleInUse:
 
 
 def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> ScaleInUse:
-    """Evaluate a scale c/eps, c or c*eps, however it is written.
-
-    Raises:
-        Wrong: If it is not of that form or not > 0.
-    """
+    """Evaluate a scale c/eps, c or c*eps, however it is written."""
     try:
         value, degree = monomial(node, constants, irrational=True)
         if isinstance(value, Fraction):

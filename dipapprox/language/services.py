@@ -51,7 +51,6 @@ class StateCell:
 
     Attributes:
         cell: Its name and domain; additive cells hold any integer.
-        initial: What it begins with.
     """
 
     cell: core.Cell
@@ -102,8 +101,6 @@ class Service:
     """A system that answers calls for ever.
 
     Attributes:
-        name: Of the file.
-        parameters: The exact values it was elaborated with.
         states: What it remembers between calls.
         replies: The cells that queries answer with; perhaps any number.
         handlers: The data handler first.
@@ -138,15 +135,9 @@ def elaborate_service(
 ) -> Service:
     """Check and elaborate a service.
 
-    Args:
-        program: As parsed.
-        parameters: Values that replace the defaults of its parameters.
-        name: What the result is called.
-
     Raises:
         UserError: If `parameters` names one that it does not have, or its name would not be seen as
             it is.
-        SourceError: With everything the failing phase found, in source order.
     """
     check_visible(name, "the service's name")
     _check_parts(program)
@@ -222,11 +213,7 @@ def _state_cells(
 
 
 def _check_parts(program: ast.Program) -> None:
-    """Check that there is what a service needs, and nothing else.
-
-    Raises:
-        SourceError: With everything found.
-    """
+    """Check that there is what a service needs, and nothing else."""
     diagnosis = Diagnosis()
     for statement in program.body:
         diagnosis.report(
@@ -319,7 +306,6 @@ def expanded(
     """Return a block of a handler in which clamps are spelled out.
 
     Args:
-        block: Some of what a handler does.
         clamps: Its clamps by the variables that hold what is clamped.
         write: Returns the statement that clamps a variable, as `calls.clamped` does.
     """

@@ -264,8 +264,6 @@ def infer_kinds(
     """Set the kinds of the local variables; those of inputs and outputs are their domains'.
 
     Args:
-        program: As parsed.
-        symbols: What its names stand for; changed.
         real_outputs: Whether outputs that may be any real number are like local variables.
     """
     waiting = [each for each in statements_of(program.body) if isinstance(each, ast.Assign)]

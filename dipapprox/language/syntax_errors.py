@@ -45,7 +45,6 @@ def report_unexpected(stream: TokenStream, token: Any, expected: Collection[str]
     """Report an unexpected token, or the unexpected end of the text, at most once per line.
 
     Args:
-        stream: Where the token came from.
         token: None at the end of the text.
         expected: The types of the tokens that the parser could have used.
     """
@@ -151,7 +150,6 @@ def without_error(tokens: list[Any], position: int) -> list[Any]:
     A header becomes `if true then` or `elif true then`, a statement `skip`; a declaration goes.
 
     Args:
-        tokens: Of the whole text.
         position: Index of the wrong token; the number of tokens if the text ends too early.
     """
     start = position

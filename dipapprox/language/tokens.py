@@ -181,11 +181,7 @@ class TokenStream:
 
 
 def read_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
-    """Read the tokens of a `.dpg` text.
-
-    Raises:
-        SourceError: With all that is wrong with its spelling, brackets and blocks.
-    """
+    """Read the tokens of a `.dpg` text."""
     tokens = _Structure(source, problems).read()
     problems.finish()
     return tokens
@@ -195,9 +191,7 @@ class PlainTokens(TokenStream):
     """The tokens of a text whose line breaks mean nothing, all read.
 
     Args:
-        source: The text.
         rules: The module with the token rules.
-        what: What messages call it.
 
     Raises:
         SourceError: With all that is misspelled, or if the text is too long or too deep.

@@ -15,11 +15,7 @@ _LARGEST = 2**20
 
 
 def read_toml(path: Path) -> dict[str, object]:
-    """Read a file; decimals become `Fraction`.
-
-    Raises:
-        UserError: If it cannot be read, or is no TOML.
-    """
+    """Read a file; decimals become `Fraction`."""
     text = read_text(path, _LARGEST)
     try:
         return tomllib.loads(text, parse_float=_exact)
@@ -32,11 +28,7 @@ def read_toml(path: Path) -> dict[str, object]:
 
 
 def check_known(table: Mapping[str, object], allowed: Collection[str], where: str) -> None:
-    """Refuse keys that mean nothing.
-
-    Raises:
-        UserError: If there is one.
-    """
+    """Refuse keys that mean nothing."""
     for key in table:
         if key not in allowed:
             hint = did_you_mean(key, list(allowed), f"known keys: {', '.join(allowed)}")

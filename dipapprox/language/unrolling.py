@@ -145,9 +145,7 @@ def unroll(
     """Return the program of one sequence of calls.
 
     Args:
-        program: The text of the service.
         service: The same, elaborated.
-        calls: From `read_calls`.
         users: Whose replies are outputs; None: all.
 
     Raises:

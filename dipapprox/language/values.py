@@ -37,7 +37,6 @@ def parse_rational(text: str, what: str) -> Fraction:
     """Read an exact rational: "3", "-0.1", "1/10", "1e-6".
 
     Args:
-        text: What the user wrote.
         what: What it is for, e.g. "delta"; begins the message.
 
     Raises:
@@ -64,10 +63,6 @@ def parse_rational(text: str, what: str) -> Fraction:
 
 def exact_number(value: object, what: str) -> Fraction:
     """Take a number that a Python program gives, however long: an int, Fraction, Decimal or text.
-
-    Args:
-        value: What was given.
-        what: What it is for; begins the message.
 
     Raises:
         UserError: If it is none of these, or a text that `parse_rational` refuses. A float is not
@@ -108,8 +103,6 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
     """Read an input: "0,1", "bot,top"; blanks and one pair of brackets are ignored.
 
     Args:
-        text: What the user wrote.
-        program: Whose input it is.
         what: What it is for; begins messages if it is said.
 
     Raises:
@@ -146,12 +139,7 @@ def check_input(program: Program, input: Input, what: str = "input") -> None:
     """Check that an input gives every input cell a value of its domain.
 
     Args:
-        program: Whose input it is.
         input: One value per cell.
-        what: What it is for; begins messages.
-
-    Raises:
-        UserError: If it does not.
     """
     if len(input) != len(program.inputs):
         raise UserError(
@@ -172,11 +160,7 @@ _HINT = 'write --widen -5..5, or --widen "q={0, 1/2, 1}" for one input'
 
 
 def read_widening(texts: Iterable[str]) -> Widening:
-    """Read the words of --widen, each DOMAIN or NAME=DOMAIN.
-
-    Raises:
-        UserError: If one is malformed, or an input comes twice.
-    """
+    """Read the words of --widen, each DOMAIN or NAME=DOMAIN."""
     everywhere: Domain | None = None
     named: dict[str, Domain] = {}
     for text in texts:
@@ -192,11 +176,7 @@ def read_widening(texts: Iterable[str]) -> Widening:
 
 
 def widening_of(widen: Wider | Mapping[str, Wider] | None) -> Widening:
-    """Take what a Python program gives: one domain for all inputs with numbers, or some by name.
-
-    Raises:
-        UserError: If a domain is malformed.
-    """
+    """Take what a Python program gives: one domain for all inputs with numbers, or some by name."""
     match widen:
         case None:
             return AS_DECLARED
@@ -208,11 +188,7 @@ def widening_of(widen: Wider | Mapping[str, Wider] | None) -> Widening:
 
 
 def read_rounds(rounds: int | str | None, values: Wider | None) -> FiniteRounds | None:
-    """Take the words of --rounds and --values, or what a Python program gives for them.
-
-    Raises:
-        UserError: If one is missing or malformed.
-    """
+    """Take the words of --rounds and --values, or what a Python program gives for them."""
     if rounds is None and values is None:
         return None
     if rounds is None or values is None:
@@ -226,11 +202,7 @@ def read_rounds(rounds: int | str | None, values: Wider | None) -> FiniteRounds 
 
 
 def read_domain(text: str, what: str) -> Domain:
-    """Read "-5..5" or "{0, 1/2, 1}"; `what` it is for begins the message.
-
-    Raises:
-        UserError: If it is malformed, empty or too large.
-    """
+    """Read "-5..5" or "{0, 1/2, 1}"; `what` it is for begins the message."""
     stripped = text.strip()
     if stripped.startswith("{") and stripped.endswith("}"):
         parts = stripped[1:-1].split(",")

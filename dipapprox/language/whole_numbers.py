@@ -29,14 +29,7 @@ def check_whole_numbers(
     outputs: Sequence[core.Cell],
     diagnosis: Diagnosis,
 ) -> None:
-    """Report fractions where whole numbers are needed.
-
-    Args:
-        body: An elaborated program.
-        inputs: Its input cells.
-        outputs: Its output cells.
-        diagnosis: Where to report to.
-    """
+    """Report fractions where whole numbers are needed."""
     statements = list(statements_in(body))
     draws = [s for s in statements if isinstance(s, core.Draw)]
     if not any(draw.family.is_discrete for draw in draws):

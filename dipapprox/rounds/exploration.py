@@ -96,9 +96,7 @@ class _Exploration:
     """One exploration.
 
     Args:
-        program: With rounds.
         demands: What is known to be needed; grows.
-        limits: Of time and points.
     """
 
     def __init__(
@@ -218,7 +216,6 @@ class _Exploration:
 
         Args:
             start: The place, after a draw; None for the end of a round.
-            begun: The path there.
             rounds: Rounds without a draw that began before this one.
         """
         for here, path in follow(self, start, begun):

@@ -15,7 +15,6 @@ def read_noise(draw: core.Draw, mean: LinearForm) -> Noise:
     """Read the noise of a draw.
 
     Args:
-        draw: The statement.
         mean: Its mean, a form over inputs and samples.
 
     Raises:

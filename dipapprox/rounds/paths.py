@@ -68,7 +68,6 @@ class RoundPath:
         used: Inputs that some sample has read.
         guard: How comparisons came out.
         facts: How stored values compare, as far as that is known.
-        shown: What it has published.
         cells: How many output cells of the round are published.
         serial: Numbers inputs that are read.
         drawn_input: The input in the mean of its draw.
@@ -164,11 +163,7 @@ class RoundPath:
         return self.guard[atom] == above
 
     def _foreseen(self, place: int, atom: Atom, node: core.Comparison) -> bool:
-        """Return how stored values compare.
-
-        Raises:
-            Foreseen: If it is not known.
-        """
+        """Return how stored values compare."""
         if (place, atom) in self.facts:
             return self.facts[place, atom]
         wanted: tuple[tuple[int, Atom], ...] = ((place, atom),)

@@ -47,7 +47,6 @@ class RoundLiveness:
         Args:
             here: The place; None at the end of a round.
             awaited: The output cells that are still to be published at the end of this round.
-            names: Of cells.
         """
         live = self._at_round | self._flow.mask(awaited)
         for block, place, _ in () if here is None else reversed([*here.frames()]):
@@ -96,7 +95,6 @@ class Steps:
 
     Attributes:
         points, noises: In the order in which they are reached.
-        steps: From them.
         places: The name of each place for a stored value.
         shares: Where an input is read a second time; None if that never happens.
     """
@@ -112,8 +110,6 @@ class PointMaker:
     """Makes points of paths.
 
     Args:
-        rounds: Of the program.
-        live: What it may still read.
         places: The names of places for stored values; grows.
         wanted: Places, and comparisons of their values that have to be known.
     """

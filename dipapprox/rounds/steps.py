@@ -17,7 +17,6 @@ class Atom:
 
     Attributes:
         stored: The number of the place of the stored value; None for the number alone.
-        number: The number.
     """
 
     stored: int | None
@@ -61,7 +60,6 @@ class Step:
         source: Number of the point.
         guard: Which comparisons came out how.
         target: Number of the point after; None if the program ends.
-        shown: What is published.
         stored: Places where the sample is kept.
     """
 

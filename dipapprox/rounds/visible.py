@@ -46,7 +46,6 @@ def tells_steps(automaton: Automaton, seen: Sequence[Seen]) -> bool:
     """Whether words and what is published determine each other, in one of the two ways.
 
     Args:
-        automaton: Of a program.
         seen: What each of its transitions publishes.
     """
     apart = all(

@@ -64,7 +64,6 @@ def law_of_end(
 
     Args:
         transitions: A chain in which every node reaches an end.
-        ends: The nodes where it ends.
 
     Returns:
         The law, and the node that outcome k means, for every k.
@@ -107,8 +106,6 @@ class ChainEnd:
 
     Attributes:
         state: Store and outputs; only live cells are in the store.
-        by_exit: Whether the program ends.
-        span: Of the `exit`, if it does.
     """
 
     state: State

@@ -74,9 +74,7 @@ class GuardCone:
         """Add that a sample is the extreme of a group, of which no guard knows any yet.
 
         Args:
-            extreme: What is added.
             group: The mask of the group's points.
-            points: The points of the run.
         """
         best = points.number(extreme.best)
         order = self.order.with_extreme(best, group & ~(1 << best), extreme.largest)
@@ -97,7 +95,6 @@ class Trail:
     """A persistent list of the decisions of a path, newest first; never changed.
 
     Attributes:
-        statement: Where it was decided.
         number: Of the statement or, for random choices, of the statement and the outcome.
         outcome: Whether the condition held; for choices what came out, for people.
         cells: What some cells in the statement stand for, in the turn of a loop.
@@ -133,7 +130,6 @@ class State:
         cone: The guards up to `settled`, when infeasible states are pruned; None to keep all.
         settled: What of the path is in the cone: many states end before it is needed.
         path: The guards as they were assumed.
-        trail: The decisions.
         outcomes: What random choices gave, see `OutcomeSets`.
         fingerprint: Equal for equal outputs, and rarely for others: the sum of the products of two
             hashes, of cell and value. (Where states differ in one cell each, exclusive ors of

@@ -70,10 +70,8 @@ def execute(
     """Execute a program on symbolic inputs.
 
     Args:
-        program: A closed core program.
         merge: Whether to drop infeasible states and join states (exact up to null sets); if not,
             the result has the paper's states, with their decisions.
-        limits: Of time, memory and states.
         real_outputs: Whether the caller looks at `FinalState.reals`, too. Who does not would take
             what a program publishes for less than it is.
         compared: Whether the caller looks at `FinalState.compared`, and at readings of inputs in
@@ -92,8 +90,6 @@ def execute(
             places, each with one path that leads there. The path has a positive probability for
             some input, unless `can_be_taken` has too many inputs to tell or its guards hold for no
             integer samples.
-        LimitReached: If a limit is reached.
-        BrokenInvariant: If states were lost on the way: a bug.
     """
     if program.real_outputs and not real_outputs:
         raise refusal_of_reals(program)
@@ -282,8 +278,6 @@ def _meet(run: Execution, live: int | None, block: core.Block, states: list[Stat
 
     Args:
         live: What is live after the block; None if states do not meet there.
-        block: It follows.
-        states: They are used up.
     """
     if not run.merge or live is None or not block or len(states) < 2:
         return states

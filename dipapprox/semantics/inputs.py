@@ -50,7 +50,6 @@ class Knowledge:
     """The inputs that may take a path: domains, restricted cell by cell, and linear conditions.
 
     Attributes:
-        domains: The domain of every input cell, shared by all states.
         allowed: The cells with fewer values left than their domain has.
         linear: Conditions on two or more cells.
     """

@@ -224,8 +224,6 @@ class Order:
         """Add that a point lies above, or below, some others; none of them is mentioned yet.
 
         Args:
-            best: The point.
-            others: Their mask.
             largest: Whether it lies above.
         """
         if largest:

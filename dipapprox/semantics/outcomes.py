@@ -46,11 +46,7 @@ paths does. What is not looked at stays a `UNION`."""
 
 
 class OutcomeSets:
-    """The sets of a run.
-
-    Attributes:
-        nodes: By number.
-    """
+    """The sets of a run."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = list(NO_CHOICES)
@@ -86,7 +82,6 @@ class OutcomeSets:
         """Restrict a set to inputs in which a cell has one of some values.
 
         Args:
-            number: The set.
             reading: A number larger than those of all choices that the set mentions.
             cell: Which cell it is that is read.
             values: Places in its domain.

@@ -60,7 +60,6 @@ def join_states(
     The first of those that become one stands for all.
 
     Args:
-        run: The execution.
         states: They are used up.
         live: The mask of the variables that matter, see `Liveness`.
         dead: Outputs that do not matter, for they are about to be assigned.
@@ -175,8 +174,6 @@ def can_be_taken(knowledge: Knowledge, guards: Iterable[Guard], check: Callable[
     False is always proved; True may also mean that the inputs are too many to tell.
 
     Args:
-        knowledge: The conditions on the inputs.
-        guards: The guards on the samples.
         check: Called for every partial input; raises to stop.
     """
     conditions = [(c.form, c.strict) for c in knowledge.linear if c.form is not None]
@@ -361,9 +358,6 @@ def final_states(run: Execution) -> FinalStates:
 
     They are joined if states merge; if not, they keep their decisions, in the order of a
     depth-first execution.
-
-    Raises:
-        BrokenInvariant: If states were lost on the way: a bug.
     """
     finals = run.ended
     if run.merge:

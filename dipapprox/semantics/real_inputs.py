@@ -85,7 +85,6 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
 
     Raises:
         NotReal: If an input has named values, its value is needed, or some inputs have no output.
-        LimitReached: If a limit is reached.
     """
     for cell in program.inputs:
         if has_names(cell.domain):
@@ -129,7 +128,6 @@ def execute_for_declared(program: core.Program, merge: bool, limits: Limits) -> 
 
     Raises:
         UserError: If the value of such an input is needed, with the place where one can be told.
-        LimitReached: If a limit is reached.
     """
     try:
         return execute(program, merge, limits, real_outputs=True)

@@ -52,13 +52,9 @@ class Execution(Forms):
 
     Attributes:
         merge: Whether infeasible states are dropped and states joined.
-        points: The points of its orders.
         live: Which cells matter where.
-        lines: Where guards are written.
-        sets: The sets of outcomes.
         outputs: The values of each finite output, as the one object that stands for each.
         names: Of the finite outputs.
-        reals: The real outputs.
         admitted: By the domain of an output and a literal, the literal, and its value in there.
         samples: In the order of their numbers, by what makes draws the same.
         drawn: The form that each of them is, likewise.
@@ -182,7 +178,6 @@ def first_states(run: Execution, inputs: Sequence[core.Input] | None) -> list[St
     """Return the states at the start of the program.
 
     Args:
-        run: The execution.
         inputs: Those that may be followed one by one, which a few are where all that have their
             values are more; None for one state for all.
     """
@@ -210,9 +205,7 @@ def told_inputs(
     """Restrict sets of outcomes to inputs with some values.
 
     Args:
-        run: The execution.
         known: For cells, the values that each of the sets is for; None for all.
-        sets: The sets.
     """
     found = list(sets)
     newest = max(run.sets.largest(each) for each in found)

@@ -75,9 +75,6 @@ def selectable(
 
     Args:
         values: Of the best so far, and of the candidates.
-        state: At the first branch.
-        points: The points of the run.
-        integers: The samples that are integers.
     """
     forms = [value for value in values if isinstance(value, LinearForm)]
     samples = {form.sole_sample for form in forms} - {None}
@@ -94,7 +91,6 @@ def ties_apart(selection: Selection, values: list[LinearForm], place: int) -> It
     """Yield what makes one of several integer samples the best in the end.
 
     Args:
-        selection: Of the samples.
         values: The samples, the best before the first branch first.
         place: Of the one in question.
     """

@@ -50,7 +50,6 @@ def unite_spent(run: Execution, states: list[State], live: int) -> list[State]:
     """Unite states that differ in comparisons of spent samples only.
 
     Args:
-        run: The execution.
         states: They meet, with equal outputs and live variables, and were not merged otherwise.
         live: The mask of the variables that matter.
     """

@@ -38,9 +38,6 @@ def split(run: Execution, state: State, condition: core.Condition, refused: list
     """Split a state, which is used up, on a condition; compound ones by short circuit.
 
     Args:
-        run: The execution.
-        state: To be split.
-        condition: To be decided.
         refused: Gets every piece on which the condition has no meaning, with the fault. Only that
             piece is lost; the pieces that are returned and those refused make up the state.
     """

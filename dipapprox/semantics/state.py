@@ -92,7 +92,6 @@ class Store(Generic[V]):
         """Whether the same cells have equal values; only what is not shared is looked at.
 
         Args:
-            other: To be compared with.
             but: Cells that may differ, or have no value in one of the two.
         """
         if self._layers is other._layers and not self._own and not other._own:

@@ -50,7 +50,6 @@ def weight_value(
     """Return a weight as a function of eps.
 
     Args:
-        weight: The weight.
         number: Evaluates the finite-domain expressions in it.
         span: The statement, for faults in parts that have no place of their own.
 
@@ -160,9 +159,7 @@ def draw_again(run: Execution, sample: Sample, mean: LinearForm, site: int) -> N
     """Draw a sample like another one: in another turn of a loop, where nothing draws again.
 
     Args:
-        sample: The other one.
         mean: Of the new one; the object that stands for equal forms.
-        site: Of the new one.
     """
     scale, number = sample.scale, len(run.samples)
     key = site, sample.family, id(mean), scale.power, scale.coefficient.as_integer_ratio()

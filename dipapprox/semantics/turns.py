@@ -183,7 +183,6 @@ def skip_turns(run: Execution, known: TurnRepetition, turn: int, states: list[St
     """Take the turns that do the same as the one before.
 
     Args:
-        run: The execution.
         known: What is known of the loop; learns.
         turn: The first of them.
         states: At its head; a single one is changed.
@@ -274,9 +273,6 @@ def _repeated(
     """Take turns that do the same.
 
     Args:
-        run: The execution.
-        known: What is known of the loop.
-        course: What they do.
         state: Is at the head of one of them, and is changed.
         turn: The first of them.
 
