@@ -115,9 +115,6 @@ class ProgramAnswer(Statement, frozen=True, kw_only=True):
     why: Reasons | UnsetType = UNSET
 
 
-# --- verify -----------------------------------------------------------------------------------
-
-
 class Proved(Statement, frozen=True):
     """That the kernel has replayed a proof."""
 
@@ -125,7 +122,20 @@ class Proved(Statement, frozen=True):
     seconds: Seconds
 
 
-class VerifyAnswer(ProgramAnswer, frozen=True, kw_only=True):
+class PairsAnswer(ProgramAnswer, frozen=True, kw_only=True):
+    """What every answer about pairs of inputs has: how far it went, and what computed."""
+
+    pairs: Count | None
+    outputs: Count
+    final_states: Count
+    engine: str
+    seconds: Seconds
+
+
+# --- verify -----------------------------------------------------------------------------------
+
+
+class VerifyAnswer(PairsAnswer, frozen=True, kw_only=True):
     """What all verdicts at one ε have."""
 
     eps: Rational
@@ -133,14 +143,9 @@ class VerifyAnswer(ProgramAnswer, frozen=True, kw_only=True):
     delta: Claimed
     eps_prv_enclosure: Enclosure | UnsetType = UNSET
     delta_claim_enclosure: Enclosure | UnsetType = UNSET
-    pairs: Count | None
-    outputs: Count
-    final_states: Count
     delta_enclosure: Enclosure
     proved: Proved | UnsetType = UNSET
     precision: Count | UnsetType = UNSET
-    engine: str
-    seconds: Seconds
 
 
 class DP(VerifyAnswer, frozen=True):
@@ -173,7 +178,7 @@ class IntervalWitness(PairWitness, frozen=True, kw_only=True):
     eps: Rational
 
 
-class IntervalAnswer(ProgramAnswer, frozen=True, kw_only=True):
+class IntervalAnswer(PairsAnswer, frozen=True, kw_only=True):
     """What all verdicts about an interval of ε have."""
 
     eps: Annotated[
@@ -185,15 +190,10 @@ class IntervalAnswer(ProgramAnswer, frozen=True, kw_only=True):
     ]
     eps_prv: Claimed
     delta: Claimed
-    pairs: Count | None
-    outputs: Count
-    final_states: Count
     delta_enclosure: Enclosure
     points: Count
     proved: Proved | UnsetType = UNSET
     precision: Count | UnsetType = UNSET
-    engine: str
-    seconds: Seconds
 
 
 class IntervalDP(IntervalAnswer, frozen=True):

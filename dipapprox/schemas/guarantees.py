@@ -12,12 +12,11 @@ from dipapprox.schemas.answers import (
     End,
     Extended,
     Number,
-    ProgramAnswer,
+    PairsAnswer,
     Proved,
     PublishedValues,
     Range,
     Rational,
-    Seconds,
     Valuation,
     Witness,
 )
@@ -86,7 +85,7 @@ class OpenInequality(Statement, frozen=True):
     reason: Text
 
 
-class DecideAnswer(ProgramAnswer, frozen=True, kw_only=True):
+class DecideAnswer(PairsAnswer, frozen=True, kw_only=True):
     """What all decisions have; the claim is (budget * eps, delta)-privacy."""
 
     interval: Annotated[
@@ -107,8 +106,6 @@ class DecideAnswer(ProgramAnswer, frozen=True, kw_only=True):
     ]
     least_delta: LeastDelta | None
     pairs: Count
-    outputs: Count
-    final_states: Count
     inequalities: Count
     distinct: Annotated[int, Meta(ge=0, description="functions of eps whose sign was decided")]
     open: Annotated[
@@ -116,8 +113,6 @@ class DecideAnswer(ProgramAnswer, frozen=True, kw_only=True):
         Meta(description="inequalities that are not decided, the first hundred"),
     ]
     proved: Proved | UnsetType = UNSET
-    engine: str
-    seconds: Seconds
 
 
 class Private(DecideAnswer, frozen=True):
@@ -154,16 +149,11 @@ class Undecided(DecideAnswer, frozen=True):
 # --- profile ----------------------------------------------------------------------------------
 
 
-class ProfileAnswer(ProgramAnswer, frozen=True):
+class ProfileAnswer(PairsAnswer, frozen=True, kw_only=True):
     """What all privacy profiles have."""
 
     eps: Rational
-    pairs: Count | None
-    outputs: Count
-    final_states: Count
     precision: Count
-    engine: str
-    seconds: Seconds
     reason: Text | None
 
 
@@ -243,7 +233,7 @@ class Renyi(ProfileAnswer, frozen=True):
 # --- calibrate --------------------------------------------------------------------------------
 
 
-class Calibration(ProgramAnswer, frozen=True):
+class Calibration(PairsAnswer, frozen=True, kw_only=True):
     """`calibrate --json`: the ε of the program for a guarantee."""
 
     eps_prv: Rational
@@ -258,11 +248,6 @@ class Calibration(ProgramAnswer, frozen=True):
     meaning: str
     width: Rational
     tried: Count
-    pairs: Count | None
-    outputs: Count
-    final_states: Count
     precision: Count
-    engine: str
-    seconds: Seconds
     reason: Text | None
     proved: Proved | UnsetType = UNSET

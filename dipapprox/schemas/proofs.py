@@ -124,37 +124,33 @@ class RayWitness(Statement, frozen=True, tag_field="kind", tag="ray"):
     budget: Budget | None
 
 
-class PlacesWitness(Statement, frozen=True, tag_field="kind", tag="places"):
+class _Places(Statement, frozen=True, kw_only=True):
+    """Two adjacent inputs, and an output that loses the budget between them."""
+
+    first: tuple[Rational, ...]
+    second: tuple[Rational, ...]
+    output: dict[str, int | str]
+    budget: Budget | None
+
+
+class PlacesWitness(_Places, frozen=True, tag_field="kind", tag="places"):
     """Two adjacent inputs between bounds: as ε grows, the output loses the budget between them.
 
     Null if the output is impossible at the second, so that more is lost than any budget.
     """
 
-    first: tuple[Rational, ...]
-    second: tuple[Rational, ...]
-    output: dict[str, int | str]
-    budget: Budget | None
 
-
-class VanishingWitness(Statement, frozen=True, tag_field="kind", tag="vanishing"):
+class VanishingWitness(_Places, frozen=True, tag_field="kind", tag="vanishing"):
     """Two adjacent inputs: as ε goes to 0, the output loses the budget between them.
 
     Null if its probabilities differ by a factor there, so that no budget is enough.
     """
 
-    first: tuple[Rational, ...]
-    second: tuple[Rational, ...]
-    output: dict[str, int | str]
-    budget: Budget | None
 
-
-class OneEpsWitness(Statement, frozen=True, tag_field="kind", tag="one eps"):
+class OneEpsWitness(_Places, frozen=True, kw_only=True, tag_field="kind", tag="one eps"):
     """Two adjacent inputs: at this ε, the output loses the budget between them, and a bit more."""
 
     eps: Rational
-    first: tuple[Rational, ...]
-    second: tuple[Rational, ...]
-    output: dict[str, int | str]
     budget: Budget
 
 
