@@ -11,7 +11,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.decisions import decider, violation
-from dipapprox.privacy.decisions.decision import inner_fields, outer_fields, ranges_text
+from dipapprox.privacy.decisions.decision import range_fields, ranges_text
 from dipapprox.privacy.options import Options
 from dipapprox.semantics.state import FinalStates
 from tests.cli.running import run, run_json
@@ -136,5 +136,5 @@ def test_ends_in_json_say_whether_they_belong() -> None:
     ranges = (NegativeRange(ZERO, end), NegativeRange(Enclosure.exact(3), None, True))
     closed = {"lower": "3", "upper": "inf", "lower_closed": True, "upper_closed": False}
     free = {"lower": "0", "lower_closed": False, "upper_closed": False}
-    assert inner_fields(ranges) == [{**free, "upper": "5/2"}, closed]
-    assert outer_fields(ranges) == [{**free, "upper": "13/5"}, closed]
+    assert range_fields(ranges, inside=True) == [{**free, "upper": "5/2"}, closed]
+    assert range_fields(ranges, inside=False) == [{**free, "upper": "13/5"}, closed]

@@ -45,29 +45,26 @@ def ranges_text(ranges: Sequence[NegativeRange]) -> str:
     return ", ".join(map(_range, ranges)) or "no ε"
 
 
-def inner_fields(ranges: Sequence[NegativeRange]) -> list[RangeFields]:
-    """Return sets of ε that are inside the ranges for certain."""
-    return [
-        _fields(each, each.lower.upper, None if each.upper is None else each.upper.lower)
-        for each in ranges
-    ]
-
-
-def outer_fields(ranges: Sequence[NegativeRange]) -> list[RangeFields]:
-    """Return sets of ε that hold the ranges for certain."""
-    return [
-        _fields(each, each.lower.lower, None if each.upper is None else each.upper.upper)
-        for each in ranges
-    ]
-
-
-def _fields(each: NegativeRange, lower: Fraction, upper: Fraction | None) -> RangeFields:
-    return {
-        "lower": exact_text(lower),
-        "upper": "inf" if upper is None else exact_text(upper),
-        "lower_closed": each.lower_included,
-        "upper_closed": each.upper_included,
-    }
+def range_fields(
+    ranges: Sequence[NegativeRange] | None, *, inside: bool
+) -> list[RangeFields] | None:
+    """Return sets of ε that are inside the ranges for certain, or that hold them for certain."""
+    if ranges is None:
+        return None
+    found: list[RangeFields] = []
+    for each in ranges:
+        lower, upper = each.lower.upper if inside else each.lower.lower, None
+        if each.upper is not None:
+            upper = each.upper.lower if inside else each.upper.upper
+        found.append(
+            {
+                "lower": exact_text(lower),
+                "upper": "inf" if upper is None else exact_text(upper),
+                "lower_closed": each.lower_included,
+                "upper_closed": each.upper_included,
+            }
+        )
+    return found
 
 
 def _range(each: NegativeRange) -> str:
@@ -228,12 +225,15 @@ class Decision(RunResult):
             "reason": None if self.cause is None else self.cause.value,
             "detail": self.reason or self.note or None,
             "witness": None if self.violation is None else self._witness(self.violation),
-            "violated_on": _inner(self._violated_on()),
-            "violated_within": _outer(self._violated_on()),
+            "violated_on": range_fields(self._violated_on(), inside=True),
+            "violated_within": range_fields(self._violated_on(), inside=False),
             "least_delta": None if self.least_delta is None else self._least(self.least_delta),
             "inequalities": self.inequalities,
             "distinct": self.distinct,
-            "open": [self._open(each) for each in self.open],
+            "open": [
+                {**self._place(each.pair, each.outputs), "reason": each.reason}
+                for each in self.open
+            ],
             **proved_fields(self.replayed),
             **self.footer(),
         }
@@ -263,28 +263,25 @@ class Decision(RunResult):
             "lhs_enclosure": None if violation.left is None else ends(violation.left),
             "rhs_enclosure": None if violation.right is None else ends(violation.right),
             "not_enclosed": violation.not_enclosed,
-            "violated_on": _inner(violation.ranges),
-            "violated_within": _outer(violation.ranges),
+            "violated_on": range_fields(violation.ranges, inside=True),
+            "violated_within": range_fields(violation.ranges, inside=False),
             "checked_by": violation.checked_by,
         }
 
     def _least(self, least: LeastUniformDelta) -> dict[str, object]:
-        pair = least.pair
         return {
             "enclosure": ends(least.enclosure),
             "exact": None if least.exact is None else exact_text(least.exact),
             "where": least.where,
-            "input": None if pair is None else valuation(self.inputs, pair[0]),
-            "adjacent": None if pair is None else valuation(self.inputs, pair[1]),
-            "outputs": [valuation(self.output_cells, self.listed[o]) for o in least.outputs],
+            **self._place(least.pair, least.outputs),
         }
 
-    def _open(self, inequality: Open) -> dict[str, object]:
+    def _place(self, pair: Pair | None, outputs: Sequence[int]) -> dict[str, object]:
+        """Return a pair of inputs, and some of the listed outputs."""
         return {
-            "input": valuation(self.inputs, inequality.pair[0]),
-            "adjacent": valuation(self.inputs, inequality.pair[1]),
-            "outputs": [valuation(self.output_cells, self.listed[o]) for o in inequality.outputs],
-            "reason": inequality.reason,
+            "input": None if pair is None else valuation(self.inputs, pair[0]),
+            "adjacent": None if pair is None else valuation(self.inputs, pair[1]),
+            "outputs": [valuation(self.output_cells, self.listed[o]) for o in outputs],
         }
 
     def why(self) -> tuple[End, ...]:
@@ -387,11 +384,3 @@ class Decision(RunResult):
                 if text and len(text) <= _LONGEST_FORMULA:
                     lines.append(f"Pr[O | {name}] = {text}")
         return pair_table(title, self._pair(violation), self.output_cells, violation.rows), *lines
-
-
-def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[RangeFields] | None:
-    return None if ranges is None else inner_fields(ranges)
-
-
-def _outer(ranges: tuple[NegativeRange, ...] | None) -> list[RangeFields] | None:
-    return None if ranges is None else outer_fields(ranges)
