@@ -53,7 +53,6 @@ def outward(enclosure: HasEnds, places: int = 0) -> tuple[str, str]:
     are short decimals are written exactly.
 
     Args:
-        enclosure: What to write.
         places: Round to at least this many decimal places.
 
     Returns:

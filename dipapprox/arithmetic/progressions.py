@@ -13,7 +13,6 @@ def products(value: arb, ratio: arb, growth: arb | int, count: int) -> Iterator[
     """Yield value, value * ratio, value * ratio² * growth, …: each ratio is `growth` the last.
 
     Args:
-        value: The first.
         ratio: Of the second and the first.
         growth: Of two ratios.
         count: How many follow the first.

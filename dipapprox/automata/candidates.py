@@ -26,7 +26,6 @@ def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterato
     """Yield dearer and dearer runs; none if the shortest that is constructed is too long.
 
     Args:
-        quotient: The automaton.
         weight: Whose path is followed.
         limits: Checked between runs.
     """

@@ -59,7 +59,6 @@ def is_determined(
     """Whether no other feasible run shows the same, however often some segments are repeated.
 
     Args:
-        whole: The augmented automaton.
         looks: What is seen.
         run: A feasible run.
         repeated: Disjoint segments of it, ascending. If one of them does not lead back to its
@@ -114,7 +113,6 @@ def _along(
     """Return where runs that show what a walk shows, but are another, may be at its end.
 
     Args:
-        whole: The augmented automaton.
         looks: What is seen.
         walk: Edges, one after the other.
         others: Where other runs may be at its beginning.
@@ -133,7 +131,6 @@ def _caught_up(
     """Return where other runs may be when they have shown what one step shows, too.
 
     Args:
-        whole: The augmented automaton.
         looks: What is seen.
         own: What the step shows.
         others: Where they are before, with what they have shown since then.

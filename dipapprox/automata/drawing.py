@@ -14,9 +14,7 @@ def to_dot(automaton: Automaton, marked: Collection[int] = (), title: str = "aut
     the guard, the output and what is stored.
 
     Args:
-        automaton: What to draw.
         marked: Indices of transitions to draw in red: those of a bad structure, or of a tight run.
-        title: Name of the graph.
     """
     lines = [f"digraph {_quoted(title)} {{", "  rankdir=LR;", '  start [shape=point, label=""];']
     stopping = [not leaving for leaving in automaton.leaving()]

@@ -51,7 +51,6 @@ class ControlState(Located):
     """A control state.
 
     Attributes:
-        name: What messages call it.
         reads: Whether a step from here reads an input.
         compared: Noise of `insample`; None only where nothing is drawn, at a halting state.
         fresh: Noise of `insample'`; None if it is not used.
@@ -68,10 +67,8 @@ class Transition(Located):
     """One step; guards speak of the values before it.
 
     Attributes:
-        source: Index of the state before.
         above: Mask of the variables x with `insample >= x` in the guard.
         below: Mask of the variables x with `insample < x` in the guard.
-        target: Index of the state after.
         output: What becomes visible.
         assigned: Mask of the variables that become `insample`.
     """

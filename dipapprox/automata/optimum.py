@@ -92,9 +92,7 @@ def search(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     """Search the quotient of an automaton for its dearest walk.
 
     Args:
-        graph: The quotient.
         cap: A budget that the automaton keeps if it is well-formed.
-        limits: Where time runs out the search ends with what it has.
     """
     live = live_variables(graph)
     if not fits(graph, cap):
@@ -160,7 +158,6 @@ def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     Args:
         graph: As for `search`.
         cap: A walk that costs more ends the search.
-        limits: Where time runs out the search ends with what it has.
 
     Returns:
         A search that did not end; a walk of no steps if vectors are too wide.
@@ -187,7 +184,6 @@ def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFami
     vectors beyond which no step leads bound the dearest walk. The bound need not be tight.
 
     Args:
-        graph: The quotient of an automaton, or of its cells.
         cap: Costs above it are not told apart.
 
     Returns:
@@ -218,8 +214,6 @@ class _Search:
     """The state of one search: all vectors made, with how they were reached.
 
     Args:
-        prices: The steps.
-        limits: As for `search`.
         most: How many of the pairs that a step makes are kept; None for all.
     """
 

@@ -29,7 +29,6 @@ def structure_in(
     """Return a structure with the given cycles, if the run has one.
 
     Args:
-        run: A feasible run.
         below: The cycle in which the path begins; None if it begins at a shown sample.
         above: The cycle in which the path ends; None if it ends at a shown sample.
     """
@@ -75,7 +74,6 @@ def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | N
     Where some structures cost nothing, for one that does.
 
     Args:
-        quotient: The automaton.
         walk: Edges of the augmented automaton, from its initial node.
     """
     graph, whole = quotient.graph, quotient.whole

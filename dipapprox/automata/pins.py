@@ -67,9 +67,7 @@ def pinned(graph: Unfolding, live: Sequence[int], most: int) -> Pins:
     """Pin values of an automaton.
 
     Args:
-        graph: The quotient.
         live: The variables that are live at each node, as masks.
-        most: As for `pin`.
     """
     kept, compared = [], []
     for index, edge in enumerate(graph.edges):

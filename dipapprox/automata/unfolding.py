@@ -44,10 +44,8 @@ class Unfolding:
     """Nodes over the states of an automaton, node 0 initial; all nodes are reachable.
 
     Attributes:
-        automaton: What is unfolded.
         states: The state of each node; in a quotient, that of one of its members.
         orders: What is known at each node; in a quotient, at the same member.
-        edges: The steps.
         leaving: Indices of the edges that leave each node.
         components: Numbers of the strongly connected components; edges never lead to larger ones.
     """

@@ -71,7 +71,6 @@ class Prices:
         """Prepare; `fits` must hold.
 
         Args:
-            graph: The quotient.
             live: The variables that are live at each node.
             pins: Those whose shift is fixed; the vectors speak of the others.
             cap: A budget that the automaton keeps if it keeps any.

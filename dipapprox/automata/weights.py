@@ -50,7 +50,6 @@ class PathWeight:
     """A sum along a heaviest path through the components.
 
     Attributes:
-        value: The sum, in units of ε.
         bridges: The edges between components on the path, in order.
     """
 

@@ -110,7 +110,6 @@ def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> 
     """Yield better and better bounds.
 
     Args:
-        graph, limits: As for `WordSearch`.
         known: The best bound so far; it is climbed from first.
     """
     climb = Climb(graph, limits)
@@ -131,11 +130,7 @@ def word_of(bound: WordBound) -> Word:
 
 
 class Climb:
-    """Words and changes of words, drawn in the same way every time.
-
-    Args:
-        graph, limits: As for `WordSearch`.
-    """
+    """Words and changes of words, drawn in the same way every time."""
 
     def __init__(self, graph: Unfolding, limits: Limits) -> None:
         self._graph, self._search = graph, WordSearch(graph, limits, MOST_WORK)

@@ -45,7 +45,6 @@ def better_words(
     """Yield better bounds.
 
     Args:
-        graph, limits: As for `WordSearch`.
         known: The best bound so far.
         endless: Whether to look for steps that lose again and again: one word is enough then.
     """
@@ -60,7 +59,6 @@ def endless_word(graph: Unfolding, known: WordBound | None, limits: Limits) -> W
     """Return a word with a part that loses again and again; None if none is found.
 
     Args:
-        graph, limits: As for `WordSearch`.
         known: The best bound so far; it is looked at first.
     """
     search = WordSearch(graph, limits, MOST_WORK)
@@ -103,7 +101,6 @@ def loses_again(
     """Whether all of a word from a step on loses more each time that it comes again.
 
     Args:
-        search: Of the graph.
         first, second: Adjacent inputs.
         word: What is seen.
         start: Where the part begins.

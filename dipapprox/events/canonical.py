@@ -97,9 +97,7 @@ class StarKind:
     """Stars that differ in counts only, in normal form.
 
     Attributes:
-        centre: The law of the centre.
         below: The laws below it, different ones.
-        above: The laws above it, likewise.
         order: For each law of both sides its place among the laws before they were brought into
             normal form: those below, then those above.
     """
@@ -128,9 +126,6 @@ def standard_kind(
     """Standardise laws: stars share them, and differ in counts.
 
     Args:
-        centre: The law of the centre.
-        below: The laws below it, different ones.
-        above: The laws above it, likewise.
         sign: -1 for the mirror image.
     """
     changed = standardise(frozenset(map(law_key, (centre, *below, *above))), sign).laws

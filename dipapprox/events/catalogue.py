@@ -169,12 +169,7 @@ def _in_portions(
 
 
 class Catalogue:
-    """The distinct canonical events of a program at one eps, found batch by batch.
-
-    Args:
-        states: The final states, inputs symbolic.
-        eps: The program's privacy parameter, exact and > 0.
-    """
+    """The distinct canonical events of a program at one eps, found batch by batch."""
 
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._states = states
@@ -304,11 +299,8 @@ class Catalogue:
         return [self._mixtures.solution(number, input) for input in inputs]
 
     def where(self, event: int) -> str:
-        """Say what an event is in the program: its variables, their lines, an output it leads to.
-
-        Args:
-            event: Index in `events`.
-        """
+        """Say what an event is in the program: its variables, their lines, an output it leads
+        to."""
         return origin_text(self._states, self._origins[event], self.events[event])
 
     def states(

@@ -50,7 +50,6 @@ class Circuit:
 
     Attributes:
         weights: As functions of the program's eps; weight 0 is 1.
-        nodes: By number; every node is the sum of its terms. The first two stand for 0 and 1.
         roots: The nodes that are asked for, ascending.
     """
 
@@ -127,8 +126,6 @@ class _Maker:
     first one only.
 
     Attributes:
-        weights: See `Circuit`.
-        nodes: See `Circuit`.
         diagrams: Of nodes; None if nothing depends on the input.
         of: The node for every set whose probability does not depend on the input.
     """

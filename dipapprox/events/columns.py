@@ -101,9 +101,6 @@ def paired(pairs: Pairs, left: Column, right: Column) -> Column:
 class Tallies:
     """Multisets of numbers, each as one integer: entry k has a *unit*, a power of two, and is in
     the multiset as often as the digit there says. So they are added up by adding integers.
-
-    Args:
-        most: A multiset has at most so many entries.
     """
 
     def __init__(self, most: int) -> None:
@@ -236,9 +233,7 @@ class Inputs:
         """Go from a number to another one by one cell after the other, at every input of a block.
 
         Args:
-            start: The first number.
             steps: The place of a cell, and where to go from a number for its value.
-            block: The inputs.
         """
         things = self._values.things
         column: Column = np.full(len(block), start, np.int64)

@@ -51,11 +51,6 @@ class Star:
 
     Of integers, c is one and the x and y lie half-way between two: a law with the mean m + 1/2 is
     that of z + 1/2 for an integer sample z of mean m. So there are no ties.
-
-    Attributes:
-        centre: The law of c.
-        below: The laws of the x.
-        above: The laws of the y.
     """
 
     centre: Distribution

@@ -209,7 +209,6 @@ def _solved(
     """Solve a problem through its parts, which are remembered.
 
     Args:
-        wanted: The problem.
         known: Solutions; grows.
         parts: What a problem is made of; nothing for one that is solved at once.
         joined: From a problem and the solutions of its parts to its own.

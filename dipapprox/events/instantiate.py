@@ -47,10 +47,6 @@ class Outline:
 class Instantiator:
     """Makes the events of a program at one eps, input by input.
 
-    Args:
-        states: The final states, inputs symbolic.
-        eps: The program's privacy parameter, exact and > 0.
-
     Attributes:
         scales: Of all samples, at this eps.
     """

@@ -58,12 +58,7 @@ _NO_MEAN = Fraction(0)
 
 
 def are_uncorrelated(forms: Sequence[LinearForm], laws: Sequence[Distribution]) -> bool:
-    """Tell whether all samples of some forms are Gaussian, and no two forms correlated, exactly.
-
-    Args:
-        forms: Over samples.
-        laws: Of the samples.
-    """
+    """Tell whether all samples of some forms are Gaussian, and no two forms correlated, exactly."""
     named = {sample for form in forms for sample in form.samples()}
     if not all(laws[sample].family.is_normal for sample in named):
         return False
@@ -126,12 +121,7 @@ Measures = Mapping[PublishedOutcome, tuple[Part, ...]]
 class Measuring:
     """Makes the measures of a program at one eps, input by input.
 
-    Args:
-        states: The final states, inputs symbolic.
-        eps: The program's privacy parameter, exact and > 0.
-
     Attributes:
-        states: The final states.
         eps: Where the program runs.
         names: Of the real outputs.
     """

@@ -56,12 +56,7 @@ class _Instance:
 
 
 class Mixtures:
-    """Solves the states of a program that are told by comparisons.
-
-    Args:
-        instantiator: Theirs, at one eps.
-        solutions: Numbers laws, events, solutions.
-    """
+    """Solves the states of a program that are told by comparisons."""
 
     def __init__(
         self, states: FinalStates, instantiator: Instantiator, solutions: Solutions

@@ -40,12 +40,7 @@ class SampleChange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedSamples:
-    """Samples of which one is compared with all others.
-
-    Attributes:
-        samples: The samples.
-        numbers: Theirs.
-    """
+    """Samples of which one is compared with all others."""
 
     samples: frozenset[int]
     numbers: tuple[int, ...]
@@ -57,8 +52,6 @@ class GroupStar:
 
     Attributes:
         centre: The sample that all others are compared with.
-        centre_number: Its number.
-        group: The group.
         above: Whether the others lie above the centre.
         largest: The largest sample of a leaf, at least.
     """
@@ -78,11 +71,8 @@ class PathStar:
 
     Attributes:
         centre: The sample that all guards have in common.
-        centre_number: The number of the centre.
-        leaf: The number of the newest leaf.
         above: Whether the newest leaf lies above the centre.
         newest: The sample of the newest leaf.
-        largest: The largest sample of a leaf.
     """
 
     parent: PathStar | GroupStar | None

@@ -64,8 +64,6 @@ class Shapes:
 
     Args:
         instantiator: Theirs, at one eps.
-        inputs: Numbers the values of the input cells.
-        solutions: Numbers laws.
 
     Attributes:
         laws: For each variable the numbers of its laws.

@@ -100,7 +100,6 @@ class Solutions:
         """Solve a star.
 
         Args:
-            centre: A law.
             leaves: Twice the number of the law, plus 1 if the leaf is above the centre.
         """
         entries = tuple([entry for entry, _ in leaves])

@@ -33,8 +33,6 @@ class Batch:
     """Columns of one batch of inputs, each computed when first needed.
 
     Args:
-        inputs: Numbers their values.
-        block: The inputs.
         laws: Of the variables.
         whole: A batch that these inputs are part of, and where in it they are.
     """
@@ -115,9 +113,7 @@ class Solver:
     """Solves shapes.
 
     Args:
-        solutions: Numbers laws, events, solutions.
         forms: The guards of `Varying` shapes.
-        samples: How many there are.
     """
 
     def __init__(

@@ -24,7 +24,6 @@ class LawOfSum:
     """The law of a sum: independent terms add up.
 
     Attributes:
-        mean: Of the one Gaussian term.
         variance: Of the one Gaussian term; 0: there is none.
         terms: (factor, law) of the others; factors are 1 but for integer samples, where they are
             positive integers if the sum's coefficients are integers.
@@ -37,9 +36,6 @@ class LawOfSum:
 
 def used_together(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
     """Return the sums of two samples and more that the forms depend on, not on the single samples.
-
-    Args:
-        forms: Over samples.
 
     Returns:
         Sums without constants, in the order of their first samples, up to factors.

@@ -60,7 +60,6 @@ class SolvedInputs:
 
     Args:
         catalogue: Whoever lets it forget lets this forget, too.
-        states: Those of the catalogue.
     """
 
     def __init__(self, catalogue: Catalogue, states: FinalStates) -> None:

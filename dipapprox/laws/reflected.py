@@ -21,9 +21,6 @@ class Reflected(RealFamily):
 
     Args:
         base: The family of Z; its density is analytic.
-        name: As in `Family`.
-        constant: As in `Family`.
-        title: As in `Family`.
         moments_below: As in `RealFamily`, of -Z.
     """
 

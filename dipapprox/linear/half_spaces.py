@@ -103,7 +103,6 @@ def nearest_point(
     """Return the point of least Σ |x| that has form <= 0 for every form; None if there is none.
 
     Args:
-        forms: Any.
         unknowns: At least the symbols in the forms.
     """
     rates = dict.fromkeys(unknowns, 1)

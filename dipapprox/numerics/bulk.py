@@ -84,10 +84,6 @@ class BulkSource(ProbabilitySource, Protocol):
         The bounds of an input have been checked to contain numbers that sum to 1, and tightened by
         it; which outputs are impossible is told.
 
-        Args:
-            inputs: The inputs; a block of bounded size.
-            bits: As for `cells`.
-
         Raises:
             BrokenInvariant: If enclosures contradict each other.
         """

@@ -68,7 +68,6 @@ def evaluate(formula: Formula, values: Mapping[str, Jet], bits: int) -> Jet:
     """Evaluate a formula over the interval that `values` are valid for.
 
     Args:
-        formula: What to evaluate.
         values: Of every name that the formula mentions.
         bits: Relative precision of sqrt, log and exp.
 

@@ -30,9 +30,6 @@ Answer = Enclosure | NotEnclosed
 class Answers:
     """The answers to a batch of events, by position; read like a sequence.
 
-    Args:
-        count: How many events.
-
     Attributes:
         lower: Proved lower bounds of the probabilities, doubles in [0, 1] as `rounding` has them.
         upper: Proved upper bounds likewise.
@@ -57,12 +54,7 @@ class Answers:
 
     @classmethod
     def joined(cls, parts: Iterable[tuple[Sequence[int], Answers]], count: int) -> Answers:
-        """Put parts of a batch together.
-
-        Args:
-            parts: The positions of some events in the batch, and their answers.
-            count: The size of the batch.
-        """
+        """Put parts of a batch together."""
         found = cls(count)
         for places, part in parts:
             found.bound(np.asarray(places, np.int64), part.lower, part.upper)
@@ -208,12 +200,7 @@ class TriedMethod:
 
 
 class InOrder:
-    """Methods tried one after the other: each gets what those before it left open.
-
-    Args:
-        steps: In this order; from now on they are its own.
-        name: The word in reports as long as nothing has answered.
-    """
+    """Methods tried one after the other: each gets what those before it left open."""
 
     def __init__(self, steps: Sequence[TriedMethod], name: str) -> None:
         self._steps = steps

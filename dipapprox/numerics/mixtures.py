@@ -19,11 +19,7 @@ from dipapprox.numerics.methods import Answers, Method
 
 
 class MixtureMethod:
-    """Encloses mixtures by another method, which remembers nothing for it.
-
-    Args:
-        make: Makes the method for the events that are added up.
-    """
+    """Encloses mixtures by another method, which remembers nothing for it."""
 
     def __init__(self, make: Callable[[], Method]) -> None:
         self._method = make()

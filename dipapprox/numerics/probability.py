@@ -165,13 +165,7 @@ _Key = tuple[int, tuple[tuple[int, Numbers], ...]]
 
 
 class OutputProbabilities:
-    """The output distribution of a program as a function of the input.
-
-    Args:
-        states: The final states, inputs symbolic.
-        eps: The program's privacy parameter, exact and > 0.
-        method: How events are enclosed.
-    """
+    """The output distribution of a program as a function of the input."""
 
     def __init__(self, states: FinalStates, eps: Fraction, method: Method, limits: Limits) -> None:
         self._method = method

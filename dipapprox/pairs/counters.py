@@ -289,7 +289,6 @@ class Trace:
     """Some pair for every state after a stage.
 
     Args:
-        stages: Of the plan.
         origins: Of the stages so far.
         count: How many states there are.
     """

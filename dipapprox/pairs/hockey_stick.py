@@ -64,8 +64,6 @@ class HockeyStickBounds:
     Arrays of one shape (rows x outputs, or a list of cells).
 
     Attributes:
-        lower: At most p.
-        upper: At least p.
         low_scaled: At most e^eps_prv p.
         high_scaled: At least e^eps_prv p; doubles may be infinite.
         scale: Numbers are integers in units of 2**-scale; None for doubles.
@@ -256,9 +254,7 @@ class PairList:
     """Distinct inputs, and pairs of their numbers.
 
     Attributes:
-        inputs: Every input that occurs in a pair.
         first: Number of u, for every pair.
-        second: Number of u'.
     """
 
     inputs: tuple[Input, ...]

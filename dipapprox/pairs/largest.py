@@ -89,9 +89,7 @@ def largest_delta(
 
     Args:
         plan: From `plan_counters` with at most `MOST_EXPANSIONS`.
-        cells: The program's input cells.
         ask: Gives the probabilities, always in the same arithmetic.
-        bits: Asked for by it.
         progress: Told about expansions; their total is an upper bound.
 
     Returns:

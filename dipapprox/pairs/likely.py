@@ -61,10 +61,6 @@ _RISES: tuple[Pattern, ...] = (
 def likely_first(program: Program, selection: PairSelection, total: int | None) -> Iterator[Pair]:
     """Stream the selected pairs, each once, the likely ones first; listed pairs as they stand.
 
-    Args:
-        selection: Which pairs.
-        total: Their number, if known.
-
     Raises:
         UserError: If the adjacency measures distances between named values.
     """

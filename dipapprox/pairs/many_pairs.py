@@ -48,15 +48,7 @@ from dipapprox.semantics.state import FinalStates
 
 
 class CountedPairs(Together):
-    """The pairs of a plan.
-
-    Args:
-        plan: Their counters.
-        cells: The program's input cells.
-        tables: Bounds of probabilities.
-        total: Number of the pairs, if known.
-        progress: Told about pairs of counters.
-    """
+    """The pairs of a plan."""
 
     def __init__(
         self,

@@ -28,10 +28,6 @@ _Key = tuple[tuple[tuple[int, int], ...], ...]
 def orbits(states: FinalStates, selection: PairSelection, total: int | None) -> Iterator[Orbit]:
     """Yield pairs that stand for all selected ones, the likely ones first.
 
-    Args:
-        selection: Which pairs.
-        total: Their number, if known.
-
     Raises:
         UserError: If the program's adjacency does not suit its inputs.
     """
@@ -53,7 +49,6 @@ class PairOrbits:
     """The orbits of the pairs of some inputs.
 
     Args:
-        cells: The inputs.
         groups: All cells, grouped by the permutations that permute outputs.
     """
 

@@ -46,7 +46,6 @@ class ExactPairs(ABC):
         """Compare delta_{u,u'} with the claimed delta exactly.
 
         Args:
-            pair: The inputs.
             bits: Wanted width of the enclosures in the result: 2**-bits.
 
         Returns:

@@ -118,11 +118,7 @@ class _Partial:
 
 
 class InputNumbers:
-    """Numbers for all inputs of a program.
-
-    Attributes:
-        count: How many there are.
-    """
+    """Numbers for all inputs of a program."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._domains = tuple(cell.domain for cell in cells)
@@ -148,7 +144,6 @@ def pair_blocks(cells: Sequence[Cell], walk: Walk, size: int) -> Iterator[Block]
 
     Args:
         cells: The input cells; fewer than 2**60 inputs.
-        walk: Their steps.
         size: Most pairs in a block, unless one step of one pair already gives more.
     """
     strides = InputNumbers(cells).strides

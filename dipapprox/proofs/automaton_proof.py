@@ -38,8 +38,6 @@ class AutomatonProof(EndlessProof):
     """The answer about an automaton.
 
     Attributes:
-        program: The name of the automaton.
-        automaton: As it was given.
         stops: Whether stopping was taken as seen.
         stopping: States in which it may stop unseen; empty if it is seen.
         ray: Inputs for which the tight run loses the lower bound as eps grows; None without such a
@@ -99,7 +97,6 @@ class FewRounds:
     """What some rounds, written out, are proved to need.
 
     Attributes:
-        turns: How many.
         lower: No smaller budget serves every eps for these alone.
     """
 

@@ -51,12 +51,7 @@ _HALVINGS = 200
 
 
 class PossibleInputs:
-    """Finds inputs that make states possible.
-
-    Args:
-        samples: Of all states.
-        inputs: The input cells.
-    """
+    """Finds inputs that make states possible."""
 
     def __init__(self, samples: Sequence[Sample], inputs: Sequence[Cell], limits: Limits) -> None:
         names = [cell.name for cell in inputs]
@@ -224,11 +219,7 @@ class Cone:
 
 
 class ConeBuilder:
-    """Makes the cones of final states.
-
-    Args:
-        states: Final states for all inputs.
-    """
+    """Makes the cones of final states."""
 
     def __init__(self, states: FinalStates, limits: Limits) -> None:
         self._inputs = {cell.name: k for k, cell in enumerate(states.program.inputs)}

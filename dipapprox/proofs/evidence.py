@@ -246,8 +246,6 @@ def _rows(
     Equal steps are in one row; costs add up there.
 
     Args:
-        compiled: The automaton.
-        run: Its steps.
         cells: What is said of each of them.
     """
     rows = list[tuple[str, ...]]()

@@ -49,7 +49,6 @@ def log_ratio(
     Args:
         ray: Its inputs, and the word that it shows.
         eps: Where, exact and > 0.
-        limits: Of the methods.
 
     Returns:
         None if the run has too many samples, or nothing encloses it narrowly enough.

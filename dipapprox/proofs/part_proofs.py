@@ -42,8 +42,6 @@ class PartRun:
     """Proves a part output after output; what is done stands when a limit ends it.
 
     Args:
-        number: Of the part.
-        states: Its final states for all inputs.
         boxes: The changes of all inputs of the program.
     """
 

@@ -101,7 +101,6 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
     but rays leave the bounds: what is lost between two inputs is looked at instead.
 
     Args:
-        program: A closed core program.
         limits: Budget of time, memory and states; where it ends, the answer is Unknown.
         serving: Whether a budget that serves is all that is wanted: then nothing is looked for
             below it.

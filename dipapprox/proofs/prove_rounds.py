@@ -36,7 +36,6 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     """Find the least D for which a program is (D·eps, 0)-private for any number of rounds.
 
     Args:
-        program: With rounds.
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         limits: Points of the program and nodes of graphs count as states; where they end, bounds
             known by then stand.

@@ -24,8 +24,6 @@ def load_subject(
     """Read an automaton, or a program or service with its parameters set.
 
     Args:
-        path: Of the file.
-        parameters: Values of parameters.
         for_all: A parameter of a program that may be any number.
 
     Raises:

@@ -197,12 +197,7 @@ def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
 
 
 class ClosedPart:
-    """A part, and its probabilities in closed form.
-
-    Args:
-        number: Among the parts.
-        states: Its final states for all inputs.
-    """
+    """A part, and its probabilities in closed form."""
 
     def __init__(self, number: int, part: ProgramPart, states: FinalStates, limits: Limits) -> None:
         self.number, self.inputs, self._states = number, part.inputs, states

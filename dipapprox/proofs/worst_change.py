@@ -170,12 +170,7 @@ class CostOfChanges:
 
 
 class _Search:
-    """What is known while boxes are halved.
-
-    Attributes:
-        dearest: The dearest change so far.
-        done: Boxes that need no further look.
-    """
+    """What is known while boxes are halved."""
 
     def __init__(self, rows: int, inputs: int) -> None:
         self.dearest = DearChange((0,) * inputs, (_ZERO,) * rows, _ZERO)

@@ -48,7 +48,6 @@ def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:
     """Find the loss with counters by differences.
 
     Args:
-        asked: What is asked about.
         most: States, and pairs, that are looked at for each choice of counters.
 
     Returns:

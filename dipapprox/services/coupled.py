@@ -38,7 +38,6 @@ class CouplingWriter:
     Args:
         machine: The service, as the kernel has it.
         loss: With an upper bound.
-        pairs: Those of the loss.
         exact: The calls that are followed exactly.
     """
 

@@ -50,7 +50,6 @@ def replayed(
     """Return a proof, which the kernel has replayed.
 
     Args:
-        asked: What was asked about.
         loss: What was found, for every eps.
         budget: The claimed one; None if none was.
 

@@ -106,10 +106,6 @@ class Rejection:
 def check_families(system: System, families: Families) -> Rejection | None:
     """Check that families cover everything; None if they do.
 
-    Args:
-        system: With values for all cells.
-        families: As given.
-
     Raises:
         SourceError, UserError, Inexpressible: See `System.step`.
     """
@@ -135,12 +131,7 @@ def check_families(system: System, families: Families) -> Rejection | None:
 
 
 class FamilyCheck:
-    """The check of the pairs of one family.
-
-    Args:
-        system: With values for all cells.
-        family: What they may lose.
-    """
+    """The check of the pairs of one family."""
 
     def __init__(self, system: System, family: Budgets) -> None:
         self.system, self.family = system, family

@@ -28,7 +28,6 @@ class FamilyProof(ServiceProof):
     Its loss is what they prove.
 
     Attributes:
-        families: As given.
         rejection: The first thing that is not as it should be; None if the families were accepted,
             or not all was checked.
     """
@@ -79,8 +78,6 @@ def prove_families(
     """Check families of relations.
 
     Args:
-        service: Elaborated.
-        families: Given.
         budget: The claimed one; None for none.
         users: Whose queries and replies are seen; empty: everybody's.
         limits: States count as states.

@@ -66,7 +66,6 @@ class PlainHandlers:
     """Runs the handlers of one service.
 
     Args:
-        service: Elaborated.
         kept: Cells that are symbols.
         epsilons: Where random choices have to be probability distributions.
     """

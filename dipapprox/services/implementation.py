@@ -38,14 +38,7 @@ Shown = tuple[Replied, State]
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """Where two services do not do the same.
-
-    Attributes:
-        state: That calls lead to.
-        call: Made there.
-        reply: That has other probabilities.
-        after: The state with it.
-    """
+    """Where two services do not do the same."""
 
     state: State
     call: Call
@@ -70,11 +63,9 @@ def prove_implementation(
     """Find the least D of a service by that of another one, which it implements.
 
     Args:
-        service: With subroutines.
         idealised: With ideal mechanisms in their place.
         budget: The claimed one; None for none.
         users: Whose queries and replies are seen; empty: everybody's.
-        limits: Of all.
 
     Returns:
         What holds of both; Unknown, with the place, if the service does not implement the other.

@@ -89,13 +89,7 @@ class Loss:
 
 
 def noted(known: Loss, trace: Trace, runs: Runs) -> Loss:
-    """Return what is known when a course was run on values.
-
-    Args:
-        known: Before.
-        trace: The course.
-        runs: The two runs after it.
-    """
+    """Return what is known when a course was run on values."""
     if runs.is_one_sided():
         return replace(known, upper=None, trace=trace, one_sided=True, reason="")
     gain = runs.gain() if runs.first else None  # other replies would have led there

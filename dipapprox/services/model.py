@@ -146,13 +146,7 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """How a state was first come to.
-
-    Attributes:
-        state: Before.
-        call: That led there.
-        outcome: By which it did.
-    """
+    """How a state was first come to."""
 
     state: State
     call: Call

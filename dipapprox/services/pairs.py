@@ -105,13 +105,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class OneSided:
-    """A reply that only the first run can give.
-
-    Attributes:
-        node: The pair in which the call is made.
-        call: The call.
-        reply: Of the first run.
-    """
+    """A reply that only the first run can give."""
 
     node: int
     call: Call
@@ -143,8 +137,6 @@ class RunPairs:
         system: By differences or not.
 
     Attributes:
-        nodes: The pairs.
-        numbers: Their places.
         edges: For each node, where `explore` has come to it.
         covers: Covering pairs, and how the first one of each comes about of those that gain most.
         least: What the calls in which the runs differ gain alone, where both come to one state.
@@ -179,9 +171,6 @@ class RunPairs:
         """Find the pairs from all covering ones, until a reply is one-sided.
 
         What is found before a limit is reached stays.
-
-        Args:
-            most: States, and pairs, that are looked at.
 
         Raises:
             LimitReached: If there are too many.

@@ -37,9 +37,6 @@ _MOST_COURSES = 300
 def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
     """Yield courses whose last reply may tell two runs apart, and the runs after them.
 
-    Args:
-        system: With values for all cells.
-
     Raises:
         Inexpressible: See `System.step`.
     """
@@ -135,10 +132,6 @@ def _size(service: Service) -> int:
 
 def loss_by_values(asked: AskedService, most: float = inf) -> Loss:
     """Find the loss with values for all cells that are not additive.
-
-    Args:
-        asked: What is asked about.
-        most: States, and pairs, that are looked at.
 
     Raises:
         SourceError, UserError: See `find_loss`.

@@ -26,8 +26,6 @@ def tight_path(
     """Return a shortest path along which all is lost that may be lost from a pair; None for none.
 
     Args:
-        start: The pair.
-        edges: Of a pair.
         lost: What may be lost from a pair on; nothing from EQUAL.
     """
 
@@ -40,11 +38,7 @@ def tight_path(
 
 
 class PairSearch:
-    """Pairs, and what shows what they say.
-
-    Args:
-        values: The same service, with values for all cells.
-    """
+    """Pairs, and what shows what they say."""
 
     def __init__(self, pairs: RunPairs, values: System) -> None:
         self.pairs, self.values = pairs, values

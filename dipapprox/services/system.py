@@ -52,12 +52,10 @@ class System:
     """The transitions of a service, found when they are asked for.
 
     Args:
-        asked: What is asked about.
         kept: Cells that are kept by differences: additive ones, or of ranges of whole numbers.
         any_data: Whether data of all values is one call, the value a symbol.
 
     Attributes:
-        states: Those that were numbered.
         calls: All that can be made.
         seen: Whether they and their replies are seen.
         decided: The handlers whose samples decided something, by number.
@@ -108,9 +106,6 @@ class System:
     def reachable(self, most: float = inf) -> dict[State, Arrival | None]:
         """Return the states that calls lead to, each with how it was first come to.
 
-        Args:
-            most: States that are enough.
-
         Raises:
             LimitReached: If there are too many.
         """
@@ -155,7 +150,6 @@ class System:
         """Return the outcomes of a call.
 
         Args:
-            state: Of the service.
             call: One of `calls`.
 
         Raises:

@@ -41,7 +41,6 @@ class SeenCall:
 
     Attributes:
         first: The call in the first run; None if there is none.
-        second: The call in the second run.
         reply: What both answer; None if it is not seen.
     """
 
@@ -61,8 +60,6 @@ class Runs:
         system: With values for all cells.
 
     Attributes:
-        first: The states of the first run.
-        second: Those of the second.
         orders: How many densities their probabilities have for factors.
     """
 

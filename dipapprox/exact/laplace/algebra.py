@@ -39,9 +39,6 @@ _MOST_TERMS = 4_000_000
 class ExactAlgebra(PiecewiseAlgebra[Piece, Piece, ExponentialPolynomial]):
     """The algebra in some units: nothing is lost.
 
-    Args:
-        units: Fit all laws and constants that will be used.
-
     Attributes:
         produced: How many terms its functions had so far, all together.
     """

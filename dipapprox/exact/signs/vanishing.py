@@ -27,7 +27,6 @@ def vanishing_together(
 
     Args:
         functions: Named; none is the zero function, unless the interval is a point.
-        epsilons: An interval or a point.
         (names of the functions that vanish, the zero or a number near it).
 
     Raises:

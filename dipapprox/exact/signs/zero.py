@@ -96,7 +96,6 @@ def in_order(
     are too high for that, or different zeros are nearer than some 2^-4000.
 
     Args:
-        found: The zeros.
         distinct: Whether it is known that no two are equal.
     """
     clusters = [_Cluster(zero, (k,)) for k, zero in enumerate(found)]

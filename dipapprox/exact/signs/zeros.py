@@ -249,11 +249,9 @@ class SignChart:
     """Where a function is positive, zero and negative on an interval.
 
     Attributes:
-        interval: As asked.
         zeros: Those strictly inside the interval, ascending, their boxes disjoint or touching.
         signs: The sign between them: one more than zeros; all 0 for the zero function.
         zero_at_lower: Whether the lower end belongs to the interval and is a zero.
-        zero_at_upper: Likewise.
     """
 
     interval: EpsilonInterval

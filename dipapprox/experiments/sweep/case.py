@@ -18,12 +18,7 @@ from dipapprox.experiments.sweep.spec import CaseGrid, CaseLimits, NamedProgram,
 
 @dataclass(frozen=True)  # slots exclude cached properties
 class Case:
-    """One question.
-
-    Attributes:
-        parameters: Of the program, as texts.
-        fields: Of the task, as texts.
-    """
+    """One question."""
 
     task: str
     program: NamedProgram

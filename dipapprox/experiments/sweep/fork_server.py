@@ -79,7 +79,6 @@ class _Child:
     Attributes:
         served: Requests that it got.
         request: What it is busy with.
-        started: When that was handed over.
     """
 
     process: int

@@ -91,9 +91,6 @@ class FinishedCase(_Parts, frozen=True):
     """A finished case.
 
     Attributes:
-        params: The program's parameters, as texts.
-        result: The answer; None if there is none.
-        failure: Why there is none.
         asked: The fields of the question, as texts: all other keys of the line.
     """
 

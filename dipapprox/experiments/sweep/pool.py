@@ -35,7 +35,6 @@ class Server:
     """A fork server that runs.
 
     Attributes:
-        process: The server.
         requests: Takes tuples (number, case).
         replies: Gets tuples (number, outcome); None at the end, when the server is dead.
     """

@@ -27,7 +27,6 @@ class Sweep:
     Attributes:
         cluster: Address of a Dask scheduler; None: this machine.
         jobs: Processes on this machine.
-        cases: Of the sweep.
         before: Finished by earlier runs.
         done: Finished by this run.
         failed: Of those, cases without an answer.

@@ -87,8 +87,6 @@ class TablePlan(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         name: On the command line.
         figures: The CSV file's name.
-        title: Above it.
-        layout: Name of its layout.
         quick: Greatest values of rows that take little time, by column; `every`: of a grid's rows.
         added: Rows that are not printed, each `after` the row of a program, or at the end.
     """
@@ -129,7 +127,6 @@ class Note(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         tables: By name.
         at: Headings.
-        text: What it says.
         when: Values that a row must have, by column.
         unless: Values that it must not have.
     """

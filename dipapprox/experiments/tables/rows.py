@@ -65,8 +65,6 @@ def make_tables(
     """Make tables; rows that several have in common are run once.
 
     Args:
-        plan: Of all tables.
-        tables: Which.
         quick: Only rows that take little time.
         progress: Told how many are done, and how many there are.
     """

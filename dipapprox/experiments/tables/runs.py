@@ -41,9 +41,7 @@ class RerunSubject(NamedTuple):
 
     Attributes:
         file: Below the folder of bundled programs, without the extension.
-        parameters: By name.
         domain: Replaces the domain of every input cell; None: as the program says.
-        pairs: Those asked about.
     """
 
     file: str

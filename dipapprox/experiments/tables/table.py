@@ -18,7 +18,6 @@ class PaperTable:
 
     Attributes:
         name: "1" … "8", "dipc-1" … "dipc-8".
-        columns: Headings.
         rows: As wide as `columns`; a cell ends in " [k]" where note k explains a difference.
         notes: By their numbers.
         unexplained: Differences from the published table without a note; there should be none.

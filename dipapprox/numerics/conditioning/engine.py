@@ -195,11 +195,7 @@ _Shape = tuple[tuple[tuple[str, int, int], ...], tuple[LinearForm, ...]]
 
 
 class Conditioned:
-    """The method `conditioning`.
-
-    Args:
-        inner: Encloses the parts that are left.
-    """
+    """The method `conditioning`."""
 
     name = "conditioning"
 

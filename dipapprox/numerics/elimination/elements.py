@@ -114,9 +114,6 @@ class RuleVariable:
         law: Of a sample; None for a sum.
         form: What it is of the samples.
         terms: Of a sum: (coefficient, part).
-        lower: See `BoundedElement`.
-        upper: See `BoundedElement`.
-        compared: What it is compared with.
     """
 
     law: Distribution | None
@@ -148,9 +145,6 @@ class _Placed:
     """A part in the coordinate z, part = slope · z + shift.
 
     Attributes:
-        part: The part.
-        slope: Not 0.
-        shift: Any number.
         parts: Numbers of a sum's terms; their z add up to this one's.
         below: Numbers of what is compared with it, and at most it.
         above: Likewise, at least it.

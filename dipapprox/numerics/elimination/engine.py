@@ -88,11 +88,7 @@ class _Batch:
 
 
 class Eliminated:
-    """The method `elimination`. It remembers grids and functions: similar events share them.
-
-    Args:
-        tier: Which algebras may be used.
-    """
+    """The method `elimination`. It remembers grids and functions: similar events share them."""
 
     def __init__(self, tier: Tier = Tier.AUTO) -> None:
         self._tier = tier

@@ -63,7 +63,6 @@ class GridEvaluator:
     Args:
         required: What the grid is for.
         kept: It keeps all but 2**(1 - kept) of every law.
-        algebra: On the grid.
         table: The functions of all plans that will come.
         capacity: Most functions to remember.
     """

@@ -53,7 +53,6 @@ class Convolved:
     """The density of a sum of two independent variables.
 
     Attributes:
-        left: The density of one, a product.
         right: That of the other, or its law.
     """
 

@@ -104,8 +104,6 @@ def eliminate_sums(
 
     Args:
         event: Connected.
-        limits: As above.
-        table: As above.
         kept: A root, by its place in `event.roots`, that is not integrated out: the products are
             then functions of it, and the terms add up to its density.
     """
@@ -202,7 +200,6 @@ class _Elimination:
     """Integrates out one sample after the other.
 
     Attributes:
-        table: New functions are added to it.
         unit: Offsets are multiples of 1 / unit.
         kept: A sample that comes last; None: none.
     """

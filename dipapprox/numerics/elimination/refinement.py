@@ -27,7 +27,6 @@ class RefinementLevel:
     """One attempt: how fine the grid is and which algebra works on it.
 
     Attributes:
-        fineness: See `build_grid`.
         bits: Precision of the balls; 0 for doubles.
         degree: Of the balls' polynomials.
     """

@@ -62,9 +62,7 @@ def output_event(event: Event, form: LinearForm, bits: int) -> tuple[SumEvent, i
     """Reduce an event of continuous samples so that a form of them is one of the roots.
 
     Args:
-        event: With irredundant guards, connected through them and the form.
         form: Over the samples, with at least one.
-        bits: As for `sum_event`.
 
     Returns:
         The reduced event, and the place of the form among its roots: the root's coordinate is the

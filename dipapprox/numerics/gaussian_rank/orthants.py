@@ -84,8 +84,6 @@ def evaluations(covariance: Matrix, bits: int, most: float) -> float:
     """Estimate how many densities `orthant` needs, from what is left where t = 1.
 
     Args:
-        covariance: As for `orthant`.
-        bits: As for `orthant`.
         most: Counting ends when there are more: for many variables it is work itself.
 
     Returns:

@@ -118,7 +118,6 @@ class _Reduction:
     """Variables within their bounds and the inequalities between them, as few as there can be.
 
     Attributes:
-        variables: Independent.
         inequalities: Between two variables or more.
         sums: What variables became one, over the samples.
     """

@@ -139,9 +139,7 @@ def points(
     """Return where `near` wants the values, at least one.
 
     Args:
-        smoothness: Of the probability.
         growth: By axis the sign of its derivative, 0 if that is not known.
-        box: Any.
     """
     centre = tuple((low + high) / 2 for low, high in box)
     if _curves(smoothness, box) is None:
@@ -167,9 +165,6 @@ def near(
     """Bound a probability on a box.
 
     Args:
-        smoothness: Of the probability.
-        growth: See `points`.
-        box: Any.
         lower: Lower bounds at `points`.
         upper: Upper bounds there.
 

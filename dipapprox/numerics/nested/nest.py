@@ -103,8 +103,6 @@ def build_node(plan: Plan, event: Event, *, literal: bool = False) -> Node:
     """Rename, hoist and group; see the module's rules.
 
     Args:
-        plan: What to build.
-        event: Gives the laws.
         literal: Leave every integral where the plan has it: nothing is hoisted.
     """
     return _build(plan, event, {}, 0, literal)

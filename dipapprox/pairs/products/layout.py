@@ -79,10 +79,6 @@ class _Option:
 class Layout:
     """Candidates among the pairs of a program with independent parts.
 
-    Args:
-        product: The program as its parts.
-        selection: Which pairs.
-
     Raises:
         UserError: If the adjacency does not suit the inputs.
         LimitReached: If it allows too many steps of one cell.

@@ -77,10 +77,6 @@ class CandidateLoss:
 class Losses:
     """The losses of all candidates among the selected pairs, bits by bits.
 
-    Args:
-        source: Gives the distributions of the parts.
-        selection: Which pairs.
-
     Raises:
         UserError: If the adjacency does not suit the inputs.
         LimitReached: If it allows too many steps of one cell.

@@ -79,7 +79,6 @@ def execute_parts(
     So it is where numbers are published: what is independent shows in the measures.
 
     Args:
-        program: The whole.
         merge: See `execute`.
         limits: Likewise.
         inputs: Those that are looked at; None for all.
@@ -132,12 +131,7 @@ _CERTAIN = Enclosure.exact(1)
 
 
 class ProductSource:
-    """Encloses the distributions of a product at one eps; a `search.ProbabilitySource`.
-
-    Args:
-        program: The program as its parts.
-        parts: Sources of their distributions.
-    """
+    """Encloses the distributions of a product at one eps; a `search.ProbabilitySource`."""
 
     def __init__(self, program: ProductProgram, parts: Sequence[ProbabilitySource]) -> None:
         self.program = program
