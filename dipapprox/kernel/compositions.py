@@ -119,9 +119,9 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
             case Mechanism() as what, []:
                 eps, pairs, pair = None, None, sampled(about.pair(orders, above), sample)
             case Proof(what), [] if what.reals and not above and len(orders) == 1 and orders[0] > 0:
-                (eps,), chosen = orders, pair_of(about, step)
-                pairs = None if about.pairs is None else frozenset([chosen])
-                cells = named("excesses.cells")(what, eps, chosen, grid.step, grid.places)
+                (eps,), both = orders, pair_of(about, step)
+                pairs = None if about.pairs is None else frozenset([both])
+                cells = named("excesses.cells")(what, eps, both, grid.step, grid.places, sample)
                 pair = sampled(replace(of_deltas({}), outcomes=lambda _: cells), sample)
             case Proof(what), [Distributions(eps) as found]:
                 inputs = [*pairs_of(about, 40)] if above else [pair_of(about, step)]

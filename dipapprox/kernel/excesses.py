@@ -36,7 +36,7 @@ from flint import arb, arb_poly
 from dipapprox.kernel.adjacency import Inputs
 from dipapprox.kernel.balls import between, lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.grid import accuracy
@@ -237,10 +237,7 @@ def alike(terms: Iterable[Published]) -> bool:
 
 
 def excess(factors: Sequence[Factor], p: arb, q: arb, growth: Fraction, above: bool) -> arb:
-    """Enclose the integral of max(0, p f - growth q g); beyond the grid it is at most p f's.
-
-    Of several factors one end bounds it (`several`).
-    """
+    """Enclose the integral of max(0, p f - growth q g); of several factors one end bounds it."""
     factor = q * to_ball(growth)
     if not factors:
         return (p - factor).nonnegative_part()
@@ -248,6 +245,7 @@ def excess(factors: Sequence[Factor], p: arb, q: arb, growth: Fraction, above: b
     if others:
         return cast(arb, named("several.bounded")(factors, p, q, growth, above))
     spend(10 * space.size)
+    # Beyond the grid it is at most p f's.
     found = between(ZERO, p * (f.left.whole + f.right.whole))
     for one, other, half in zip(f.cells, g.cells, space.halves, strict=True):
         found += positive_part(one * p - other * factor) * half
@@ -316,9 +314,9 @@ def published_violation(proof: Proof, step: Step) -> Violated:
 
 
 def cells(
-    machine: Machine, eps: Fraction, inputs: Inputs, step: Fraction, places: int
+    machine: Machine, eps: Fraction, inputs: Inputs, step: Fraction, places: int, sample: object
 ) -> list[tuple[arb, arb]]:
-    """Return the masses of disjoint sets of outputs of a machine, for two inputs.
+    """Return the masses of disjoint sets of outputs; for a sample from both sides, to be mixed.
 
     Theorem: sets of z are sets of outputs, which determine z, where f and g are one product each;
     labels without densities are points, others are left out. Gaussian laws that are closer on a
@@ -329,5 +327,7 @@ def cells(
     excesses = Excesses(graph, eps, Fraction(0), places, above=False)
     excesses.made = "sets", step
     nodes = excesses.of_pair(published(run, inputs[0]), published(run, inputs[1]), added=True)
+    if sample is not None and any(len(graph.parts_of(each)) > 4 for each in nodes):
+        raise Refused("samples of several numbers")
     values = evaluate(graph, nodes, eps, accuracy(places, most_factors(graph, nodes)))
     return [own for each in nodes for own in values[each]]

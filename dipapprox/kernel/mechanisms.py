@@ -8,8 +8,6 @@
                  | {"mechanism": "rdp", "orders": [[order, divergence], …]}
                  | {"mechanism": "zcdp", "rho": number}
 
-`variance` is the square of the scale.
-
 A pair (P, Q) has the H of `losses`. It dominates a mechanism if its H is at least that of the
 outputs for any two adjacent data sets, at every a > 0. All pairs here dominate their reversal, so
 the order of the data sets does not matter; for any pair

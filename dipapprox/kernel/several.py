@@ -11,7 +11,8 @@ Panels are cut into parts. On one of them f has the mass m, g has n, and y = f /
    the ends u < v of a range: that of masses at the losses ln u and ln v which add up to m, their
    quotients by u and v to n. Where nothing bounds y from above, all is at infinity; where nothing
    does from below, all is at ln v. So is, at infinity, what f may have beyond the grid.
-2. From below each part is a set, at any loss. What is beyond the grid is left out.
+2. From below each part is a set, at any loss; what is beyond the grid is left out. Of sets of
+   several z the masses are bounded: those by f from below, those by g from above.
 
 A bound is off by about the square of how much losses differ on a part.
 """
@@ -61,6 +62,8 @@ def bounded(factors: Sequence[Factor], p: arb, q: arb, growth: Fraction, above: 
 
 def sets(factors: Sequence[Factor], p: arb, q: arb, step: Fraction) -> list[tuple[arb, arb]]:
     """Return the masses of disjoint sets by p f_1 ... f_k and q g_1 ... g_k; (p, q) without any."""
+    if len(factors) == 1:
+        return [(m * p, n * q) for m, n, _ in _parts(*factors[0], step)]
     far, places = int(FARTHEST / step), ctx.prec - 8
     found = Losses(step, Fraction(0), 0, (1 << places,), 0, places, (1 << places,))
     for factor in factors:

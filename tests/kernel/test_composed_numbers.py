@@ -156,6 +156,27 @@ def test_losses_of_numbers_are_of_what_is_run(change: dict[str, Any]) -> None:
         told(ONE, 1, [{**step, **change}], False, of_laplace(0.5) - 1e-2)
 
 
+def test_mixtures_want_masses_from_both_sides() -> None:
+    """On a sample of a tenth no set is a tenth likelier, however masses far away are rounded."""
+    grid = {**GRID, "step": "1/4", "places": 8, "knots": [[-200, 200, 1]], "sample": ["1/10", True]}
+
+    def sampled(text: str, delta: str) -> object:
+        run = {"what": {"machine": machine_json(program_of(text)), "eps": 1}, "subsample": "1/10"}
+        claim = {"eps_prv": 0, "delta": delta}
+        last = {"rule": "violated composition", "parts": None, "eps": None, **claim, "from": [0]}
+        return replay(
+            {"adjacency": "add/remove", "runs": [{**run, "times": 1}]},
+            {"verdict": "Not_DP", **claim},
+            [{**below(0, 1)[0], **grid}, {**last, "input": None, "adjacent": None}],
+        )
+
+    far = ONE.replace("Lap(q", "Lap(51 / 2 * q")
+    assert sampled(far, "9/100")
+    for text, delta in ((far, "11/100"), (TWO, "1/1000")):
+        with pytest.raises(NotProved):
+            sampled(text, delta)
+
+
 def test_answers_about_numbers_have_proofs() -> None:
     runs: list[Any] = [{"program": parse(ONE), "eps": 1, "times": 2}]
     found = dipapprox.compose(runs, options=Options(proved=True)).delta("1/2")
