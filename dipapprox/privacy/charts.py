@@ -96,7 +96,7 @@ class Chart(ABC):
         """What it shows."""
 
     @property
-    def small_print(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What it is about, what is fixed and what is proved: lines beneath the title."""
         return ()
 
@@ -119,11 +119,6 @@ class Bars(Chart):
     series: tuple[str, ...]
     groups: tuple[tuple[str, tuple[Enclosure, ...]], ...]
     notes: tuple[str, ...] = ()
-
-    @property
-    def small_print(self) -> tuple[str, ...]:
-        """What it is about."""
-        return self.notes
 
     def drawn(self) -> tuple[float, Iterator[str]]:
         """Draw it."""
@@ -164,11 +159,6 @@ class Curve(Chart):
         claimed = () if self.mark is None else (self.mark[1],)
         drawn = [y.upper for _, points in self.lines for _, y in points]
         return self.of_delta and needs_powers(drawn, claimed)
-
-    @property
-    def small_print(self) -> tuple[str, ...]:
-        """What it is about."""
-        return self.notes
 
     def drawn(self) -> tuple[float, Iterator[str]]:
         """Draw it."""
@@ -257,7 +247,7 @@ def svg(chart: Chart, style: str = "") -> str:
 
 def figure(chart: Chart) -> str:
     """Draw a chart for a page that has `STYLE`: title and small print are text of the page."""
-    below = "".join(f"<br><small>{markup.escape(each)}</small>" for each in chart.small_print)
+    below = "".join(f"<br><small>{markup.escape(each)}</small>" for each in chart.notes)
     caption = f"<figcaption>{markup.escape(chart.title)}{below}</figcaption>"
     return f"<figure>{caption}{svg(chart)}</figure>"
 
@@ -346,7 +336,7 @@ def _curve(chart: Curve) -> tuple[float, Iterator[str]]:
 def _heading(chart: Chart) -> tuple[float, str]:
     """Write a title and small print beneath it; return also how high they are."""
     lines = textwrap.wrap(chart.title, _LABEL)
-    small = [part for note in chart.small_print for part in textwrap.wrap(note, _NOTE)]
+    small = [part for note in chart.notes for part in textwrap.wrap(note, _NOTE)]
     below = 17.0 * len(lines) + 3
     written = [words(4, 18 + 17 * k, line) for k, line in enumerate(lines)]
     written += [words(4, below + 13 + 15 * k, line, kind="note") for k, line in enumerate(small)]

@@ -103,7 +103,7 @@ class Heights(Chart):
         return self.planes.title
 
     @property
-    def small_print(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What it is about, what is proved and what is drawn."""
         return self.planes.notes()
 
