@@ -146,50 +146,43 @@ class _Drawing:
     def where(self, one: _Free, other: _Free) -> Plane:
         """Move two inputs of u, and those of u' with them if there is room for that."""
         first, second = self._pair
-        places, own = self._own(first, one, other)
-        changes = [_number(second, each) - _number(first, each) for each in places]
-        windows = self._windows(own, one, other)
-        rooms = [
-            (max(low, low - change), min(high, high - change))
-            for (low, high), change in zip(windows, changes, strict=True)
-        ]
-        together = all(low < high for low, high in rooms)
-        across, up = self._sides(rooms if together else self._near(second, one, other), own)
-
-        def moved(x: Fraction, y: Fraction) -> Pair:
-            here = _moved(first, dict(zip(places, (x, y), strict=True)))
-            if not together:
-                return here, second
-            there = (x + changes[0], y + changes[1])
-            return here, _moved(second, dict(zip(places, there, strict=True)))
-
-        differs = "the adjacent input differs as in the pair"
-        return self._plane(
-            (f"{one.name} of the input", f"{other.name} of the input"),
-            differs if together else "the adjacent input as in the pair",
-            (across, up),
-            own,
-            moved,
-        )
+        moving = one, other
+        changes = [_number(second, each.place) - _number(first, each.place) for each in moving]
+        rooms = []
+        for each, change in zip(moving, changes, strict=True):
+            low, high = self._window(each, (_number(first, each.place),))
+            rooms.append((max(low, low - change), min(high, high - change)))
+        if any(low >= high for low, high in rooms):
+            return self._of_two(0, moving, "the adjacent input as in the pair")
+        return self._of_two(0, moving, "the adjacent input differs as in the pair", rooms, changes)
 
     def which_change(self, one: _Free, other: _Free) -> Plane:
         """Move two inputs of u' only."""
-        first, second = self._pair
-        places, own = self._own(second, one, other)
-        return self._plane(
-            (f"{one.name} of the adjacent input", f"{other.name} of the adjacent input"),
-            "the input as in the pair",
-            self._sides(self._near(first, one, other), own),
-            own,
-            lambda x, y: (first, _moved(second, dict(zip(places, (x, y), strict=True)))),
-        )
+        return self._of_two(1, (one, other), "the input as in the pair")
 
-    def _own(self, input: Input, one: _Free, other: _Free) -> tuple[tuple[int, int], Place]:
-        """Return the places of two inputs, and their numbers in the pair."""
-        return (one.place, other.place), (_number(input, one.place), _number(input, other.place))
+    def _of_two(
+        self,
+        side: int,
+        moving: tuple[_Free, _Free],
+        fixed: str,
+        rooms: Sequence[Range] = (),
+        changes: Sequence[Fraction] = (),
+    ) -> Plane:
+        """Move two inputs of one side of the pair; in rooms, the other side with them."""
+        own_side, other_side = self._pair[side], self._pair[1 - side]
+        places = [each.place for each in moving]
+        own = _number(own_side, places[0]), _number(own_side, places[1])
 
-    def _windows(self, own: Place, *inputs: _Free) -> list[Range]:
-        return [self._window(each, (value,)) for each, value in zip(inputs, own, strict=True)]
+        def moved(x: Fraction, y: Fraction) -> Pair:
+            here, there = _moved(own_side, dict(zip(places, (x, y), strict=True))), other_side
+            if rooms:
+                with_it = (x + changes[0], y + changes[1])
+                there = _moved(there, dict(zip(places, with_it, strict=True)))
+            return (there, here) if side else (here, there)
+
+        names = [f"{each.name} of the{' adjacent' * side} input" for each in moving]
+        sides = self._sides(rooms or self._near(other_side, *moving), own)
+        return self._plane((names[0], names[1]), fixed, sides, own, moved)
 
     def _near(self, fixed: Input, *inputs: _Free) -> list[Range]:
         """Return what can be adjacent to a fixed input of the numbers that move."""
