@@ -300,19 +300,10 @@ def test_a_closed_pipe_keeps_the_verdict(files: Path) -> None:
     read, written = os.pipe()
     os.close(read)
     root = Path(app.__file__).parents[2]
+    words = ("-m", "dipapprox", "verify", "svt.dpg", "--eps", "1", "--delta", "0.5")
     with os.fdopen(written, "wb") as pipe:
         ended = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "dipapprox",
-                "verify",
-                "svt.dpg",
-                "--eps",
-                "1",
-                "--delta",
-                "0.5",
-            ],
+            [sys.executable, *words],
             stdout=pipe,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(root)},

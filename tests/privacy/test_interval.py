@@ -8,8 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import dipapprox
@@ -27,8 +25,7 @@ from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.run import Setting
 from tests.claims import formula_claim
-from tests.privacy.interval_programs import BODIES, program
-from tests.thorough import examples
+from tests.privacy.interval_programs import program
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 THEOREM = "5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(1/delta))"
@@ -120,37 +117,6 @@ def test_a_claim_that_fails_only_in_the_middle() -> None:
     assert at(text, eps, budget, "0") is Answer.NOT_DP
     for low, high in (("0.1", "0.5"), ("0.9", "1")):
         assert decide(text, low, high, budget, "0").answer is Answer.DP
-
-
-@given(
-    st.sampled_from(sorted(set(BODIES) - {"spike", "sums"})),
-    st.sampled_from(["eps", "2*eps", "eps/2", "eps^2 + 1/4", "sqrt(eps)", "3/4"]),
-    st.sampled_from(["0", "1/100", "eps/20", "1/4", "1 - exp(-eps/8)"]),
-    st.fractions(Fraction(1, 10), Fraction(2), max_denominator=10),
-    st.fractions(Fraction(1, 20), Fraction(1), max_denominator=20),
-    st.lists(st.fractions(0, 1, max_denominator=30), min_size=2, max_size=2),
-)
-@examples(5)
-def test_intervals_agree_with_their_points(
-    name: str, budget: str, delta: str, low: Fraction, width: Fraction, places: list[Fraction]
-) -> None:
-    text = program(name)
-    verdict = decide(text, str(low), str(low + width), budget, delta, seconds=1)
-    points = [low + place * width for place in places]
-    match verdict.answer:
-        case Answer.DP:
-            for eps in points:
-                assert at(text, eps, budget, delta) is not Answer.NOT_DP
-        case Answer.NOT_DP:
-            eps = verdict.violation.claim.eps
-            assert low <= eps <= low + width
-            assert at(text, eps, budget, delta) is Answer.NOT_DP
-        case Answer.UNKNOWN:
-            assert verdict.reason
-            assert verdict.remaining
-            inside = [e for e in points if not any(a <= e <= b for a, b in verdict.remaining)]
-            for eps in inside:
-                assert at(text, eps, budget, delta) is not Answer.NOT_DP
 
 
 def test_a_critical_claim_holds() -> None:

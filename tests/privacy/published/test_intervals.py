@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from dipapprox.privacy.intervals.spread import SpreadEnd, highest
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.semantics.execution import execute
 from tests.moved_noise import gaussian, laplace
+from tests.privacy import interval_programs as events
 from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
@@ -60,9 +62,13 @@ def decide(program: Program, low: str, high: str, eps_prv: str, delta: str) -> I
 )
 @examples(2)
 def test_no_divergence_is_higher_than_the_bound(
-    noise: str, delta: object, low: Fraction, width: Fraction, budget: Fraction, narrow: bool
+    noise: str,
+    delta: Callable[[float, float], float],
+    low: Fraction,
+    width: Fraction,
+    budget: Fraction,
+    narrow: bool,
 ) -> None:
-    assert callable(delta)
     program = dipapprox.parse(
         f"input q in 0..1\noutput y in real\nadjacent linf 1\ny <- {noise}(q, 1 / eps)"
     )
@@ -102,21 +108,18 @@ def test_couplings_tell_of_what_is_claimed_and_no_hair_less(
         assert growths and all(growth >= arb(1).exp() for growth in growths)
 
 
-@pytest.mark.parametrize(
-    ("name", "truth", "high"), [("gaussian", gaussian, "1"), ("laplace", laplace, "1")]
-)
+@pytest.mark.parametrize(("name", "truth"), [("gaussian", gaussian), ("laplace", laplace)])
 def test_the_least_delta_of_an_interval_from_both_sides(
-    name: str, truth: object, high: str
+    name: str, truth: Callable[[float, float], float]
 ) -> None:
-    assert callable(truth)
     program = load(PROGRAMS / f"{name}_mechanism.dpg", {})
     peak = max(truth(k / 2000, (k / 2000) ** 2) for k in range(500, 2001))
-    holds = decide(program, "1/4", high, "eps^2", str(Fraction(peak + 1e-4)))
+    holds = decide(program, "1/4", "1", "eps^2", str(Fraction(peak + 1e-4)))
     assert holds.answer is Answer.DP
     assert holds.delta_enclosure.upper >= Fraction(peak - 1e-6)
     assert holds.delta_enclosure.lower <= Fraction(peak + 1e-6)
     assert holds.points < 60
-    fails = decide(program, "1/4", high, "eps^2", str(Fraction(peak - 1e-4)))
+    fails = decide(program, "1/4", "1", "eps^2", str(Fraction(peak - 1e-4)))
     assert fails.answer is Answer.NOT_DP
     assert fails.witness is not None
 
@@ -129,35 +132,39 @@ def test_small_deltas_take_few_points() -> None:
     assert found.points < 40
 
 
+TEXTS = [HEAD + body for body in BODIES.values()]
+TEXTS += [
+    events.HEAD + events.BODIES[name] for name in events.BODIES if name not in ("spike", "sums")
+]
+
+
 @given(
-    st.sampled_from(sorted(BODIES)),
-    st.sampled_from(["eps", "2*eps", "eps/2", "eps^2 + 1/4", "sqrt(eps)"]),
-    st.sampled_from(["0", "1/100", "eps/20", "1/4"]),
-    st.fractions(Fraction(1, 5), Fraction(2), max_denominator=5),
-    st.fractions(Fraction(1, 10), Fraction(1), max_denominator=10),
-    st.fractions(0, 1, max_denominator=30),
+    st.sampled_from(TEXTS),
+    st.sampled_from(["eps", "2*eps", "eps/2", "eps^2 + 1/4", "sqrt(eps)", "3/4"]),
+    st.sampled_from(["0", "1/100", "eps/20", "1/4", "1 - exp(-eps/8)"]),
+    st.fractions(Fraction(1, 10), Fraction(2), max_denominator=10),
+    st.fractions(Fraction(1, 20), Fraction(1), max_denominator=20),
+    st.lists(st.fractions(0, 1, max_denominator=30), min_size=2, max_size=2),
 )
-@examples(2)
+@examples(7)
 def test_intervals_agree_with_their_points(
-    name: str, eps_prv: str, delta: str, low: Fraction, width: Fraction, place: Fraction
+    text: str, eps_prv: str, delta: str, low: Fraction, width: Fraction, places: list[Fraction]
 ) -> None:
-    program = dipapprox.parse(HEAD + BODIES[name])
-    found = dipapprox.verify(
-        program,
-        eps=f"{low}..{low + width}",
-        eps_prv=eps_prv,
-        delta=delta,
-        options=Options(limits=Limits(seconds=1), max_precision=40),
-    )
-    assert isinstance(found, IntervalVerdict)
-    eps = low + place * width
-    there = dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta)
-    if found.answer is Answer.DP:
-        assert there.answer is not Answer.NOT_DP
-    elif found.answer is Answer.NOT_DP:
+    def answer(eps: str | Fraction, **limits: Any) -> Any:
+        asked = {"eps_prv": eps_prv, "delta": delta, "options": Options(**limits)}
+        return dipapprox.verify(dipapprox.parse(text), eps=eps, **asked)
+
+    found = answer(f"{low}..{low + width}", limits=Limits(seconds=1), max_precision=40)
+    points = [low + place * width for place in places]
+    if found.answer is Answer.NOT_DP:
         assert low <= found.violation.claim.eps <= low + width
+        assert answer(found.violation.claim.eps).answer is Answer.NOT_DP
     else:
-        assert found.remaining
+        assert (
+            not found.remaining if found.answer is Answer.DP else found.remaining and found.reason
+        )
+        proved = [e for e in points if not any(a <= e <= b for a, b in found.remaining)]
+        assert all(answer(eps).answer is not Answer.NOT_DP for eps in proved)
 
 
 @pytest.mark.parametrize(
