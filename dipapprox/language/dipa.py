@@ -122,9 +122,13 @@ def p_state(p: Any) -> None:
     _expect_initial(p, "q", "state")
 
 
-def p_numbers(p: Any) -> None:
+def p_lists(p: Any) -> None:
     """numbers : parameter
-    | numbers COMMA parameter"""
+    | numbers COMMA parameter
+    guard : atom
+    | guard AND atom
+    assignments : assignment
+    | assignments COMMA assignment"""
     collect(p)
 
 
@@ -183,12 +187,6 @@ def _step(p: Any, guard: tuple[ThresholdTest, ...], action: Any, index: int) -> 
     return StatedTransition(guard, assigned, output, target, span=whole, target_span=target_span)
 
 
-def p_guard(p: Any) -> None:
-    """guard : atom
-    | guard AND atom"""
-    collect(p)
-
-
 def p_atom(p: Any) -> None:
     """atom : INSAMPLE relation variable"""
     p[0] = ThresholdTest(p[3], p[2] in (">", ">="), span=p.lexer.span(p))
@@ -213,12 +211,6 @@ def p_action(p: Any) -> None:
     last = len(p) - 1
     assigned = tuple(dict.fromkeys(p[1])) if last == 7 else ()
     p[0] = assigned, p[last - 3], p[last], p.lexer.span(p, last)
-
-
-def p_assignments(p: Any) -> None:
-    """assignments : assignment
-    | assignments COMMA assignment"""
-    collect(p)
 
 
 def p_assignment(p: Any) -> None:

@@ -105,12 +105,6 @@ def p_parenthesised(p: Any) -> None:
     p[0] = finish(p[2])
 
 
-def p_expression_atom(p: Any) -> None:
-    """expression : atom
-    | call"""
-    p[0] = p[1]
-
-
 def p_call(p: Any) -> None:
     """call : NAME LPAREN arguments RPAREN"""
     p[0] = ast.Call(p[1], tuple(p[3]), span=p.lexer.span(p))
@@ -145,12 +139,6 @@ def p_choose(p: Any) -> None:
     p[0] = ast.Choose(options, span=p.lexer.span(p))
 
 
-def p_options(p: Any) -> None:
-    """options : option
-    | options COMMA option"""
-    collect(p)
-
-
 def p_option(p: Any) -> None:
     """option : expression COLON expression
     | expression COLON expression turns
@@ -177,12 +165,6 @@ def p_arguments(p: Any) -> None:
     | arguments COMMA expression"""
     p[0] = p[1] if len(p) == 4 else []
     p[0].append(finish(p[len(p) - 1]))
-
-
-def p_atom(p: Any) -> None:
-    """atom : number
-    | place"""
-    p[0] = p[1]
 
 
 def p_truth(p: Any) -> None:

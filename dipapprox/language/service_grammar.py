@@ -12,7 +12,7 @@ from typing import Any
 
 from dipapprox.errors import did_you_mean
 from dipapprox.language import ast
-from dipapprox.language.expression_grammar import collect, finish
+from dipapprox.language.expression_grammar import finish
 from dipapprox.language.statement_grammar import missing, statements
 from dipapprox.source import Span
 
@@ -63,11 +63,6 @@ def p_state(p: Any) -> None:
     p[0] = ast.State(tuple(p[2]), tuple(p[4]), initial, span=p.lexer.span(p))
 
 
-def p_handler_item(p: Any) -> None:
-    """item : handler"""
-    p[0] = p[1]
-
-
 def p_on_data(p: Any) -> None:
     """handler : ON NAME argument opened block END"""
     _expect(p, 2, "data", "write 'on data d in 0..1 do', or 'on query name do'")
@@ -94,12 +89,6 @@ def p_asked(p: Any) -> None:
     p[0] = p[2] if len(p) == 4 else []
 
 
-def p_handler_arguments(p: Any) -> None:
-    """handler_arguments : argument
-    | handler_arguments COMMA argument"""
-    collect(p)
-
-
 def p_handler_argument(p: Any) -> None:
     """argument : NAME IN domain"""
     span = p.lexer.span(p)
@@ -114,12 +103,6 @@ def p_seen(p: Any) -> None:
         for place, word in ((1, "seen"), (2, "by")):
             _expect(p, place, word, "write e.g. 'on query sum seen by alice do'")
         p[0] = p[3]
-
-
-def p_users(p: Any) -> None:
-    """users : NAME
-    | users COMMA NAME"""
-    collect(p)
 
 
 def _expect(p: Any, place: int, word: str, hint: str) -> None:

@@ -30,16 +30,32 @@ def p_block(p: Any) -> None:
     p[0] = p[1] or []
 
 
-def p_items(p: Any) -> None:
+def p_lists(p: Any) -> None:
     """items : item
-    | items SEP item"""
-    p[0] = p[1] if len(p) == 4 else []
-    p[0].append(p[len(p) - 1])
+    | items SEP item
+    names : declared
+    | names COMMA declared
+    elements : element
+    | elements COMMA element
+    targets : place
+    | targets COMMA place
+    options : option
+    | options COMMA option
+    handler_arguments : argument
+    | handler_arguments COMMA argument
+    users : NAME
+    | users COMMA NAME"""
+    collect(p)
 
 
-def p_item(p: Any) -> None:
+def p_same(p: Any) -> None:
     """item : declaration
-    | statement"""
+    | statement
+    | handler
+    expression : atom
+    | call
+    atom : number
+    | place"""
     p[0] = p[1]
 
 
@@ -74,12 +90,6 @@ def p_variables(p: Any) -> None:
     | OUTPUT names IN domain"""
     node = ast.Input if p[1] == "input" else ast.Output
     p[0] = node(tuple(p[2]), tuple(p[4]), span=p.lexer.span(p))
-
-
-def p_names(p: Any) -> None:
-    """names : declared
-    | names COMMA declared"""
-    collect(p)
 
 
 def p_declared(p: Any) -> None:
@@ -117,12 +127,6 @@ def _named_domain(p: Any) -> ast.Element:
     hint = _DOMAINS.get(p[1].lower(), hint)
     p.lexer.report(f"'{p[1]}' is no domain", span, hint)
     return ast.Name(p[1], span=span)
-
-
-def p_elements(p: Any) -> None:
-    """elements : element
-    | elements COMMA element"""
-    collect(p)
 
 
 def p_element(p: Any) -> None:
@@ -201,12 +205,6 @@ def p_assign(p: Any) -> None:
         hint = "write '<-' to assign"
         p.lexer.report("'=' compares, it does not assign", p.lexer.span(p, 2), hint)
     p[0] = ast.Assign(tuple(p[1]), finish(p[3]), span=p.lexer.span(p))
-
-
-def p_targets(p: Any) -> None:
-    """targets : place
-    | targets COMMA place"""
-    collect(p)
 
 
 def p_if(p: Any) -> None:
