@@ -46,7 +46,7 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile, UpperOnlyProfile
 from dipapprox.composition.statements import StatementProfile
-from dipapprox.composition.witnesses import worst_of_many
+from dipapprox.composition.witnesses import worst_of_all
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
@@ -195,10 +195,10 @@ def _divergences(
             yield Piece(noise_of(square), 1)
         return
     attained = square
-    for statement, times in statements:
+    every = worst_of_all(statements, square, asked)
+    for (statement, times), told in zip(statements, every, strict=True):
         own, rest = shift_of(statement), times - (statement is last)
-        told = worst_of_many(statement, times, own, asked) if rest else None
-        if told is None:
+        if told is None or not rest:
             attained += rest * own
         else:
             p, q = map(to_ball, told[:2])

@@ -16,11 +16,11 @@ import numpy as np
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision
-from dipapprox.composition.catalogue import outcomes_of, shift_of
+from dipapprox.composition.catalogue import outcomes_of
 from dipapprox.composition.divergences import Divergences, Statement, WorstOutcomes
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.statements import allowed
-from dipapprox.composition.witnesses import worst_of_many
+from dipapprox.composition.witnesses import worst_of_all
 from dipapprox.proof_steps.machines import Json
 
 _DENSE = 1 << 13
@@ -128,19 +128,16 @@ def told_below(
     statements: Sequence[tuple[Statement, int]], place: Fraction | None, delta: Fraction
 ) -> list[Fraction]:
     """Return two outcomes of every statement, best at a loss, or for δ; nothing: Gaussian noise."""
-    told: list[Fraction] = []
+    near = None if place is None else abs(float(place))
     with precision(_SURELY):
-        for statement, times in statements:
-            if times == 1 and place is not None:
-                worst = WorstOutcomes(Divergences.of([(statement, 1)]))
-                own = allowed(worst.at(abs(float(place)))[0], statement)
-            else:
-                asked = None if place is None else float(place), float(delta)
-                own = worst_of_many(statement, times, shift_of(statement), asked)
-            if own is None:
-                return []
-            told += (*own, Fraction(1), Fraction(1))[:4]
-    return told
+        if near is not None and sum(times for _, times in statements) == 1:
+            worst, ((single, _),) = WorstOutcomes(Divergences.of(statements)), statements
+            found = [allowed(worst.at(near)[0], single)]
+        else:
+            found = worst_of_all(statements, Fraction(0), (near, float(delta)))
+    known = [each for each in found if each is not None]
+    ones = Fraction(1), Fraction(1)
+    return [n for own in known for n in (*own, *ones)[:4]] if len(known) == len(found) else []
 
 
 def _side(far: int, sign: int) -> list[Json]:
