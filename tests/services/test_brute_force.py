@@ -72,28 +72,26 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
         yield from gains(system, after, left - 1, True)
 
 
+@pytest.mark.parametrize("at", [(None,), (Fraction(1, 5), Fraction(2))])
 @examples(3)
-@given(services())
-def test_no_three_calls_lose_more(text: str) -> None:
-    compare(text, 3)
-
-
-def compare(text: str, longest: int) -> None:
-    """Compare the loss of a service with that of all its short courses."""
-    limits = Limits()
-    service = service_of(text)
-    loss = find_loss(AskedService(service, limits))
-    system = System(AskedService(service, limits))
+@given(services(), st.data())
+def test_no_three_calls_lose_more(
+    at: tuple[Fraction | None, ...], text: str, data: st.DataObject
+) -> None:
+    """For every ε, and at one of those of the table."""
+    asked = AskedService(service_of(text), Limits(), data.draw(st.sampled_from(at)))
+    loss = find_loss(asked)
+    if loss.upper is None:
+        return
+    system = System(asked)
     most = Fraction(0)
-    for gain in gains(system, Runs(system), longest, False):
-        if loss.upper is None:
-            continue
-        assert not gain.is_unbounded
+    for gain in gains(system, Runs(system), 3, False):
+        assert gain.upper is not None if asked.eps else not gain.is_unbounded
         most = max(most, gain.lower)
-    if loss.upper is not None:
-        assert most <= loss.upper
-        if loss.is_exact and loss.trace is not None and len(loss.trace) <= longest:
-            assert most == loss.upper
+    assert most <= loss.upper
+    known = loss.is_exact if asked.eps is None else loss.is_known
+    if known and loss.trace is not None and len(loss.trace) <= 3:
+        assert loss.lower == most
 
 
 @examples(4)
@@ -183,20 +181,3 @@ def test_only_services_are_asked_at_one_eps() -> None:
     question = read_keywords(Prove, {"eps": 1, "reals": True})
     with pytest.raises(UserError, match="only services are proved at one ε"):
         question.answer(program, Options())
-
-
-@examples(3)
-@given(services(), st.sampled_from([Fraction(1, 5), Fraction(2)]))
-def test_no_three_calls_lose_more_at_one_eps(text: str, eps: Fraction) -> None:
-    service = service_of(text)
-    loss = find_loss(AskedService(service, Limits(), eps))
-    system = System(AskedService(service, Limits(), eps))
-    if loss.upper is None:
-        return
-    most = Fraction(0)
-    for gain in gains(system, Runs(system), 3, False):
-        assert gain.upper is not None
-        most = max(most, gain.lower)
-    assert most <= loss.upper
-    if loss.is_known and loss.trace is not None and len(loss.trace) <= 3:
-        assert loss.lower == most
