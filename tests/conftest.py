@@ -11,7 +11,7 @@ import gc
 import itertools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -52,6 +52,15 @@ def work_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
 
     monkeypatch.setattr("dipapprox.limits.time", SimpleNamespace(monotonic=now))
     return now
+
+
+@pytest.fixture
+def eager() -> Iterator[None]:
+    """Threads take turns after every few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 LONG = (

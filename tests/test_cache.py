@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
@@ -57,15 +55,6 @@ def test_an_expensive_value_is_kept_alone() -> None:
     assert cache.get("b") is None
     cache.clear()
     assert cache.get("d") is None and len(cache) == 0
-
-
-@pytest.fixture
-def eager() -> Iterator[None]:
-    """Threads take turns after every few instructions."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("eager")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -110,15 +109,6 @@ def jobs() -> dict[str, Callable[[], Any]]:
         "decide": lambda: dipapprox.decide(read(RESPONSE)),
         "check": lambda: dipapprox.check(certificate),
     }
-
-
-@pytest.fixture
-def eager() -> Iterator[None]:
-    """Threads that take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 def test_answers_are_those_of_one_thread(eager: None) -> None:

@@ -174,13 +174,12 @@ class Failing:
         return self._of.probabilities.distribution(input, bits)
 
     def table(self, inputs: Sequence[Input], bits: int) -> Bounds:
-        found = self._of.probabilities.table(inputs, bits)
-        bad = [k for k, input in enumerate(inputs) if input == self._input]
-        found.lower[bad], found.upper[bad] = 0.0, 1.0
-        return Bounds(found.lower, found.upper, "the quadrature did not converge" if bad else None)
+        return self._without(self._of.probabilities.table(inputs, bits), inputs)
 
     def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
-        found = self._of.probabilities.cells(outputs, inputs, bits)
+        return self._without(self._of.probabilities.cells(outputs, inputs, bits), inputs)
+
+    def _without(self, found: Bounds, inputs: Sequence[Input]) -> Bounds:
         bad = [k for k, input in enumerate(inputs) if input == self._input]
         found.lower[bad], found.upper[bad] = 0.0, 1.0
         return Bounds(found.lower, found.upper, "the quadrature did not converge" if bad else None)
