@@ -210,6 +210,15 @@ def test_answers_hold_for_every_program_that_near(moved: Fraction) -> None:
     assert answers == [Answer.NOT_DP, Answer.DP]
 
 
+def test_least_budgets_are_between_those_of_deltas_a_slack_away() -> None:
+    near = dipapprox.parse(LAPLACE.format(scale=1))
+    rounded = replace(near, rounding=Rounding(Fraction(1, 10**9), 1))
+    wide, true = (
+        dipapprox.profile(each, eps=1, delta="1/10").eps_prv_enclosure for each in (rounded, near)
+    )
+    assert wide.lower + Fraction(1, 50) < true.lower <= true.upper < wide.upper - Fraction(1, 50)
+
+
 def test_all_else_is_refused_with_its_place() -> None:
     text = "input q in 0..1\noutput out in 0..1\nadjacent all\nout <- Gauss(q, sqrt(2)/eps) > 1/2"
     program = dipapprox.parse(text)
