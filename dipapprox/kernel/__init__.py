@@ -16,7 +16,7 @@ the claim. To be read in this order, in which modules import those before them:
                         published
     conclusions         losses, adaptive, several, mechanisms, judgements, proofs
     finite verdicts     evaluate, excesses, rules, closed
-    real inputs         motion, sets, shrinking
+    real inputs         motion, sets, intervals
     compositions        parts, compositions
     every eps           paths, rounds, regions, quiet, potential, runs, rays
     budgets of claims   served

@@ -22,7 +22,7 @@ from dipapprox.kernel.adjacency import Input, Number, Output, Value, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import cells_of, name_of
+from dipapprox.kernel.expressions import cells_of, name_of, number_of
 from dipapprox.kernel.forms import UNTOLD, Atom, Form, Stored, copied, only
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
@@ -37,8 +37,11 @@ from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
 if TYPE_CHECKING:
     from dipapprox.kernel.loops import Head
 
-TOGETHER = 16
+TOGETHER = 64
 """Most inputs that are run together."""
+
+FEW = 4
+"""So many inputs are told apart where they are means, too."""
 
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""
@@ -106,6 +109,10 @@ class Run(Walk[State]):
             scalar = self._without(end.measure, frozenset()).scalar
             for input in end.inputs if scalar != self.graph.zero else ():
                 found[input].setdefault(end.finite, []).append(scalar)
+        for input, ended in found.items():
+            told = self.graph.told([scalar for own in ended.values() for scalar in own], input)
+            for output, own in ended.items():
+                ended[output] = [told[scalar] for scalar in own]
         return found
 
     def ends(self, inputs: Sequence[Input]) -> list[Ended]:
@@ -129,7 +136,9 @@ class Run(Walk[State]):
         waiting, found = states[::-1], list[State]()
         while waiting:
             state = waiting.pop()
-            cells = self._read[id(tree)] if len(state.inputs) > 1 else ()
+            cells = self._read[id(tree)] if len(state.inputs) > 1 else []
+            if tree[:1] == ("draw",) and cells[-1:] == [tree[3]] and len(state.inputs) > FEW:
+                cells = cells[:-1]
             names = (name_of(cell, state.store, self._turn) for cell in cells)
             untold = next((name for name in names if state.store.get(name) is UNTOLD), None)
             if untold is None:
@@ -168,11 +177,24 @@ class Run(Walk[State]):
         if isinstance(value, Form):
             state.forms[name] = value
 
+    def _mean(self, tree: Tree, state: State) -> Stored:
+        name = self._name(tree, state) if cells_of(tree)[-1:] == [tree] else ""
+        is_told = state.store.get(name) is not UNTOLD
+        return self._value(tree, state) if is_told else only(~self._places[name])
+
     def _sample(self, state: State, noise: Noise, mean: Number | Form, where: Where) -> Form:
-        if isinstance(mean, Form):
-            raise NotProved("a mean that is random")
         family, coefficient, power = noise
-        function = self.graph.density(Law(family, Fraction(mean), coefficient, power))
+        if isinstance(mean, Form):
+            ((atom, _), *_) = mean.terms
+            if atom >= 0:
+                raise NotProved("a mean that is random")
+            means = {number_of(input[~atom], {}, 0) for input in state.inputs}
+            untold = [mean.scaled(Fraction(-1))]
+        else:
+            means, untold = {mean}, []
+        law, *_ = [Law(family, Fraction(each), coefficient, power) for each in means]
+        centred = law.affine(Fraction(1), -law.mean) if untold else law
+        function = self.graph.density(centred, Fraction(1), *untold)
         components = state.measure.components
         spend(len(components))
         atom = 1 + max([a for c in components for a, _ in c.functions], default=-1)

@@ -6,6 +6,7 @@ products and sums). A scalar is a probability, or a factor of one. On the intege
 a sum, and its bounds count. Of each kind, its parts, which are nodes, and what else it is made of:
 
     density     ; law, factor        t -> factor * the density of the law at t, factor > 0
+                ; law, factor, form  the same at t + form: of inputs that are not told, ~k the k-th
     restrict    f; lower, upper      t -> f(t) if lower <= t <= upper, else 0; None is no bound
     running     f; True              t -> integral of f over (-inf, t]
     running     f; False             t -> integral of f over [t, inf)
@@ -13,7 +14,7 @@ a sum, and its bounds count. Of each kind, its parts, which are nodes, and what 
     product     f, ...; k, ...       product of f ** k, of functions or of scalars that are none
     mix         s, f, ...            t -> sum of s * f(t), of scalars and functions in turn
     convolved   f; law               t -> integral of f(s) * (density of the law at t - s) over s;
-                                     the mean of the law is 0
+                                     the mean of the law is 0; a form as above
     rational    ; q                  a number
     weight      ; w                  a factor that depends on eps
     total       f                    the integral of f over everything
@@ -28,13 +29,14 @@ A change of variables t -> slope * t + offset is a rewriting of the graph down t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import Any, NamedTuple
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import Law
 
 Node = int
@@ -63,12 +65,15 @@ class Graph:
         via: Of a product or a sum: two nodes of which it is the product or the sum. An evaluator
             that computes them first needs one operation.
         discrete: Of a function, whether it is one on the integers; None for scalars.
+        untold: The inputs that are not told of which a node is made, ascending.
     """
 
     def __init__(self) -> None:
         self.nodes: list[Made] = []
         self.via: dict[Node, tuple[Node, Node]] = {}
         self.discrete: list[bool | None] = []
+        self.untold: list[tuple[int, ...]] = []
+        self._told: dict[tuple[Node, tuple[Any, ...]], Node] = {}
         self._parts = 0
         self._numbers: dict[Made, Node] = {}
         self._moved: dict[tuple[Node, Fraction, Fraction], Node] = {}
@@ -87,6 +92,9 @@ class Graph:
                 raise Refused(f"functions and numbers of more than {MOST_PARTS} parts")
             self.nodes.append(node)
             self.discrete.append(self._on_integers(node))
+            own = [~atom for form in data if isinstance(form, Form) for atom, _ in form.terms]
+            places = set(own).union(*[self.untold[part] for part in node.parts])
+            self.untold.append(tuple(sorted(places)))
         return number
 
     def _on_integers(self, node: Made) -> bool | None:
@@ -122,9 +130,9 @@ class Graph:
         """Whether a function is the density of a law."""
         return self.nodes[function].kind == "density"
 
-    def density(self, law: Law, factor: Fraction = Fraction(1)) -> Node:
+    def density(self, law: Law, factor: Fraction = Fraction(1), *form: Form) -> Node:
         """Return the density of a law, times a factor."""
-        return self.add("density", (), law, factor)
+        return self.add("density", (), law, factor, *form)
 
     def restrict(self, function: Node, lower: Fraction | None, upper: Fraction | None) -> Node:
         """Return f between two constants, ends included; where lower > upper it is 0."""
@@ -176,7 +184,8 @@ class Graph:
             return function
         node = self.nodes[function]
         if node.kind == "density":
-            return self.density(node.data[0], factor * node.data[1])
+            law, size, *form = node.data
+            return self.density(law, factor * size, *form)
         return self.mix([(self.rational(factor), function)])
 
     def running(self, function: Node, from_left: bool) -> Node:
@@ -198,10 +207,10 @@ class Graph:
         if not known:
             return None
         density, other = min(known, key=lambda own: self.nodes[own[0]].data[0].has_kink)
-        law, factor = self.nodes[density].data
+        law, factor, *form = self.nodes[density].data
         centred = law.affine(Fraction(1), -law.mean)
         moved = self.moved(other, Fraction(1), -law.mean)
-        return self.scaled(self.add("convolved", [moved], centred), factor)
+        return self.scaled(self.add("convolved", [moved], centred, *form), factor)
 
     def moved(self, function: Node, slope: Fraction, offset: Fraction) -> Node:
         """Return t -> f(slope * t + offset); on the integers slope is 1 or -1, offset whole.
@@ -221,11 +230,17 @@ class Graph:
     def _moved_anew(self, function: Node, slope: Fraction, offset: Fraction) -> Node:
         kind, parts, data = self.nodes[function]
         inner = [self.moved(part, slope, offset) for part in parts]
+        return self._made(kind, inner, data, slope, offset)
+
+    def _made(
+        self, kind: str, inner: list[Node], data: Sequence[Any], slope: Fraction, offset: Fraction
+    ) -> Node:
+        forms = [each.scaled(1 / slope) for each in data if isinstance(each, Form)]
         match kind:
             case "density":
                 # (X - offset) / slope has the density |slope| * f(slope * t + offset).
-                law, factor = data
-                return self.density(law.affine(1 / slope, -offset / slope), factor / abs(slope))
+                law = data[0].affine(1 / slope, -offset / slope)
+                return self.density(law, data[1] / abs(slope), *forms)
             case "restrict":
                 ends = [None if end is None else (end - offset) / slope for end in data]
                 return self.restrict(inner[0], *(ends if slope > 0 else ends[::-1]))
@@ -240,9 +255,30 @@ class Graph:
                 return self.mix(zip(inner[::2], inner[1::2], strict=True))
             case "convolved":
                 # X + Y = slope * t + offset where (X - offset) / slope + Y / slope = t.
-                return self.add("convolved", inner, data[0].affine(1 / slope, Fraction(0)))
+                return self.add("convolved", inner, data[0].affine(1 / slope, Fraction(0)), *forms)
             case _:
                 return self.add(kind, inner, *data)
+
+    def told(self, numbers: Iterable[Node], input: Sequence[Any]) -> dict[Node, Node]:
+        """Return what nodes are with the values of an input in the place of what is not told."""
+        found: dict[Node, Node] = {}
+        for number, parts in sorted(self.needed(numbers).items()):
+            spend(2 + len(self.untold[number]) // 4)
+            key = number, tuple([input[place] for place in self.untold[number]])
+            if key[1] and key not in self._told:
+                self._told[key] = self._told_anew(number, [found[part] for part in parts], input)
+            found[number] = self._told[key] if key[1] else number
+        return found
+
+    def _told_anew(self, number: Node, inner: list[Node], input: Sequence[Any]) -> Node:
+        kind, _, data = self.nodes[number]
+        if kind in ("product", "sum"):
+            return (self.times if kind == "product" else self.plus)(*inner)
+        terms = [term for form in data if isinstance(form, Form) for term in form.terms]
+        offset = sum([input[~atom] * factor for atom, factor in terms], Fraction(0))
+        moved = [self.moved(part, Fraction(1), offset) for part in inner]
+        rest = [each for each in data if not isinstance(each, Form)]
+        return self._made(kind, moved, rest, Fraction(1), offset)
 
     # --- scalars, and products of both -------------------------------------------------------
 

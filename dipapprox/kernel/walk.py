@@ -135,7 +135,7 @@ class Walk(ABC, Generic[S]):
                     self._assign(state, self._name(target, state), self._value(tree, state))
             case "draw", target, family, tree, scale:
                 for state in states:
-                    mean = self._value(tree, state)
+                    mean = self._mean(tree, state)
                     if isinstance(mean, str):
                         raise NotProved("a mean that is no number")
                     sample = self._sample(state, (family, *scale), mean, where)
@@ -171,6 +171,9 @@ class Walk(ABC, Generic[S]):
 
     def _value(self, tree: Tree, state: S) -> Stored:
         return value_of(tree, state.store, self._turn)
+
+    def _mean(self, tree: Tree, state: S) -> Stored:
+        return self._value(tree, state)
 
     def _divided(self, condition: Tree, states: list[S]) -> tuple[list[S], list[S]]:
         """Divide states: those where a condition holds, and those where it does not."""

@@ -11,12 +11,12 @@ import pytest
 from dipapprox import Limits
 from dipapprox.kernel.adjacency import Adjacency
 from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.intervals import shrinks, smaller_eps
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.shrinking import shrinks, smaller_eps
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.proof_steps.liveness import machine_json
