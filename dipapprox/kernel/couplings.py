@@ -46,7 +46,7 @@ from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.forms import Form, Stored, only
+from dipapprox.kernel.forms import Form, only
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
@@ -100,8 +100,7 @@ class Couplings:
     """Such a step: the stores, the numbers V, and how calls are followed."""
 
     def __init__(self, service: Service, signs: Signs, step: Mapping[str, Any]) -> None:
-        self._service = service
-        self._signs = signs
+        self._service, self._signs = service, signs
         self._known: dict[object, list[tuple[Path, Store]]] = {}
         self.budget = as_number(step["budget"], "a budget")
         cells = dict(service.cells)
@@ -171,8 +170,11 @@ class Couplings:
         spend(100)
         samples = [atom for atom in path.atoms if isinstance(atom, Sample)]
         means = [s.mean for s in samples if isinstance(FAMILIES[s.family], IntegerFamily)]
-        for value in (*(path.store[name] for name in self._held), *means):
-            _require_whole(path, value)
+        for form in map(number_form, (*(path.store[name] for name in self._held), *means)):
+            numbers = form.constant, *(c for _, c in form.terms)
+            random = any(isinstance(path.atoms[atom], Sample) for atom, _ in form.terms)
+            if random or any(c.denominator > 1 for c in numbers):
+                raise Refuted("what is held, or the mean of integer noise, is no integer")
         found = tuple([v for n in self._open if not isinstance(v := path.store[n], Form)])
         if found not in self.stores:
             raise Refuted("a call leads to a store that is not listed")
@@ -278,11 +280,3 @@ def _ends(domains: Sequence[Sequence[Value]]) -> list[tuple[Fraction, ...]]:
             raise Refuted("an argument that is a symbol is no integer")
         ranges.append(sorted({min(integers), max(integers)}))
     return list(product(*ranges))
-
-
-def _require_whole(path: Path, value: Stored) -> None:
-    """Make sure that a value is an integer, without samples."""
-    form = number_form(value)
-    random = any(isinstance(path.atoms[atom], Sample) for atom, _ in form.terms)
-    if random or any(c.denominator > 1 for c in (form.constant, *(c for _, c in form.terms))):
-        raise Refuted("what is held, or the mean of integer noise, is no integer")

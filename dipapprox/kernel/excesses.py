@@ -140,8 +140,7 @@ class Excesses:
     ) -> None:
         self._graph, self._eps, self._eps_prv, self._above = graph, eps, eps_prv, above
         self.made: tuple[Any, ...] = "excess", growth_bound(eps_prv, places, not above), above
-        self._prices = Prices(graph, eps)
-        self._known = cache(self._excess)
+        self._prices, self._known = Prices(graph, eps), cache(self._excess)
 
     def values(self, sums: Collection[Sum], bits: int) -> dict[Sum, int]:
         """Return bounds of some sums, on their side, in units of 2^-(bits + 16)."""

@@ -6,6 +6,10 @@ decide splits a state into parts that are disjoint and cover it up to null sets.
 cell holds any more are integrated out, and states whose stores are the same become one: measures
 add. So the outputs' scalars add up to the probabilities of the outputs, exactly as functions of
 eps.
+
+Many inputs are run at once, as long as they agree in the cells that are read. A mean that is a cell
+may wait: its sample has the density t -> f(t - q), f that of the law around 0. All that is done to
+measures holds of functions, whatever they are, so for every number q; scalars are `told` it last.
 """
 
 from __future__ import annotations
@@ -16,9 +20,9 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from dipapprox.kernel.adjacency import Input, Number, Output, Value, all_inputs
+from dipapprox.kernel.adjacency import Input, Number, Output, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
@@ -27,21 +31,17 @@ from dipapprox.kernel.forms import UNTOLD, Atom, Form, Stored, copied, only
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loading import named
-from dipapprox.kernel.machine import Block, Machine, Tree, read_input
-from dipapprox.kernel.measures import Component, Measure, assume, draw
+from dipapprox.kernel.machine import Block, Machine, Tree
+from dipapprox.kernel.measures import Component, Measure, assume
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.reading import as_list
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
 
 if TYPE_CHECKING:
     from dipapprox.kernel.loops import Head
 
-TOGETHER = 64
-"""Most inputs that are run together."""
-
-FEW = 4
-"""So many inputs are told apart where they are means, too."""
+TOGETHER, FEW = 64, 4
+"""Most inputs that are run together, and of which means are told at once."""
 
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""
@@ -82,8 +82,7 @@ class Run(Walk[State]):
 
     def __init__(self, machine: Machine, signs: Signs, graph: Graph) -> None:
         super().__init__()
-        self.machine = machine
-        self.graph = graph
+        self.machine, self.graph = machine, graph
         self._signs: Signs = signs
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
         self._places = {name: place for place, (name, _) in enumerate(machine.inputs)}
@@ -97,9 +96,7 @@ class Run(Walk[State]):
     def outcomes(self, inputs: Sequence[Input]) -> dict[Input, dict[Output, list[Node]]]:
         """Run the machine, whose outputs have finitely many values.
 
-        Returns:
-            For every input, and every output that some state ends with, the scalars that add up to
-            its probability.
+        Return, by input and output that some state ends with, scalars that add up to its chance.
         """
         if self.machine.reals:
             raise Refused("outputs are real numbers")
@@ -198,7 +195,7 @@ class Run(Walk[State]):
         components = state.measure.components
         spend(len(components))
         atom = 1 + max([a for c in components for a, _ in c.functions], default=-1)
-        state.measure = draw(state.measure, atom, function)
+        state.measure = Measure(state.measure.scalar, (*components, Component(((atom, function),))))
         return only(atom)
 
     def _split(self, state: State, form: Form, relation: str) -> tuple[list[State], list[State]]:
@@ -224,16 +221,13 @@ class Run(Walk[State]):
             ends: list[State | Ended] = [*fails, *self._ended]
             return going, [(end, end.measure.scalar) for end in ends]
 
-        before, found, left = self._ended, list[State](), list[tuple[State | Ended, Node]]()
+        before, found, left = self._ended, list[Any](), list[tuple[Any, Node]]()
         for _, own in groupby(self._told(self._all, states), attrgetter("inputs")):
             left += named("loops.absorbed")(self.graph, map(self._head, own), turn)
         self._ended = before
         for last, scalar in left:
-            measure = Measure(scalar, last.measure.components)
-            if isinstance(last, State):
-                found.append(replace(last, measure=measure))
-            else:
-                self._ended.append(replace(last, measure=measure))
+            whole = replace(last, measure=Measure(scalar, last.measure.components))
+            (found if isinstance(last, State) else self._ended).append(whole)
         return found
 
     def _head(self, state: State) -> Head[State]:
@@ -292,13 +286,6 @@ class Run(Walk[State]):
         return None
 
 
-def read_inputs(machine: Machine, json: object) -> Iterable[Input]:
-    """Read some inputs, or null for all."""
-    if json is None:
-        return all_inputs(machine.domains)
-    return [read_input(each, machine.domains) for each in as_list(json, "inputs")]
-
-
 def outcomes(
     machine: Machine, signs: Signs, inputs: Iterable[Input]
 ) -> tuple[Graph, tuple[Output, ...], list[Scalars], dict[Input, list[int]]]:
@@ -308,8 +295,7 @@ def outcomes(
         A graph; all outputs; what probabilities are sums of, each once; and for each input the
         places of its sums, in the order of outputs.
     """
-    graph = Graph()
-    run = Run(machine, signs, graph)
+    run = Run(machine, signs, graph := Graph())
     # Outputs may be long, and have numbers.
     numbers: dict[Output, int] = {}
     found: dict[Input, dict[int, Scalars]] = {}

@@ -193,19 +193,18 @@ def _split(graph: Graph, component: Component, near: Near) -> list[tuple[Node, C
     if not sides:
         raise Refused("samples that only sums compare")
     atom = min(sides, key=lambda atom: (sum(map(len, sides[atom])), atom))
-    function = dict(component.functions)[atom]
+    function, found = dict(component.functions)[atom], list[tuple[Node, Component]]()
     for side, bounds in enumerate(sides[atom]):
         if len(bounds) > 1:
             first, second = bounds[:2]
             difference = _line(first).plus(_line(second).scaled(Fraction(-1)))
             # Where first <= second the second is loose as an upper bound, the first as a lower one.
             loose = (second, first) if side else (first, second)
-            return [
-                (graph.one, part)
-                for relation, (terms, *_) in zip(("<=", ">"), loose, strict=True)
-                for part in _where(graph, _without(component, terms), difference, relation)
-            ]
-    found: list[tuple[Node, Component]] = []
+            for relation, (terms, *_) in zip(("<=", ">"), loose, strict=True):
+                kept = tuple([b for b in component.bounds if b[0] != terms])
+                parts = _where(graph, Component(component.functions, kept), difference, relation)
+                found += [(graph.one, part) for part in parts]
+            return found
     lines = [_line(bound) for bounds in sides[atom] for bound in bounds]
     for sign, line in zip((graph.minus_one, graph.one), lines, strict=False):
         factor = _running(graph, function, line, True, before=sign != graph.one)
@@ -215,11 +214,6 @@ def _split(graph: Graph, component: Component, near: Near) -> list[tuple[Node, C
         apart = lines[0].plus(lines[1].scaled(Fraction(-1)))
         found += [(sign, part) for part in _where(graph, rest, apart, "<=")]
     return found
-
-
-def _without(component: Component, loose: Terms) -> Component:
-    """Drop an inequality."""
-    return Component(component.functions, tuple([b for b in component.bounds if b[0] != loose]))
 
 
 def _where(graph: Graph, component: Component, form: Form, relation: str) -> list[Component]:

@@ -37,7 +37,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import pairwise
 
-from dipapprox.kernel.adjacency import Inputs, Range
+from dipapprox.kernel.adjacency import Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
@@ -54,11 +54,9 @@ PLACES = 64
 """Of upper bounds of e ** eps_prv."""
 
 
-def _ascending(
-    premises: Iterable[Private], pairs: tuple[Inputs, ...] | None
-) -> list[tuple[Fraction, Fraction, Fraction]]:
+def _ascending(premises: Iterable[Private], pairs: object) -> list[tuple[Fraction, ...]]:
     """Return eps, eps_prv and delta of privacy of some pairs, by ascending eps."""
-    found: list[tuple[Fraction, Fraction, Fraction]] = []
+    found: list[tuple[Fraction, ...]] = []
     for each in premises:
         match each:
             case Private(Fraction() as eps, Fraction() as eps_prv, Fraction() as delta, of):
@@ -87,10 +85,8 @@ def shrinks(motion: Motion, point: Mapping[int, Fraction]) -> bool:
 def smaller_eps(proof: Proof, step: Step, *premises: Private) -> Private:
     """A claim on an interval, as of every part of it the greatest eps keeps one that is as strong.
 
-    Theorem: where all comparisons are ties at some inputs but for noise of scales c / eps, an eps
-    that is smaller is as good as inputs and changes that are. So the largest delta for a fixed
-    eps_prv does not fall as eps grows, and what holds at the greatest eps of a part holds in all of
-    it, if eps_prv and delta are no larger than what is claimed there.
+    Theorem (less noise): the largest delta for a fixed eps_prv does not fall as eps grows. So what
+    holds at the greatest eps of a part does in all of it, if no less is claimed there.
 
     Step: "eps", "eps_prv", "delta": the claim; "point": those inputs, the real ones; premises:
     privacy at ascending eps.

@@ -210,8 +210,7 @@ def _sums_from(p: int, first: int, rate: Fraction, bits: int) -> list[arb]:
     raise Refused("a sum over integers has too many terms")
 
 
-_GAUSS = Fraction(399, 500), Fraction(121, 125)
-_LOGISTIC = Fraction(1, 2), Fraction(77, 200)
+_GAUSS, _LOGISTIC = (Fraction(399, 500), Fraction(121, 125)), (Fraction(1, 2), Fraction(77, 200))
 _GUMBEL = Fraction(3679, 5000), Fraction(9403, 10_000)
 
 _REAL: Mapping[str, RealFamily] = {

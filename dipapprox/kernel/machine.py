@@ -51,26 +51,15 @@ DEEPEST = 400
 
 LARGEST_DOMAIN = 20_000
 
-_CELLS = {
-    "cell": ("name",),
-    "moving": ("name", "first"),
-    "element": ("name", "size", "expression"),
-}
+_CELLS = {"cell": ("name",), "moving": ("name", "first"), "element": ("name", "size", "expression")}
 
 FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "target": _CELLS,
-    "expression": {
-        **_CELLS,
-        "+": ("expression", "expression"),
-        "*": ("expression", "expression"),
-    },
+    "expression": {**_CELLS, **dict.fromkeys(("+", "*"), ("expression", "expression"))},
     "weight": {
-        **_CELLS,
-        "eps": (),
-        "+": ("weight", "weight"),
-        "*": ("weight", "weight"),
-        "inverse": ("weight",),
-        "exp": ("weight",),
+        **dict.fromkeys(("+", "*"), ("weight", "weight")),
+        **dict.fromkeys(("inverse", "exp"), ("weight",)),
+        **{"eps": ()} | _CELLS,
     },
     "condition": {
         **dict.fromkeys(("<", "<=", ">", ">=", "=", "!="), ("expression", "expression")),

@@ -55,11 +55,6 @@ class Measure:
     components: tuple[Component, ...] = ()
 
 
-def draw(measure: Measure, atom: Atom, function: Node) -> Measure:
-    """Add an independent sample."""
-    return Measure(measure.scalar, (*measure.components, Component(((atom, function),))))
-
-
 def assume(graph: Graph, measure: Measure, form: Form, relation: str) -> list[Measure]:
     """Return disjoint parts, together the measure where `form` relation 0 holds."""
     if not form.terms:

@@ -77,9 +77,7 @@ class Graph:
         self._parts = 0
         self._numbers: dict[Made, Node] = {}
         self._moved: dict[tuple[Node, Fraction, Fraction], Node] = {}
-        self.zero = self.rational(Fraction(0))
-        self.one = self.rational(Fraction(1))
-        self.minus_one = self.rational(Fraction(-1))
+        self.zero, self.one, self.minus_one = (self.rational(Fraction(k)) for k in (0, 1, -1))
 
     def add(self, kind: str, parts: Iterable[Node], *data: Any) -> Node:
         """Return the number of a node; a new one is added."""
@@ -224,13 +222,10 @@ class Graph:
             raise ValueError("no change of variables")
         key = function, slope, offset
         if key not in self._moved:
-            self._moved[key] = self._moved_anew(function, slope, offset)
+            kind, parts, data = self.nodes[function]
+            inner = [self.moved(part, slope, offset) for part in parts]
+            self._moved[key] = self._made(kind, inner, data, slope, offset)
         return self._moved[key]
-
-    def _moved_anew(self, function: Node, slope: Fraction, offset: Fraction) -> Node:
-        kind, parts, data = self.nodes[function]
-        inner = [self.moved(part, slope, offset) for part in parts]
-        return self._made(kind, inner, data, slope, offset)
 
     def _made(
         self, kind: str, inner: list[Node], data: Sequence[Any], slope: Fraction, offset: Fraction

@@ -177,11 +177,8 @@ class _Step:
         spend(10 * len(paths))
         if len({in_common(machine, each) for each in paths}) > 1:
             raise Refuted("paths of one case are not alike")
-        self._machine = machine
-        self._places = places
-        self._quiet = quiet
-        self._source = source
-        self._paths = paths
+        self._machine, self._places, self._quiet = machine, places, quiet
+        self._source, self._paths = source, paths
         guards = dict.fromkeys([guard for each in paths for guard in each.guards])
         self._path = replace(path, guards=tuple(guards))
         self._changes = machine.changes(path)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.kernel.adjacency import Input, Inputs, Output, Range, adjacent_pairs
+from dipapprox.kernel.adjacency import Input, Inputs, Range, adjacent_pairs
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine, Tree, read_input, read_weight
-from dipapprox.kernel.reading import as_list, as_number
+from dipapprox.kernel.reading import as_number
 from dipapprox.kernel.signs import Epsilons
 
 Step = Mapping[str, Any]
@@ -128,9 +128,3 @@ def kept(
         if not hold(first, second):
             raise Refuted(f"delta is not known to bound {first}, {second}")
     return Private(eps, *stated, proof.pairs, count, proof.in_sets)
-
-
-def read_output(machine: Machine, json: object) -> Output:
-    """Read an output."""
-    values = as_list(json, "an output", len(machine.outputs))
-    return read_input(values, tuple(domain for _, domain in machine.outputs))

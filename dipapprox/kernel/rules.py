@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dipapprox.kernel.adjacency import all_inputs
 from dipapprox.kernel.errors import BadProof, Refuted
-from dipapprox.kernel.forward import read_inputs
 from dipapprox.kernel.judgements import Distributions, ExactDistributions, Private, Violated
 from dipapprox.kernel.loading import named
+from dipapprox.kernel.machine import read_input
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
@@ -15,7 +16,6 @@ from dipapprox.kernel.proofs import (
     largest_of,
     pair_of,
     positive,
-    read_output,
     stated,
 )
 from dipapprox.kernel.reading import as_integer, as_list
@@ -35,7 +35,10 @@ def distributions(proof: Proof, step: Step) -> Distributions | ExactDistribution
     Step: "eps", "inputs" (null: all; or a list), "bits": the accuracy that is aimed at, null for
     closed forms.
     """
-    inputs = read_inputs(proof.machine, step["inputs"])
+    domains, inputs = proof.machine.domains, step["inputs"]
+    if inputs is not None:
+        inputs = [read_input(each, domains) for each in as_list(inputs, "inputs")]
+    inputs = all_inputs(domains) if inputs is None else inputs
     if step["bits"] is None:
         signs = Signs(read_epsilons(step["eps"]))
         exact: ExactDistributions = named("closed.closed_forms")(proof, signs, inputs)
@@ -76,7 +79,8 @@ def violation(proof: Proof, step: Step, found: Distributions | ExactDistribution
     known = found.bounds if isinstance(found, Distributions) else found.values
     if not all(input in known for input in pair):
         raise Refuted("an input of the pair has no distribution")
-    outputs = tuple(read_output(machine, each) for each in as_list(step["outputs"], "outputs"))
+    cells = tuple(domain for _, domain in machine.outputs)
+    outputs = tuple(read_input(each, cells) for each in as_list(step["outputs"], "outputs"))
     if len(set(outputs)) < len(outputs):
         raise BadProof("an output twice")
     # What no state ends with has probability 0 for both inputs.

@@ -47,8 +47,6 @@ NOTHING = ""
 Condition = tuple[str, Value]
 """A relation, and what something is compared with."""
 
-_NOTHING_RUN = Machine((), (), (), Adjacency("all"), ())
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -125,7 +123,7 @@ class Shown(Run):
         signs: Signs,
         silent: str | None = NOTHING,
     ) -> None:
-        super().__init__(_NOTHING_RUN, signs, Graph())
+        super().__init__(Machine((), (), (), Adjacency("all"), ()), signs, Graph())
         self._cells, self._kept, self._unknown = cells, kept, frozenset(unknown)
         self._silent = silent
         self._seen: Sequence[Condition | None] = ()

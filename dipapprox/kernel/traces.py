@@ -118,8 +118,7 @@ class ServiceRuns:
     """What runs of a service come to."""
 
     def __init__(self, service: Service, signs: Signs) -> None:
-        self._service = service
-        self.signs = signs
+        self._service, self.signs = service, signs
         self._names = [name for name, _ in service.cells]
         self._shown = Shown(service.replies, self._names, (), signs)
         self._known: dict[tuple[object, ...], Belief] = {}

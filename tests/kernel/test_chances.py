@@ -21,7 +21,7 @@ from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.measures import Measure, assume, draw
+from dipapprox.kernel.measures import Component, Measure, assume
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Signs
@@ -54,7 +54,8 @@ def chance(graph: Graph, laws: list[Law], forms: Iterable[tuple[Form, bool]]) ->
     """The probability that forms of independent samples are >= 0, or > 0 (True)."""
     measure = Measure(graph.one)
     for atom, own in enumerate(laws):
-        measure = draw(measure, atom, graph.density(own))
+        one = Component(((atom, graph.density(own)),))
+        measure = Measure(measure.scalar, (*measure.components, one))
     for form, strict in forms:
         found = assume(graph, measure, form, ">" if strict else ">=")
         if not found:

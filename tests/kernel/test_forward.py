@@ -19,7 +19,7 @@ from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, total
 from dipapprox.kernel.expressions import value_of
 from dipapprox.kernel.forms import UNTOLD
-from dipapprox.kernel.forward import TOGETHER, Run
+from dipapprox.kernel.forward import FEW, TOGETHER, Run
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
@@ -165,7 +165,7 @@ def test_real_and_integer_noise_in_one_cell_stay_apart() -> None:
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
-U, V, X, Y, OUT = (["cell", name] for name in "uvxyo")
+U, V, W, X, Y, Z, OUT = (["cell", name] for name in "uvwxyzo")
 
 BODIES: dict[str, list[Any]] = {
     "read in a branch alone": [
@@ -193,11 +193,36 @@ BODIES: dict[str, list[Any]] = {
         ["set", OUT, ["+", X, U]],
     ],
     "forgotten, then set": [["forget", ["u"]], ["set", U, V], ["set", OUT, U]],
+    "sums of samples": [
+        *(["draw", X, "Lap", U, [1, -1]], ["draw", Y, "Lap", W, [2, -1]]),
+        ["draw", Z, "LapPlus", V, [1, -1]],
+        ["if", [">", ["+", X, ["*", -2, Y]], Z], [["set", OUT, 1]], [["set", OUT, V]]],
+    ],
+    "a sum, and one number": [
+        *(["draw", X, "LapMinus", W, [1, -1]], ["draw", Y, "Lap", U, [2, -1]]),
+        ["if", [">", ["+", ["*", 3, X], Y], U], [["set", OUT, 1]], [["set", OUT, 0]]],
+    ],
+    "integers, in a band": [
+        *(["draw", X, "DLap", U, [1, -1]], ["draw", Y, "DLap", V, [1, -1]]),
+        ["set", OUT, 0],
+        ["if", ["and", ["<=", X, Y], ["<=", Y, ["+", X, 1]]], [["set", OUT, 2]], []],
+        ["if", [">", ["+", X, Y], W], [["set", OUT, 1]], []],
+    ],
+    "drawn again": [
+        ["draw", U, "Lap", U, [1, -1]],
+        ["set", ["cell", "a[1]"], U],
+        ["draw", U, "Lap", W, [1, -1]],
+        ["if", [">", U, ["element", "a", 1, 1]], [["set", OUT, 1]], [["set", OUT, V]]],
+    ],
+    "scaled, moved, of one input": [
+        *(["draw", X, "Lap", W, [1, -1]], ["draw", Y, "Lap", W, [2, -1]]),
+        ["if", [">", ["*", 2, X], ["+", Y, 1]], [["set", OUT, 1]], [["set", OUT, 0]]],
+    ],
 }
 
 
 def of_two(body: list[Any]) -> Any:
-    inputs = [["u", [0, 1]], ["v", [0, 1]]]
+    inputs = [["u", [0, 1]], ["v", [0, 1]], ["w", [0, 1, 3]]]
     return read_machine(finite(body, inputs=inputs, outputs=[["o", [0, 1, 2]]]))
 
 
@@ -218,7 +243,8 @@ def outcomes(of: Any, batches: list[list[Any]]) -> dict[Any, dict[Any, Ratio]]:
 @pytest.mark.parametrize("name", BODIES)
 def test_small_machines(name: str) -> None:
     of = of_two(BODIES[name])
-    inputs = list(product((0, 1), repeat=2))
+    inputs = list(product((0, 1), (0, 1), (0, 1, 3)))
+    assert len(inputs) > 2 * FEW
     alone = outcomes(of, [[input] for input in inputs])
     assert outcomes(of, [inputs]) == alone
     assert outcomes(of, [inputs[::-1]]) == alone
@@ -232,6 +258,15 @@ def test_programs(name: str, size: int) -> None:
     alone = outcomes(of, [[input] for input in inputs])
     assert outcomes(of, [inputs]) == alone
     assert outcomes(of, [inputs[:2], inputs[2:]]) == alone
+
+
+def test_means_that_wait_are_numbers_and_of_integers_whole() -> None:
+    body: list[Any] = [["draw", X, "DLap", U, [1, -1]], ["set", OUT, 0]]
+    for last in ("1/2", {"name": "word"}):
+        of = finite(body, inputs=[["u", [*range(2 * FEW), last]]])
+        run = Run(read_machine(of), Signs.at(Fraction(1)), Graph())
+        with pytest.raises(NotProved, match=r"no integer|no number"):
+            run.outcomes(list(all_inputs(run.machine.domains)))
 
 
 def test_what_is_not_told_is_not_read() -> None:

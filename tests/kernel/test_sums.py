@@ -18,7 +18,7 @@ from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.integration import forget
-from dipapprox.kernel.measures import Measure, assume, draw
+from dipapprox.kernel.measures import Component, Measure, assume
 from dipapprox.kernel.nodes import Graph
 from kernel.ends import lower
 from tests.kernel.graphs import ONE, law
@@ -251,7 +251,8 @@ def test_samples_in_many_orders_cost_work() -> None:
     graph = Graph()
     measure = Measure(graph.one)
     for atom in range(6):
-        measure = draw(measure, atom, graph.density(law("Gauss", 0, 1)))
+        own = Component(((atom, graph.density(law("Gauss", 0, 1))),))
+        measure = Measure(measure.scalar, (*measure.components, own))
     for k, (one, other) in enumerate(combinations(range(6), 2)):
         terms = ((one, Fraction(1)), (other, Fraction(-1)))
         (measure,) = assume(graph, measure, Form(Fraction(-k - 1), terms), "<=")
