@@ -46,7 +46,7 @@ Bounds = tuple[Fraction | None, Fraction | None]
 """Of what lies between them, or is one of them; None is no bound."""
 
 MOST_PARTS = 4_000_000
-"""Of all nodes together."""
+"""Of all nodes together, and of inputs that they wait for."""
 
 
 class Made(NamedTuple):
@@ -85,13 +85,14 @@ class Graph:
         spend(2 + len(node.parts))
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
-            self._parts += len(node.parts)
+            own = [~atom for form in data if isinstance(form, Form) for atom, _ in form.terms]
+            places = set(own).union(*[self.untold[part] for part in node.parts])
+            spend(len(places))
+            self._parts += len(node.parts) + len(places)
             if self._parts > MOST_PARTS:
                 raise Refused(f"functions and numbers of more than {MOST_PARTS} parts")
             self.nodes.append(node)
             self.discrete.append(self._on_integers(node))
-            own = [~atom for form in data if isinstance(form, Form) for atom, _ in form.terms]
-            places = set(own).union(*[self.untold[part] for part in node.parts])
             self.untold.append(tuple(sorted(places)))
         return number
 
