@@ -79,7 +79,7 @@ def interpreted(
                 known[number] = float(value)
             case "total", (f,), _:
                 known[number] = running(known[f], True).ravel()[-1]
-            case "excess", (f, g, p, q), (growth,):
+            case "excess", (f, g, p, q), (growth, _):
                 above = known[p] * known[f] - float(growth) * known[q] * known[g]
                 known[number] = running(np.maximum(above, 0), True).ravel()[-1]
             case _:

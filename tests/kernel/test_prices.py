@@ -125,7 +125,7 @@ def test_excesses_are_integrals_of_what_is_above(
     growth = growth_bound(eps_prv, 60, above=False)
     found = Excesses(graph, ONE, eps_prv, 60).of_pair(parts[0], parts[1])
     p = graph.rational(Fraction(1, 2)) if halved else graph.one
-    excess = graph.add("excess", (f, g, p, graph.one), growth)
+    excess = graph.add("excess", (f, g, p, graph.one), growth, True)
     true = simpson(graph, 1.0)[excess]
     bounds = evaluate(graph, [excess], ONE, FINE)[excess]
     assert lower(bounds) - 1e-5 <= true <= upper(bounds) + 1e-5
@@ -146,7 +146,7 @@ def test_what_is_beyond_the_grid_counts_on_either_side(ends: Bounds) -> None:
     graph = Graph()
     law = graph.density(Law("Gauss", Fraction(0), ONE, 0))
     parts = (graph.restrict(law, *ends), graph.restrict(law, ONE, ONE), graph.one, graph.one)
-    excess = graph.add("excess", parts, ONE)
+    excess = graph.add("excess", parts, ONE, True)
     bounds = evaluate(graph, [excess], ONE, replace(FINE, bits=1))[excess]
     assert lower(bounds) < 0.48 < 0.5 < upper(bounds)
 
