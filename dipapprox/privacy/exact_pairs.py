@@ -17,7 +17,6 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, Probabilities, divergence
 from dipapprox.pairs.search import ExactPairs, precisions
@@ -41,7 +40,7 @@ class ExactDeltas(ExactPairs):
     def __init__(
         self, source: Distributions, growth: Growth, delta: Fraction, limits: Limits
     ) -> None:
-        self._functions = Functions(_AtOne(source), growth.at_one())
+        self._functions = Functions(source, growth.at_one(), _ONE)
         self._growth = growth
         self._delta = ExponentialRatio.constant(delta)
         self._bound = delta
@@ -118,17 +117,3 @@ class ExactDeltas(ExactPairs):
                 found = value.intersect(UNIT, "the exact form of a probability")
             self._values[key] = found
         return self._values[key]
-
-
-class _AtOne:
-    """Distributions whose functions are replaced by their values at 1: equal ones look equal."""
-
-    def __init__(self, source: Distributions) -> None:
-        self._source = source
-
-    def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
-        """Evaluate the source's answer."""
-        found = self._source.distribution(input)
-        if isinstance(found, NotEnclosed):
-            return found
-        return tuple(each.at(_ONE) for each in found)

@@ -56,10 +56,11 @@ class Obstacle(Exception):
 @dataclass(slots=True)
 class Functions:
     """The distinct probabilities met so far, numbered; and their differences, by the factor
-    e^{tε}."""
+    e^{tε}. At a `point` functions with one value there are equal."""
 
     source: Distributions
     factor: ExponentialPolynomial
+    point: Fraction | None = None
     known: list[ExponentialRatio] = field(default_factory=list)
     _numbers: dict[ExponentialRatio, int] = field(default_factory=dict)
     _inputs: dict[Input, tuple[int, ...]] = field(default_factory=dict)
@@ -76,6 +77,8 @@ class Functions:
             found = self.source.distribution(input)
             if isinstance(found, NotEnclosed):
                 raise Obstacle(found.reason, input)
+            if self.point is not None:
+                found = tuple(each.at(self.point) for each in found)
             known = self._inputs[input] = tuple(map(self._number, found))
         return known
 
