@@ -226,11 +226,7 @@ class Composition:
         Args:
             step: Of the grid.
             accuracy: How accurate H is to be, besides what the grid costs.
-            limits: What may be used.
             added: Whether for the adding of a record, not the removal.
-
-        Raises:
-            LimitReached: If the limits are.
         """
         grid = LossGrid(step, True, accuracy, accuracy)
         factors = factors_of(self.runs, grid, limits, [BoundSide.ABOVE], added=added)
@@ -263,7 +259,6 @@ class _Search:
         accuracy: How accurate δ must be for that, about.
         delta: The δ that matters; None if it is what is asked.
         asked: ε or δ, if one is given.
-        limits: What may be used.
         progress: Told how many grids are done.
     """
 

@@ -294,9 +294,6 @@ def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | No
     Returns:
         None if the mechanisms are not all discrete Laplace noise, of not too many different losses,
         nor all of finitely many, exact and rational outcomes.
-
-    Raises:
-        LimitReached: If the limits are.
     """
     noise = _of_noise(composition, limits)
     if noise is not None:

@@ -73,9 +73,6 @@ def explicit_set(
 
     Returns:
         A set; None if no rule finds one.
-
-    Raises:
-        LimitReached: If the limits run out.
     """
     factors = factored(first, second)
     if isinstance(factors, Mixed) or len(factors.pairs) < 2:

@@ -168,9 +168,6 @@ def choose_knots(
         weight: An interval of 2^i steps and mass p is split if p 4^i is more.
         limits: The time, and how many atoms.
         steepness: λ, where mass at loss ℓ > 0 counts for e^(λ ℓ) times as much.
-
-    Raises:
-        LimitReached: If the limits are.
     """
     size = float(knot.step.loss(1))
 

@@ -67,14 +67,10 @@ def laplace_product(
         shifts: The t > 0, in scales, each with the number of pairs that have it.
         growth: α > 0.
         bits: Wanted width: 2**-bits, up to that of α.
-        limits: Asked between families of shifts, and between precisions.
         square: v, of all Gaussian noise together; 0 if there is none.
 
     Returns:
         None if that takes too many terms, or too many bits.
-
-    Raises:
-        LimitReached: If a limit is reached.
     """
     terms: _Terms = {Fraction(0): fmpq_poly([1])}
     for shift, times in shifts.items():

@@ -102,7 +102,6 @@ class Moments:
     Args:
         measures: Divergences of the same measures, which know their masses.
         order: a >= 1.
-        limits: Asked throughout.
     """
 
     def __init__(self, measures: ProductMeasures, order: Fraction, limits: Limits) -> None:

@@ -279,7 +279,6 @@ class PairProducts:
         hints: Mechanisms with losses near which atoms of the pairs may lie.
         factor: α > 0.
         bits: Wanted width: 2**-bits.
-        limits: Asked throughout.
     """
 
     def __init__(

@@ -82,7 +82,6 @@ def product(factors: Sequence[tuple[RunLosses, int]], wanted: Wanted, limits: Li
     Args:
         factors: At least one, each a number of times, on one grid, of one unit and side.
         wanted: What for.
-        limits: What may be used.
 
     Raises:
         LimitReached: If time or memory is used up, or there are too many losses.
@@ -110,7 +109,6 @@ class _Powers:
         one: Of that unit and side.
         wanted: What for.
         steepness: λ.
-        limits: Asked at every product.
     """
 
     def __init__(self, one: RunLosses, wanted: Wanted, steepness: float, limits: Limits) -> None:

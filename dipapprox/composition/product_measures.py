@@ -94,9 +94,6 @@ class ProductMeasures:
             growth: The factor, >= 0.
             bits: Wanted width of the value: 2**-bits (best effort: compositions rarely get below
                 2**-30).
-
-        Raises:
-            LimitReached: If the limits run out.
         """
         numbers = {len(part.marginals) for part in (*first, *second)}
         if numbers <= {1}:

@@ -222,13 +222,8 @@ def factors_of(
 
     Args:
         runs: What is run.
-        grid: The grid.
-        limits: What may be used.
         sides: From where.
         added: Whether for the adding of a record, not the removal.
-
-    Raises:
-        LimitReached: If the limits are.
     """
     found: dict[BoundSide, list[Factor]] = {side: [] for side in sides}
     if not found:

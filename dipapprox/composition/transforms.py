@@ -95,7 +95,6 @@ def transformed(
         step: Of the grid.
         steepness: λ; 0 if none is known.
         share: Of the mass of one run, that may go.
-        limits: What may be used.
 
     Raises:
         LimitReached: If time or memory is used up.

@@ -24,7 +24,6 @@ def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate
 
     Raises:
         UserError: If the kernel confirms no proof, or the text of a program is not known.
-        LimitReached: If a limit of `options` is reached.
     """
     answer = with_proofs(answer, options)
     programs: list[object] = []

@@ -51,11 +51,9 @@ def with_proof(program: Program, found: Found, selection: PairSelection, limits:
         program: What was asked about.
         found: The answer.
         selection: The pairs that were selected.
-        limits: Asked while the proof is written and replayed.
 
     Raises:
         NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
-        LimitReached: If a limit is reached.
     """
     if found.answer is Answer.UNKNOWN:
         raise NoCertificate("the answer is Unknown")
@@ -89,12 +87,10 @@ def certify_answer(
         source: Its text.
         found: The answer.
         selection: The pairs that were selected.
-        limits: Asked while the proof is written and replayed.
 
     Raises:
         UserError: If the answer is Unknown, `source` is not the text of `program`, or there is no
             certificate for it.
-        LimitReached: If a limit is reached.
     """
     described = program_fields(program, source)
     own = with_proof(program, found, selection, limits).replayed

@@ -76,7 +76,6 @@ def judged(
     Args:
         content: Of this kind.
         kind: What its fields are.
-        limits: Asked all the time.
         explained: Whether people shall see all steps.
 
     Raises:

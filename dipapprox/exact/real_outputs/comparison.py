@@ -70,7 +70,6 @@ class ExactComparison:
     """Compares measures of published numbers, at one eps; what events have is remembered.
 
     Args:
-        limits: Asked throughout.
         masses: Of events, for quotients without closed forms.
     """
 
@@ -93,9 +92,6 @@ class ExactComparison:
 
         Returns:
             The answer; or why there is none: noise without closed forms, or too much work.
-
-        Raises:
-            LimitReached: If the time or the memory runs out.
         """
         if not first:
             return False

@@ -174,7 +174,6 @@ class _Boxes:
         length: Of the interval.
         orders: At either end, the first derivative that does not vanish there; next to the ends h
             is negative.
-        limits: Asked throughout.
     """
 
     def __init__(

@@ -83,7 +83,6 @@ class EnclosedQuotient:
         first: Parts of f, with one marginal each, or none.
         second: Those of g.
         masses: Of events.
-        limits: Asked throughout.
 
     Attributes:
         low: At most the supremum, > 0.

@@ -74,7 +74,6 @@ def cells_of(
         algebra: They are functions of.
         spread: By how much the ratios of one cell may differ, relatively, > 0 (best effort).
         negligible: A first measure of a cell that does not matter, > 0.
-        limits: Asked throughout.
 
     Returns:
         Cells that together are the grid; or that doubles overflow.

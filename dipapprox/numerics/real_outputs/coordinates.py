@@ -74,7 +74,6 @@ def density_plan(
     Args:
         marginal: See `simplified`.
         bits: 2**-bits is much more than `DensityPlan.error`.
-        limits: Asked throughout.
         table: The functions known so far; new ones are added.
 
     Returns:

@@ -65,7 +65,6 @@ class Densities:
         Args:
             growth: >= 0.
             spare: What ∫ |first - growth · second| over all that is undecided may be, if possible.
-            limits: Asked throughout.
         """
         grid = self._algebra.grid
         # A few times as many leaves as panels are undecided at most, as a rule.
@@ -109,7 +108,6 @@ def open_densities(
         kept: The grid keeps all but 2**(1 - kept) of every law and of every sum.
         level: How fine the grid is, and which algebra works on it.
         table: The functions of all plans.
-        limits: Asked throughout.
     """
     required = reduce(or_, (plan.required for _, plan in (*first, *second)))
     algebra = open_algebra(required, kept, level, MAX_PANELS)

@@ -105,7 +105,6 @@ class HockeyStick:
 
     Args:
         method: How events are enclosed.
-        limits: Asked throughout.
         tier: Which algebras may prove signs.
     """
 
@@ -129,9 +128,6 @@ class HockeyStick:
 
         Returns:
             The value and a set; or the reason why there is none, which names the published number.
-
-        Raises:
-            LimitReached: If the limits run out.
         """
         if not first or not second:
             everything = EVERYWHERE if first else ()

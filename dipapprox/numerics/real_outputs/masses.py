@@ -27,7 +27,6 @@ class IntervalMasses:
 
     Args:
         method: How events are enclosed.
-        limits: Asked throughout.
     """
 
     def __init__(self, method: Method, limits: Limits) -> None:

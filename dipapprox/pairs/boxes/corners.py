@@ -85,7 +85,6 @@ class CornerSearch(SetSearch):
         pairs: Which pairs.
         exact: Encloses the deltas of single pairs.
         factor: Bounds of e^eps_prv.
-        limits: Asked throughout.
         claimed: What is at most this need not be known better; None if every digit counts.
         alone: Whether `pairs` show the cells of one sample alone: deltas of the program, which
             `exact` encloses, may be less than theirs, and bound them from no side.

@@ -50,7 +50,6 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
     """Bound the real inputs that have no bounds.
 
     Args:
-        states: The final states.
         eps: Where the program runs.
 
     Returns:

@@ -89,7 +89,6 @@ class OutputModels:
         states: The final states, without conditions on real inputs.
         eps: Where the program runs.
         bulk: Gives probabilities at rational inputs.
-        limits: Asked throughout.
 
     Attributes:
         outputs: How many outputs there are.
@@ -182,7 +181,6 @@ class OutputModels:
 
         Raises:
             OutOfReach: If too many probabilities would be needed.
-            LimitReached: If a limit is reached.
         """
         self._limits.check()
         models = [

@@ -240,7 +240,6 @@ def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> 
     """Return the pairs of a program; None if samples are compared with each other.
 
     Args:
-        states: The final states.
         eps: Where it runs.
         roots: Sets that hold all pairs.
     """

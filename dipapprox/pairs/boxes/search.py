@@ -90,7 +90,6 @@ class SetSearch(ABC):
     Args:
         exact: Encloses the deltas of single pairs.
         factor: Bounds of e^eps_prv.
-        limits: Asked throughout.
     """
 
     cheaper: ClassVar[int] = 1
@@ -134,11 +133,7 @@ class SetSearch(ABC):
         return Enclosure(self._best, min(max(self._best, self._most, self._upper()), Fraction(1)))
 
     def look_at(self, pairs: Iterable[Pair], exact: Exact, claimed: Fraction) -> None:
-        """Look at pairs in another way, while none is known to have more than what is claimed.
-
-        Raises:
-            LimitReached: If a limit is reached.
-        """
+        """Look at pairs in another way, while none is known to have more than what is claimed."""
         for pair in pairs:
             if self._best > claimed:
                 break
@@ -185,7 +180,6 @@ class BoxSearch(SetSearch):
         models: Bounds probabilities.
         exact: Encloses the deltas of single pairs.
         factor: Bounds of e^eps_prv.
-        limits: Asked throughout.
         likely: Pairs to be tried first.
     """
 
@@ -346,7 +340,6 @@ class TriedPairs(SetSearch):
         roots: Sets that hold all pairs.
         exact: Encloses the deltas of single pairs.
         factor: Bounds of e^eps_prv.
-        limits: Asked throughout.
         before: A search that went as far as there were bounds.
     """
 

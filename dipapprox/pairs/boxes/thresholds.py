@@ -283,7 +283,6 @@ def thresholds_of(
     """Return the cuts of a program at some values of its finite inputs.
 
     Args:
-        states: The final states.
         eps: Where it runs.
         input: Values of the finite inputs, any of the real ones.
         places: Of the real inputs, which have bounds.

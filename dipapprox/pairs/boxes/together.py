@@ -81,10 +81,8 @@ class RealPairs(Together):
     """The adjacent pairs of a program with real inputs: one set of infinitely many.
 
     Args:
-        states: Its final states.
         eps: Where it runs.
         source: Probabilities of outputs at rational inputs.
-        limits: Asked throughout.
         lemmas: Of `boxes.lemmas`: by what sets may be left out.
         patient: Whether a limit that ends a search is told by `undecided`, and bounds are returned.
 

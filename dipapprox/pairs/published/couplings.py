@@ -55,7 +55,6 @@ class Couplings:
     Args:
         states: The final states, inputs symbolic.
         eps: Where moves are to be cheap.
-        limits: Asked throughout.
     """
 
     def __init__(self, states: FinalStates, eps: Fraction, limits: Limits) -> None:

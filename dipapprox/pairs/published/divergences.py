@@ -117,7 +117,6 @@ class PublishedDivergences:
     Args:
         measuring: Gives the measures.
         method: How events are enclosed.
-        limits: Asked throughout.
     """
 
     def __init__(self, measuring: Measuring, method: Method, limits: Limits) -> None:

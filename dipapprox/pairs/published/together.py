@@ -89,7 +89,6 @@ class PublishedPairs(Together):
         divergences: Of the program at one eps.
         pairs: The selected pairs.
         total: Their number; None if they are too many to count.
-        limits: Asked throughout.
         couplings: Of the same program, which prove that nothing is left at a pure budget; None if
             only enclosures are wanted.
         claimed: The growth that all factors asked about are bounds of, if that is known.

@@ -38,7 +38,6 @@ class Mechanisms:
 
         Raises:
             UserError: If a program has no two adjacent inputs, or in one order only.
-            LimitReached: If a limit is reached.
         """
         share = accuracy / (64 * self._pipeline.times)
         return Composition(

@@ -61,9 +61,6 @@ def worst_noise(
         eps: Where it runs, > 0.
         adjacency: Of the data sets that its inputs come from.
         options: How to compute.
-
-    Raises:
-        LimitReached: If a limit of `options` is reached.
     """
     setting = Setting(program, AllPairs(), options)
     published = open_subject(setting, executed_for(setting), eps).published

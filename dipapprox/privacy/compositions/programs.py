@@ -135,7 +135,6 @@ def bounds_of_program(
     Raises:
         UserError: If the adjacency does not suit the inputs or holds in one order only, or no two
             inputs are adjacent.
-        LimitReached: If a limit of `options` is reached.
     """
     require_symmetric(program)
     setting = Setting(program, AllPairs(), options)

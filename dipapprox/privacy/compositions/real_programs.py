@@ -75,7 +75,6 @@ def bounds_of_real_program(
 
     Raises:
         UserError: If no two inputs are adjacent.
-        LimitReached: If a limit of `options` is reached.
     """
     every = _opened(program, eps, AllPairs(), options)
     known = _places(every, accuracy, _MOST_PLACES)

@@ -157,7 +157,6 @@ class PublishedDetails:
 
     Args:
         divergences: Of the program.
-        pairs: Its pairs.
         claimed: δ, where a set that shows more is wanted; None where the largest is.
     """
 

@@ -46,7 +46,6 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Orde
     """Bound the largest Rényi divergence of a finite order >= 1 over all pairs.
 
     Args:
-        pairs: The pairs.
         order: At least 1; 1 is the Kullback-Leibler divergence.
 
     Raises:
@@ -99,7 +98,6 @@ def least_published(
     Budgets of couplings come first: they bound it from above, whatever ends the search.
 
     Args:
-        pairs: The pairs.
         maxima: Of the same.
         details: Of the same.
         delta: In [0, 1].
@@ -143,16 +141,12 @@ def _least_pure(
     those of the largest budgets come first.
 
     Args:
-        pairs: The pairs.
         details: Of the same.
         bits: Asked of enclosures.
         budgets: Of the pairs that differ, by couplings.
 
     Returns:
         None if some pair is not compared, or needs no finite eps_prv, as far as is told.
-
-    Raises:
-        LimitReached: If a limit is reached.
     """
     lower = upper = Fraction(1)
     attaining: Pair | None = None

@@ -49,7 +49,6 @@ def enclose_masses(
 
     Raises:
         UserError: If `where` names no real output, or one that depends on several numbers.
-        LimitReached: If a limit is reached.
     """
     names = [cell.name for cell in program.real_outputs]
     for name in where:
