@@ -32,7 +32,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.language.values import parse_input
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import limited
 from dipapprox.privacy.decisions import closed_form
 from dipapprox.privacy.description import parameter_fields
 from dipapprox.privacy.notation import plain_factors, plain_terms, valuation, valuation_text
@@ -46,46 +46,29 @@ from dipapprox.semantics.state import FinalStates
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dipapprox.privacy.options import Options
+
 
 _MOST_IN_FORMULAS = 16
 """Inputs that are shown when none is named."""
 
 
-def run_closed_forms(
+def _run_closed_forms(
     program: Program,
-    input: Input | None,
-    layout: str,
-    *,
-    merge: bool,
-    limits: Limits,
-    json: bool,
+    inputs: Sequence[Input],
+    words: argparse.Namespace,
+    options: Options,
     console: Console,
 ) -> int:
-    """Print the closed forms of one input, or of all if there are few.
-
-    Args:
-        program: The program.
-        input: The input; None for all of them.
-        layout: "text" or "latex".
-        merge: Whether final states are merged.
-        limits: Asked throughout.
-        json: Whether to print one JSON object.
-        console: Where to print.
-
-    Returns:
-        The exit status: 0, or 3 if some probability has no closed form.
-
-    Raises:
-        UserError: If there are too many inputs, or formulas cannot be laid out like that.
-    """
+    """Print the closed forms of inputs; the exit status is 3 if some probability has none."""
+    layout, limits = words.format, options.limits
     if layout not in _LAYOUTS:
         raise UserError(f"closed forms are written as {' or '.join(_LAYOUTS)}, not as {layout}")
-    inputs = [input] if input is not None else _all_inputs(program)
     missing: NotEnclosed | None = None
     found = []
     states: FinalStates | None = None
     with EarlyEnd() as end, limited(limits):
-        states = execute(program, merge, limits)
+        states = execute(program, options.merge, limits)
         source = ExactDistributions(states, None, limits)
         for each in inputs:
             forms = source.distribution(each)
@@ -94,22 +77,23 @@ def run_closed_forms(
                 break
             found.append((each, forms))
     reason = end.reason if missing is None else missing.reason
-    if json:
+    if words.json:
         show_json(console, _fields(program, states, found, reason))
     elif found and states is not None:
         write(console, _LAYOUTS[layout](program, states, found))
-    if reason is None:
-        return 0
-    print(f"unknown: {reason}", file=sys.stderr)
-    return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
+    return _status(reason, end)
 
 
 _Forms = Sequence[tuple[Input, tuple[ExponentialRatio, ...]]]
 """Inputs with the probabilities of all outputs."""
 
 
+def _inputs(program: Program) -> Iterator[Input]:
+    return product(*(cell.domain for cell in program.inputs))
+
+
 def _all_inputs(program: Program) -> list[Input]:
-    inputs = list(islice(product(*(cell.domain for cell in program.inputs)), _MOST_IN_FORMULAS + 1))
+    inputs = list(islice(_inputs(program), _MOST_IN_FORMULAS + 1))
     if len(inputs) > _MOST_IN_FORMULAS:
         raise UserError(
             f"the program has more than {_MOST_IN_FORMULAS} inputs",
@@ -187,6 +171,7 @@ _LAYOUTS = {"text": _text, "latex": _latex}
 
 
 _MOST_INPUTS = 1_000
+"""Of which each state looks for the first one that leads to it."""
 
 _SECONDS = "60"
 """Of the command, if it is not told: plans of integrals may take time beyond any patience."""
@@ -237,21 +222,14 @@ def run(words: argparse.Namespace, console: Console) -> int:
     chosen = None if words.input is None else parse_input(words.input, program, "--input")
     program = _listed(program) if chosen is None else with_values(program, [(chosen, chosen)])
     if words.closed_form:
-        return run_closed_forms(
-            program,
-            chosen,
-            words.format,
-            merge=options.merge,
-            limits=options.limits,
-            json=words.json,
-            console=console,
-        )
-    inputs = _inputs(program) if chosen is None else [chosen]
+        inputs = _all_inputs(program) if chosen is None else [chosen]
+        return _run_closed_forms(program, inputs, words, options, console)
+    first = islice(_inputs(program), _MOST_INPUTS) if chosen is None else [chosen]
     fields: dict[str, object] = {}
     text = ""
     with EarlyEnd() as end, limited(options.limits):
         states = execute(program, options.merge, options.limits, real_outputs=True)
-        explanation = explain(states, eps, inputs, options.strategy, options.limits)
+        explanation = explain(states, eps, first, options.strategy, options.limits)
         if words.json:
             fields = as_fields(explanation)
         else:
@@ -262,9 +240,14 @@ def run(words: argparse.Namespace, console: Console) -> int:
         show_json(console, fields)
     elif end.reason is None:
         write(console, text)
-    if end.reason is None:
+    return _status(end.reason, end)
+
+
+def _status(reason: str | None, end: EarlyEnd) -> int:
+    """Say why not all could be shown, if so; return the exit status."""
+    if reason is None:
         return 0
-    print(f"unknown: {end.reason}", file=sys.stderr)
+    print(f"unknown: {reason}", file=sys.stderr)
     return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
 
 
@@ -274,8 +257,3 @@ def _listed(program: Program) -> Program:
     reals = [(d.bounds or zero) if isinstance(d, AllReals) else zero for d in domains]
     least, greatest = (tuple(each[end] for each in reals) for end in (0, -1))
     return with_values(program, [(least, greatest)])
-
-
-def _inputs(program: Program) -> Iterator[Input]:
-    """Stream the first inputs: among them, each state looks for one that leads to it."""
-    return islice(product(*(cell.domain for cell in program.inputs)), _MOST_INPUTS)

@@ -133,26 +133,15 @@ def explain(
             _explain_state(state, states, names, outline.samples, place, sums, strategy, limits)
         )
     if states.merged:
-        shown = [d for d in details if d.after is not None]
-        return Explanation(
-            states,
-            eps,
-            len(details),
+        averages = (
             _mean([len(detail.guards) for detail in details]),
-            _mean([detail.depth for detail in shown]),
+            _mean([detail.depth for detail in details if detail.after is not None]),
             _mean([detail.depth_unoptimised for detail in details]),
-            tuple(details),
         )
-    structure = measure_structure(states)
-    return Explanation(
-        states,
-        eps,
-        structure.final_states,
-        structure.average_guards,
-        structure.average_depth,
-        structure.average_variables,
-        tuple(details),
-    )
+        return Explanation(states, eps, len(details), *averages, tuple(details))
+    found = measure_structure(states)
+    averages = (found.average_guards, found.average_depth, found.average_variables)
+    return Explanation(states, eps, found.final_states, *averages, tuple(details))
 
 
 def _first_events(

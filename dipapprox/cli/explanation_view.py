@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dipapprox.cli.explanation import ExplainedState, Explanation
 from dipapprox.integrals import plan as plans
+from dipapprox.integrals.integral import Plan
 from dipapprox.language.core import Program
 from dipapprox.privacy.description import parameter_fields, parameters_text
 from dipapprox.privacy.notation import valuation, valuation_text
@@ -105,14 +106,14 @@ def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, 
         "input": None
         if state.input is None
         else valuation(explanation.states.program.inputs, state.input),
-        "integral_before": None
-        if state.before is None
-        else plans.text(state.before, state.names).split("\n"),
-        "integral_after": None
-        if state.after is None
-        else plans.text(state.after, state.names).split("\n"),
+        "integral_before": _integral(state.before, state),
+        "integral_after": _integral(state.after, state),
         "obstacle": state.obstacle,
     }
+
+
+def _integral(plan: Plan | None, state: ExplainedState) -> list[str] | None:
+    return None if plan is None else plans.text(plan, state.names).split("\n")
 
 
 def _headline(explanation: Explanation) -> str:
