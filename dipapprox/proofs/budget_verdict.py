@@ -4,8 +4,8 @@
 
 | question | asked | |
 |---|---|---|
-| a claim of δ = 0, ε_prv next to D ε | first | enclosures take long next to what is attained |
-| any other claim, finite inputs too | last, if open | enclosures have certificates of their own |
+| a claim, real inputs | first | enclosures take long next to what is attained |
+| a claim, finite inputs | last, if open | enclosures have certificates of their own |
 | the least ε_prv for δ = 0; calibration | first, as an upper end | the lower one is a pair's |
 | real inputs of which nothing else bounds all pairs | last, as an upper end | any δ, as below |
 
@@ -42,7 +42,6 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals, bounds_of
 from dipapprox.language.formula import Formula, Operation, Operator, names_of
 from dipapprox.limits import Limits, limited
-from dipapprox.numerics.formula_values import Undefined
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.claim import Claim
@@ -63,9 +62,6 @@ LARGEST = "the largest δ"
 
 _LARGE = 100
 """Budgets beyond say next to nothing of claims of less."""
-
-_NEXT_TO = Fraction(17, 16)
-"""Times the budget: claims up to there are hard for enclosures."""
 
 
 def serving_budget(setting: Setting) -> Fraction | None:
@@ -122,9 +118,6 @@ def by_budget(
 ) -> Verdict | IntervalVerdict | None:
     """Return DP for a claim that a budget proves; for others what was found.
 
-    Before anything was found, claims of real inputs must be next to the budget: other claims have
-    certificates.
-
     Args:
         found: Unknown; None if nothing was asked before.
         budget: From `serving_budget`.
@@ -138,8 +131,7 @@ def by_budget(
     run: Run | None = None
     limits = setting.limits
     with EarlyEnd(), limited(limits):
-        if found is not None or not setting.is_real or _is_near(budget, claim):
-            most = Fraction(0) if _is_enough(budget, claim, limits) else None
+        most = Fraction(0) if _is_enough(budget, claim, limits) else None
         if found is not None:
             most = _less_than(budget, claim, setting.program) if most is None else most
             return found if most is None else kept(found, most, BUDGET, limits)
@@ -284,18 +276,6 @@ def decided(found: Decision) -> Decision:
     """Return a decision, Unknown, as DP: a budget for every ε is at most the claimed one."""
     run = replace(found.run, engine=BY_BUDGET, reason=None)
     return replace(found, run=run, answer=Answer.DP, cause=None, note="", open=())
-
-
-def _is_near(budget: Fraction, claim: MeantClaim) -> bool:
-    """Whether δ = 0 is claimed for an ε_prv that is not far above budget · ε, at both ends."""
-    for eps in (claim.lower, claim.upper):
-        try:
-            eps_prv, delta = claim.formulas.at(eps, BITS)
-        except (UserError, Undefined):
-            return False
-        if delta.upper or eps_prv.upper > budget * eps * _NEXT_TO:
-            return False
-    return True
 
 
 def _is_enough(budget: Fraction, stated: MeantClaim, limits: Limits) -> bool:

@@ -64,6 +64,12 @@ def test_its_certificate_is_that_of_the_budget() -> None:
         dipapprox.certify(dipapprox.parse(COMPARED), COMPARED, found)
 
 
+def test_real_inputs_far_within_a_budget_are_told_by_it_at_once() -> None:
+    above = "input q in real\noutput out in {0, 1}\nadjacent linf 1\nout <- 0\n"
+    above += "if Lap(q, 1 / eps) > 0 then out <- 1 end\n"
+    assert verified(above, "1", "2", "1/100000").engine == "budget"
+
+
 ROUNDED = """
 input x in real 0..4
 output y in 0..4
