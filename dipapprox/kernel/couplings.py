@@ -13,7 +13,7 @@ be in one *group* of paths I with some paths J of the second run, in no other gr
   - sum of p_i over I <= e^(c eps) * (sum of q_j over J) for every eps > 0;
   - for all i in I and j in J, samples that meet the guards of i meet those of j and show the same,
     and it costs a to draw them there: the sum of |difference of the means of a sample| / (its
-    size), in directions in which its family can be shifted (`laws`);
+    size), in directions in which its family can be shifted (`laws`); 0 for no scale size / eps;
   - V >= c + a + V', V' the number of the pair that i and j lead to.
 
 Let the same hold of B and the calls in which the runs differ. Then the service is (B eps, 0)-

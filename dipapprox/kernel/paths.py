@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Number
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused, Refuted
+from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.forms import Form, Stored, copied, only, over, size_of
@@ -41,11 +41,12 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A fresh sample, of scale `size` / eps."""
+    """A fresh sample, of scale `size` * eps ** `power`: for -1 alone its noise can be shifted."""
 
     family: str
     mean: Form
     size: Fraction
+    power: int = -1
 
 
 Atom = Held | Read | Sample
@@ -132,8 +133,7 @@ class Beside:
     def apart(self, ours: Stored | None, theirs: Stored | None) -> Form:
         """Return how much more a number is in the second run."""
         first, second = map(over, map(number_form, (ours, theirs)), self.atoms)
-        alike = not first.terms and not first.constant
-        return second if alike else second.plus(first.scaled(Fraction(-1)))
+        return second if first == Form(Fraction(0)) else second.plus(first.scaled(Fraction(-1)))
 
     def ends(self, ours: Stored | None, theirs: Stored | None) -> tuple[Fraction, Fraction]:
         """Return how much that is at least, and at most."""
@@ -164,7 +164,8 @@ class Beside:
             [(a, form) for a, form in zip(path.atoms, own, strict=True) if isinstance(a, Sample)]
             for path, own in zip(self.paths, self.atoms, strict=True)
         )
-        if [(a.family, a.size) for a, _ in ours] != [(a.family, a.size) for a, _ in theirs]:
+        laws = ([(a.family, a.size, a.power) for a, _ in own] for own in (ours, theirs))
+        if next(laws) != next(laws):
             raise Refuted("paths that draw different samples are matched")
         total = Fraction(0)
         for (one, before), (other, after) in zip(ours, theirs, strict=True):
@@ -175,7 +176,8 @@ class Beside:
             if isinstance(law, IntegerFamily) and any(c.denominator > 1 for c in numbers):
                 raise Refuted("an integer is shifted by a fraction")
             low, high = between(moved, self.changes)
-            if (high > 0 and 1 not in law.shifts) or (low < 0 and -1 not in law.shifts):
+            signs = law.shifts if one.power == -1 else ()
+            if (high > 0 and 1 not in signs) or (low < 0 and -1 not in signs):
                 raise Refuted(f"samples of {one.family} cannot be shifted so")
             total += max(high, -low) / one.size
             spend(20 + size_of(total))
@@ -192,8 +194,7 @@ class Ways(Walk[Path]):
     def unchanged(self, values: Mapping[str, Stored], held: Sequence[str]) -> Path:
         """Return the path on which nothing is done; atoms 0, 1, … are what held cells hold."""
         spend(len(held))
-        store = {**values, **{cell: only(number) for number, cell in enumerate(held)}}
-        return Path(store, tuple(map(Held, held)))
+        return Path({**values, **{c: only(k) for k, c in enumerate(held)}}, tuple(map(Held, held)))
 
     def through(self, block: Block, path: Path) -> list[Path]:
         """Return the paths of a block, those that end behind those that do not."""
@@ -202,9 +203,7 @@ class Ways(Walk[Path]):
 
     def _sample(self, state: Path, noise: Noise, mean: Number | Form, where: Where) -> Form:
         family, size, power = noise
-        if power != -1:
-            raise Refused("a scale that is no multiple of 1 / eps")
-        return state.fresh(Sample(family, form_of(mean), size))
+        return state.fresh(Sample(family, form_of(mean), size, power))
 
     def _guarded(self, state: Path, guards: Sequence[Guard]) -> Path:
         spend(4 * len(state.guards))

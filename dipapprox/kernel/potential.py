@@ -13,10 +13,10 @@ on the path, so that
 
   - what is shifted meets the guards of the path again, publishes the same, and leaves s' in the
     cells of the next node;
-  - V >= V' + sum of |shift of a sample - change of its mean| / (its size),
+  - V >= V' + sum of |shift of a sample - change of its mean| / size, if its scale is size / eps,
 
-in a direction in which the family of the sample can be shifted (`laws`). Then the machine is
-(B eps, 0)-differentially private for every eps > 0 and any number of rounds.
+in a direction in which its family can be shifted (`laws`); other samples are as far as their means.
+Then the machine is (B eps, 0)-differentially private for every eps > 0 and any number of rounds.
 
 Proof. Follow a run from node to node: it takes paths p_1, …, p_n, and has an allowance at its end.
 Going back from it, every sample has a shift, and the shifts cost B at most. Let x be the samples

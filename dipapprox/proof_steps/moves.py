@@ -54,7 +54,11 @@ class Moves:
         self._unit, self._levels, self._budget = unit, levels, budget
         self._held = [_terms(form) for form in held]
         self._atoms: list[_Sampled | bool] = [
-            _Sampled(_terms(atom.mean), _fast(unit / atom.size), FAMILIES[atom.family].shifts)
+            _Sampled(
+                _terms(atom.mean),
+                _fast(unit / atom.size),
+                FAMILIES[atom.family].shifts if atom.power == -1 else (),
+            )
             if isinstance(atom, Sample)
             else isinstance(atom, Read)
             for atom in path.atoms

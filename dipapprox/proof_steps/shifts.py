@@ -178,6 +178,7 @@ class Shifts:
         # What is compared together with an input may make up for its change.
         others = [shift.scaled(Fraction(-1)) for shift in compared]
         signs, found = FAMILIES[atom.family].shifts, dict[Form, Fraction]()
+        signs = signs if atom.power == -1 else ()
         for level in self._levels:
             for shift in (each.plus(Form(level)) for each in (change, _NOTHING, *others)):
                 low, high = between(shift.plus(change.scaled(Fraction(-1))), self._ranges)

@@ -16,7 +16,9 @@ import dipapprox
 from dipapprox import Answer, Limits, Options
 from dipapprox.automata.shifts import RunCost
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel import paths
 from dipapprox.kernel.errors import NotProved, Refuted
+from dipapprox.kernel.forms import Form
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
@@ -290,6 +292,42 @@ def alone(family: str, whole: bool) -> Any:
     machine = stream(body, None, inputs=[["q", {"low": None, "high": None}]], whole=whole)
     machine["published"] |= {"whenever": [], "first": ["out"]}
     return machine
+
+
+ANY_SCALE = """
+input q in 0..2
+output out in {0, 1}
+adjacent linf 1
+x <- Lap(q, 1 / eps)
+t <- NOISE
+if x > t then out <- 1 else out <- 0 end
+"""
+
+
+@pytest.mark.parametrize("noise", ["Lap(0, 3)", "Gauss(0, 2 / eps)", "LapPlus(1, 2)"])
+def test_noise_of_any_scale_stays_where_it_is(noise: str) -> None:
+    program = dipapprox.parse(ANY_SCALE.replace("NOISE", noise))
+    machine, claim, (step, *_) = potential_of(found(program))
+    assert dipapprox.decide(program, options=OPTIONS).replayed is not None
+    first = machine["body"][0]
+    for scale in ([1, 0], [1, -2]):
+        moved = {**machine, "body": [[*first[:4], scale], *machine["body"][1:]]}
+        with pytest.raises(Refuted, match="samples of Lap cannot be shifted so"):
+            replay(moved, claim, [step])
+
+
+def test_samples_of_other_scales_are_others() -> None:
+    ours, theirs = (
+        (
+            paths.Path({}, (paths.Sample("Lap", Form(Fraction(0)), Fraction(1), power),)),
+            [Form(Fraction(0))],
+        )
+        for power in (0, -1)
+    )
+    (one, forms), (other, _) = ours, theirs
+    with pytest.raises(Refuted, match="different samples"):
+        paths.Beside((one, other), (forms, forms), {}).cost()
+    assert paths.Beside((one, one), (forms, forms), {}).cost() == 0
 
 
 def test_many_paths_share_few_cases() -> None:

@@ -355,7 +355,7 @@ def test_what_is_no_path_is_refused() -> None:
     )
     for power in (0, 1, -2):
         with pytest.raises(Refused, match="no multiple of 1 / eps"):
-            followed(drawn("Lap", power))
+            flat(followed(drawn("Lap", power))[:1], {}, integers=False)
     with pytest.raises(Refused, match="no integers"):
         followed(drawn("DLap"))
     assert len(followed(drawn("DLap"), whole=True)) == 2
