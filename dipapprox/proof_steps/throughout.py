@@ -322,6 +322,8 @@ def _epsilons_json(on: Epsilons) -> Json:
 def _violations(
     program: Program, broken: Broken, stated: dict[str, Json]
 ) -> Iterator[Sequence[Json]]:
+    if not (program.real_outputs or broken.outputs):
+        raise NoCertificate("no outputs of the violation are named")
     pair = input_json(broken.input), input_json(broken.adjacent)
     rows = [] if program.real_outputs else [input_json(finite(row)) for row in broken.outputs]
     (eps_prv, *_), deltas = (_bounds(read_weight(each), broken.eps) for each in stated.values())
