@@ -106,7 +106,7 @@ class _Rounds:
     def made(self) -> tuple[ast.Program, Rounds]:
         """Return the program with rounds, and its cells."""
         prelude, loop = self._split()
-        before = self._unrolled(prelude)
+        before = self._unrolled(tuple(prelude))
         body = self._unrolled(loop.body)
         first = evaluate_integer(loop.first, self._constants, "the start of a loop")
         for array in [*self._inputs, *self._outputs]:
@@ -168,37 +168,27 @@ class _Rounds:
             raise self._wrong(message, self._program.span, hint)
         return before, loop
 
-    def _unrolled(self, block: list[ast.Statement] | ast.Block) -> ast.Block:
+    def _unrolled(self, block: ast.Block) -> ast.Block:
         """Unroll the loops whose turns are known."""
-        found: list[ast.Statement] = []
-        for statement in block:
-            match statement:
+
+        def change(node: object) -> ast.Block | None:
+            match node:
                 case ast.For(variable, first, last, body):
                     self._no_parameter((first, last), "an inner loop")
                     low = evaluate_integer(first, self._constants, "the start of a loop")
                     high = evaluate_integer(last, self._constants, "the end of a loop")
                     self._turns += max(0, high - low + 1)
                     if self._turns > _MOST_TURNS:
-                        raise Wrong("limit", f"more than {_MOST_TURNS} turns", statement.span)
-                    for k in range(low, high + 1):
-                        value = ast.Number(Fraction(k), span=first.span)
-                        found += self._unrolled(with_names(body, {variable: value}))
+                        raise Wrong("limit", f"more than {_MOST_TURNS} turns", node.span)
+                    values = (
+                        ast.Number(Fraction(k), span=first.span) for k in range(low, high + 1)
+                    )
+                    turns = tuple(with_names(body, {variable: value}) for value in values)
+                    return tuple(each for turn in turns for each in self._unrolled(turn))
                 case _:
-                    found.append(rewrite(statement, self._inner))
-        return tuple(found)
+                    return None
 
-    def _inner(self, node: object) -> object:
-        """Unroll the loops in the blocks of a statement."""
-        match node:
-            case ast.Branch(condition, body):
-                return ast.Branch(condition, self._unrolled(body), span=node.span)
-            case ast.If(branches, otherwise):
-                parts = tuple(rewrite(branch, self._inner) for branch in branches)
-                return ast.If(parts, self._unrolled(otherwise), span=node.span)
-            case ast.While(condition, body):
-                return ast.While(condition, self._unrolled(body), span=node.span)
-            case _:
-                return None
+        return rewrite(block, change)
 
     # --- entries ------------------------------------------------------------------------------
 

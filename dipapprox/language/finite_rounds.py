@@ -28,8 +28,8 @@ from dipapprox.language.cells import assigned, read, statements_in, tainted
 from dipapprox.language.domains import MOST_CELLS, Domain
 from dipapprox.language.emitter import MOST_STATEMENTS
 from dipapprox.language.equal_turns import turn_of, written_out
-from dipapprox.language.traversal import free_name
-from dipapprox.source import Span
+from dipapprox.language.traversal import free_name, rewrite
+from dipapprox.source import Located, Span
 
 NOTHING = "nothing"
 """What is published in a round that publishes nothing, or is not reached."""
@@ -183,37 +183,32 @@ class _Writer:
 
     def _block(self, block: core.Block, turn: int, *, looped: bool = False) -> core.Block:
         """Replace what only programs with streams have; draws differ from turn to turn."""
-        found: list[core.Statement] = []
-        for each in block:
+
+        def change(each: Located) -> Located | core.Block | None:
             match each:
                 case core.Assign(value=core.Variable(name)) if name.startswith(core.NEXT):
                     _require_outside(looped, "read", each.span)
                     entries = self._reads[name.removeprefix(core.NEXT)]
                     entries.taken += 1
                     counting, cell = entries.cell()
-                    found += [*counting, replace(each, value=cell)]
+                    return (*counting, replace(each, value=cell))
                 case core.Assign() | core.Draw() | core.Choose():
                     if not isinstance(each, core.Assign):
                         each = replace(each, site=each.site + turn * self._sites)
-                    if _publishes(each):
-                        _require_outside(looped, "publish", each.span)
-                        self._require_known(each)
-                        found += self._publishing(each)
-                    else:
-                        found.append(each)
-                case core.If(_, then, otherwise):
-                    ways = [self._block(way, turn, looped=looped) for way in (then, otherwise)]
-                    found.append(replace(each, then=ways[0], otherwise=ways[1]))
+                    if not _publishes(each):
+                        return each
+                    _require_outside(looped, "publish", each.span)
+                    self._require_known(each)
+                    return self._publishing(each)
                 case core.While(_, body):
-                    found.append(replace(each, body=self._block(body, turn, looped=True)))
-                case core.Exit():
-                    if self._shows_the_end:
-                        end = core.Assign(core.Variable(core.PUBLISHED), self._ended)
-                        found += self._publishing(end)
-                    found.append(each)
+                    return replace(each, body=self._block(body, turn, looped=True))
+                case core.Exit() if self._shows_the_end:
+                    end = core.Assign(core.Variable(core.PUBLISHED), self._ended)
+                    return (*self._publishing(end), each)
                 case _:
-                    assert_never(each)
-        return tuple(found)
+                    return None
+
+        return rewrite(block, change)
 
     def _publishing(self, each: core.Assign | core.Draw | core.Choose) -> core.Block:
         counting, cell = self._published.cell()

@@ -27,7 +27,7 @@ from dipapprox.language.declarations import (
 from dipapprox.language.domains import AS_DECLARED, AllIntegers
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.equal_turns import written_out
-from dipapprox.language.traversal import declared_in, targets_in
+from dipapprox.language.traversal import declared_in, rewrite, targets_in
 from dipapprox.source import Located, Span
 
 DATA = "data"
@@ -302,24 +302,19 @@ def expanded(
     block: core.Block,
     clamps: Mapping[str, Clamp],
     write: Callable[[Clamp, core.Variable, Span | None], core.Statement],
-) -> tuple[core.Statement, ...]:
+) -> core.Block:
     """Return a block of a handler in which clamps are spelled out.
 
     Args:
         clamps: Its clamps by the variables that hold what is clamped.
         write: Returns the statement that clamps a variable, as `calls.clamped` does.
     """
-    result: list[core.Statement] = []
-    for statement in block:
-        match statement:
-            case core.If(condition, then, otherwise):
-                ways = (expanded(each, clamps, write) for each in (then, otherwise))
-                result.append(core.If(condition, *ways, span=statement.span))
-            case core.While(condition, body):
-                inside = expanded(body, clamps, write)
-                result.append(core.While(condition, inside, span=statement.span))
+
+    def change(node: Located) -> tuple[core.Statement, ...] | None:
+        match node:
             case core.Assign(core.Variable(name) as held) if name in clamps:
-                result += [statement, write(clamps[name], held, statement.span)]
+                return node, write(clamps[name], held, node.span)
             case _:
-                result.append(statement)
-    return tuple(result)
+                return None
+
+    return rewrite(block, change)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ from dipapprox.language import ast
 from dipapprox.source import Located
 
 Change = Callable[[Any], Any]
-"""Returns what stands for a node; None: the node with its parts changed."""
+"""Returns what stands for a node, or nodes; None: the node with its parts changed."""
 
 Tree = TypeVar("Tree")
 
@@ -95,11 +96,18 @@ def operands_of(node: ast.Expression | ast.Statement) -> tuple[ast.Expression, .
 
 
 def rewrite(tree: Tree, change: Change) -> Tree:
-    """Return a tree, or a tuple of trees, with nodes replaced from the outside in."""
+    """Return a tree, or a tuple of trees, with nodes replaced from the outside in.
+
+    A node of a tuple may be replaced by any number of nodes, a tuple.
+    """
     if isinstance(tree, tuple):
-        parts = tuple(rewrite(part, change) for part in tree)
-        same = all(new is old for new, old in zip(parts, tree, strict=True))
-        return tree if same else parts  # type: ignore[return-value]  # of the same type
+        parts: list[Any] = []
+        for part in tree:
+            made = rewrite(part, change)
+            several = isinstance(made, tuple) and not isinstance(part, tuple)
+            parts += made if several else (made,)
+        same = len(parts) == len(tree) and all(map(operator.is_, parts, tree))
+        return tree if same else tuple(parts)  # type: ignore[return-value]  # of the same type
     if not isinstance(tree, Located):
         return tree
     found = change(tree)
