@@ -100,8 +100,6 @@ class _Rounds:
                         self._declare(declaration, each)
                 case ast.AdjacentRule(radius=radius) if radius is not None:
                     self._no_parameter(radius, "the adjacency")
-                case _:
-                    pass
 
     def made(self) -> tuple[ast.Program, Rounds]:
         """Return the program with rounds, and its cells."""

@@ -30,8 +30,6 @@ def statements_in(block: Iterable[core.Statement | core.Repeat]) -> Iterator[cor
                 waiting += [*otherwise[::-1], *then[::-1]]
             case core.While(body=body):
                 waiting += body[::-1]
-            case _:
-                pass
 
 
 def read(part: core.Expression | core.Condition | core.Weight) -> Iterator[str]:

@@ -116,8 +116,6 @@ def _outputs(scope: Scope, program: ast.Program) -> None:
             case ast.Output(domain=(ast.Reals(bounds),)) if bounds is not None:
                 hint = "write 'real': noise goes beyond all bounds"
                 scope.report("a real output has no bounds", bounds.span, hint)
-            case _:
-                pass
 
 
 def _element(scope: Scope, element: ast.Element) -> None:
@@ -225,8 +223,6 @@ def _streams(scope: Scope, program: ast.Program) -> None:
                     message = "what is published is declared twice"
                     scope.report(message, declaration.span, "put it into one list")
                 listed = True
-            case _:
-                pass
 
 
 def _reads(scope: Scope, program: ast.Program) -> None:

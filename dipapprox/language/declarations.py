@@ -113,8 +113,6 @@ def elaborate_declarations(
                         size = None if each.size is None else _size(each.size, parameters, room)
                         room -= size or 1
                         known.append(DeclaredVariable(each.name, size, domain, span=each.span))
-                case _:
-                    pass
         except Wrong as wrong:
             wrong.report(diagnosis)
     adjacency: Adjacency = Everyone()
@@ -155,8 +153,6 @@ def adjacency_of(
                     adjacency = Listed(
                         tuple(_pair(pair, parameters, cells, diagnosis) for pair in pairs)
                     )
-                case _:
-                    pass
         except Wrong as wrong:
             wrong.report(diagnosis)
     return adjacency

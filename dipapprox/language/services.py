@@ -250,8 +250,6 @@ def _check_declaration(node: ast.Declaration, diagnosis: Diagnosis) -> None:
         case ast.Output(domain=(ast.Reals(bounds=ast.Range()) as reals, *_)):
             message = "a reply is any real number, or one of finitely many values"
             diagnosis.report("type error", message, reals.span, "write 'real'; noise has no bounds")
-        case _:
-            pass
 
 
 _CHANGES = tuple(change.value for change in Change)

@@ -169,8 +169,6 @@ def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Sym
                     symbol.unbounded = unbounded
                     symbol.is_real_output = unbounded and role is Role.OUTPUT
                     _declare(symbols, symbol, diagnosis)
-            case _:
-                pass
     _collect_domains(program, symbols, diagnosis)
     for target in targets_in(program.body):
         is_array = isinstance(target, ast.Index)

@@ -48,8 +48,6 @@ def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
                 stack.extend(iter(branch.body) for branch in reversed(branches))
             case ast.For() | ast.While() | ast.Forever():
                 stack.append(iter(statement.body))
-            case _:
-                pass
 
 
 def targets_in(block: ast.Block) -> Iterator[ast.Target]:

@@ -304,8 +304,6 @@ def _surely_assigns(block: ast.Block, name: str) -> bool:
                 blocks = [*(branch.body for branch in branches), otherwise]
                 if all(_surely_assigns(each, name) for each in blocks):
                     return True
-            case _:
-                pass
         if any(isinstance(each, ast.Exit) for each in statements_of((statement,))):
             return False
     return False

@@ -43,8 +43,6 @@ def unused(program: ast.Program) -> tuple[Diagnostic, ...]:
                 for each in variables:
                     if each.name in assigned:
                         found += _never_given(program, each, domain)
-            case _:
-                pass
     return tuple(found)
 
 

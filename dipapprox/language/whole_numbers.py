@@ -78,8 +78,6 @@ class _Checks:
                     if isinstance(node, core.Comparison):
                         self._side(node.left)
                         self._side(node.right)
-            case _:
-                pass
 
     def _side(self, node: core.Expression) -> None:
         """Check the coefficients in one side of a comparison."""
@@ -90,8 +88,6 @@ class _Checks:
             case core.Product():
                 if not self._integers.isdisjoint(_names(node)) and not self._is_whole(node):
                     self._report("a random integer is multiplied by a fraction", node.span)
-            case _:
-                pass
 
     def _is_whole(self, node: core.Expression) -> bool:
         return _is_whole_but(node) and self._fractions.isdisjoint(_names(node))
@@ -143,8 +139,6 @@ def _names(node: core.Expression) -> Iterator[str]:
         case core.Sum(left, right) | core.Product(left, right):
             yield from _names(left)
             yield from _names(right)
-        case _:
-            pass
 
 
 def _stem(place: core.Variable | core.Element) -> str:
@@ -159,5 +153,3 @@ def _assignments(statements: Iterable[core.Statement]) -> Iterator[tuple[str, co
             case core.Choose(target, options):
                 for value, _ in options:
                     yield _stem(target), value
-            case _:
-                pass

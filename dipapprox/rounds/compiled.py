@@ -125,8 +125,6 @@ def _interval(program: core.Program, steps: Steps) -> tuple[int, ...]:
                 return (0, -1)
             case core.Norm.DECREASING:
                 return (0, 1)
-            case _:
-                pass
     return (1, -1)
 
 

@@ -167,6 +167,4 @@ def _why(
                         return "a finite output is an input, which may be any number", each.span
                 case core.Choose():
                     return "finite noise depends on inputs, which may be any number", each.span
-                case _:
-                    pass
     return f"the value of the input '{needed.cell}' is needed, which may be any number", None

@@ -91,8 +91,6 @@ def expressions_in(weight: core.Weight) -> Iterator[core.Expression]:
             yield from expressions_in(right)
         case core.Inverse(operand) | core.Exponential(operand):
             yield from expressions_in(operand)
-        case _:
-            pass
 
 
 def _is_number(weight: core.Weight) -> TypeGuard[core.Expression]:
