@@ -102,11 +102,7 @@ class Calls:
     """
 
     def __init__(
-        self,
-        expressions: Expressions,
-        emitter: Emitter,
-        publishes: bool,
-        ranges: dict[str, Range],
+        self, expressions: Expressions, emitter: Emitter, publishes: bool, ranges: dict[str, Range]
     ) -> None:
         self._expressions = expressions
         self._ranges = ranges

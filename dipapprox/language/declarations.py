@@ -207,10 +207,7 @@ def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -
 
 
 def _domain(
-    written: ast.Domain,
-    span: Span | None,
-    parameters: Mapping[str, Fraction],
-    listed: bool = True,
+    written: ast.Domain, span: Span | None, parameters: Mapping[str, Fraction], listed: bool = True
 ) -> Domain:
     values: dict[Value, None] = {}
     for element in written:

@@ -32,12 +32,7 @@ from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.equal_turns import arrays_of_equal_turns
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
-from dipapprox.language.symbols import (
-    SELECTIONS,
-    Role,
-    Symbol,
-    with_delta,
-)
+from dipapprox.language.symbols import SELECTIONS, Role, Symbol, with_delta
 from dipapprox.language.whole_numbers import check_whole_numbers
 
 if TYPE_CHECKING:

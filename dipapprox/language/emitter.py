@@ -70,11 +70,7 @@ class Emitter:
             raise self._diagnosis.abort("limit", message, span, "use smaller parameters")
 
     def store(
-        self,
-        place: Place,
-        value: core.Expression,
-        target: ast.Target | None,
-        span: Span | None,
+        self, place: Place, value: core.Expression, target: ast.Target | None, span: Span | None
     ) -> None:
         """Add place <- value; a constant must be in the domain of `target`, if that is declared."""
         self.admit(value, target, span)

@@ -24,10 +24,7 @@ from dipapprox.source import Span
 
 
 def check_whole_numbers(
-    body: core.Body,
-    inputs: Sequence[core.Cell],
-    outputs: Sequence[core.Cell],
-    diagnosis: Diagnosis,
+    body: core.Body, inputs: Sequence[core.Cell], outputs: Sequence[core.Cell], diagnosis: Diagnosis
 ) -> None:
     """Report fractions where whole numbers are needed."""
     statements = list(statements_in(body))

@@ -100,11 +100,7 @@ class _Exploration:
     """
 
     def __init__(
-        self,
-        program: core.Program,
-        rounds: core.Rounds,
-        demands: _Demands,
-        limits: Limits,
+        self, program: core.Program, rounds: core.Rounds, demands: _Demands, limits: Limits
     ) -> None:
         program.check_rational_scales()
         self._rounds = rounds

@@ -92,8 +92,7 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
     kind = AllIntegers if integers else AllReals
     inputs = tuple(
         replace(
-            cell,
-            domain=kind(cell.domain.bounds if isinstance(cell.domain, AllReals) else None),
+            cell, domain=kind(cell.domain.bounds if isinstance(cell.domain, AllReals) else None)
         )
         for cell in program.inputs
     )

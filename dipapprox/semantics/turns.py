@@ -37,15 +37,7 @@ from dipapprox.semantics.evaluation import StoredValue, shared
 from dipapprox.semantics.inputs import ValuesLeft
 from dipapprox.semantics.order import bits
 from dipapprox.semantics.run import Execution
-from dipapprox.semantics.state import (
-    Extreme,
-    Guard,
-    Path,
-    Sample,
-    SampleComparison,
-    Step,
-    Store,
-)
+from dipapprox.semantics.state import Extreme, Guard, Path, Sample, SampleComparison, Step, Store
 from dipapprox.semantics.statements import draw_again
 
 Rename = dict[Symbol, Symbol]
