@@ -83,8 +83,7 @@ class Path:
     @property
     def fixed(self) -> tuple[bool, Mapping[str, Stored | None]]:
         """Whether it has ended, and what cells hold, of random numbers None."""
-        known = {n: None if isinstance(v, Form) else v for n, v in self.store.items()}
-        return self.ended, known
+        return self.ended, {n: None if isinstance(v, Form) else v for n, v in self.store.items()}
 
     def fresh(self, atom: Atom) -> Form:
         """Add an atom."""
