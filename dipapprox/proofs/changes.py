@@ -9,11 +9,12 @@ of the set of all changes:
 For integer inputs r is rounded down. Where a change may be any number (l0 with at least one change,
 `all`) costs grow without bound unless they are 0; then r = 1 at one input stands for all.
 
-If all inputs lie between bounds, no change of one input is larger than the largest distance w of
-two bounds: r is at most w, except for l1; `all` is linf w, and l0 k are the boxes of k inputs. Of
-l1 r > w the boxes of k = ⌈r / w⌉ inputs hold all changes, and are no more than these if w divides
-r: then corners of |Δ_i| <= w, Σ |Δ_i| <= r are ± w at k inputs. So boxes may hold more than an
-adjacency allows, which does no harm above; below, `allows` says what is adjacent.
+Between bounds an input changes by no more than their distance w_i, by 0 where nobody reads it: of
+the boxes above what |Δ_i| <= w_i leaves; `all` is the box of all w_i, and l0 k are those of k
+inputs. Of l1 r > w, the largest w_i, the boxes |Δ_i| <= w of k = ⌈r / w⌉ inputs hold all changes,
+and are no more than these if w divides r: then corners of |Δ_i| <= w, Σ |Δ_i| <= r are ± w at k
+inputs. So boxes may hold more than an adjacency allows, which does no harm above; below, `allows`
+says what is adjacent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
-from math import ceil, comb, floor, prod
+from math import ceil, comb, floor, gcd, lcm, prod
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, replace
@@ -29,10 +30,10 @@ from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Within
 from dipapprox.semantics.real_inputs import NotReal
 
 Box = tuple[tuple[int, int], ...]
-"""For every input the least and the greatest change, in multiples of the radius: -1, 0 or 1."""
+"""For every input the least and the greatest change, in multiples of a unit."""
 
 Change = tuple[int, ...]
-"""A change of every input, in multiples of the radius."""
+"""A change of every input, in multiples of a unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,18 @@ class Changes:
 
     Attributes:
         boxes: The boxes.
-        radius: What 1 stands for, >= 0.
+        unit: What 1 stands for, >= 0.
         is_bounded: If not, all multiples of the changes are allowed, too.
     """
 
     boxes: tuple[Box, ...]
-    radius: Fraction
+    unit: Fraction
     is_bounded: bool = True
+
+    @property
+    def largest(self) -> Fraction:
+        """The largest change of an input."""
+        return self.unit * max((max(map(abs, end)) for box in self.boxes for end in box), default=0)
 
     def in_corners(self, most: int) -> Changes:
         """Return the same changes with the corners for boxes, if there are at most so many."""
@@ -63,46 +69,44 @@ MOST_BOXES = 1_000
 """Of l0 with bounds; where there are more, all inputs may change."""
 
 
-def changes_of(
-    adjacency: Adjacency, count: int, integers: bool, width: Fraction | None = None
-) -> Changes:
-    """Return the changes that an adjacency allows to `count` real, or integer, inputs.
+def changes_of(adjacency: Adjacency, widths: Sequence[Fraction | None], integers: bool) -> Changes:
+    """Return the changes that an adjacency allows to real, or integer, inputs.
 
     Args:
         adjacency: Of the program.
-        count: How many inputs there are.
+        widths: By input, what it cannot change by more than; None if there is no bound.
         integers: Whether they are integers.
-        width: What no input can change by more than; None if there is no bound.
 
     Raises:
         NotReal: If adjacent inputs are listed.
     """
+    count = len(widths)
+    known = [width for width in widths if width is not None]
     match adjacency:
         case Listed():
             raise NotReal("a list of adjacent inputs does not speak of all real inputs")
-        case Everyone() if width is not None:
-            return Changes((((-1, 1),) * count,), width)
+        case Everyone() if len(known) == count:
+            return _in_units([_box(known)])
         case Everyone():
             return Changes(_single(count), Fraction(1), is_bounded=False)
-        case Within(norm=Norm.L0, radius=radius) if width is not None:
-            most = min(floor(radius), count)
-            return Changes(_of_some(count, most), width if most else Fraction(0))
+        case Within(norm=Norm.L0, radius=radius) if len(known) == count:
+            return _in_units(_of_some(known, floor(radius)))
         case Within(norm=norm, radius=radius):
             if integers or norm is Norm.L0:
                 radius = Fraction(floor(radius))
-            if width is not None and norm is Norm.L1 and 0 < width < radius:
-                return Changes(_of_some(count, min(ceil(radius / width), count)), width)
-            if width is not None:
-                radius = min(radius, width)
+            most = [radius if width is None else min(radius, width) for width in widths]
             match norm:
                 case Norm.LINF:
-                    return Changes((((-1, 1),) * count,), radius)
+                    return _in_units([_box(most)])
                 case Norm.INCREASING:
-                    return Changes((((0, 1),) * count,), radius)
+                    return _in_units([_box(most, low=0)])
                 case Norm.DECREASING:
-                    return Changes((((-1, 0),) * count,), radius)
+                    return _in_units([_box(most, high=0)])
                 case Norm.L1:
-                    return Changes(_single(count), radius)
+                    widest = max(most, default=radius)
+                    if 0 < widest < radius:
+                        return _in_units(_of_some([widest] * count, ceil(radius / widest)))
+                    return Changes(_single(count), widest)
                 case Norm.L0:
                     return Changes(_single(count), min(radius, Fraction(1)), is_bounded=False)
             assert_never(norm)
@@ -133,12 +137,30 @@ def allows(adjacency: Adjacency, change: Sequence[Fraction]) -> bool:
     assert_never(adjacency)
 
 
-def _of_some(count: int, most: int) -> tuple[Box, ...]:
+_Ends = Sequence[tuple[Fraction, Fraction]]
+"""Of every input the least and the greatest change."""
+
+
+def _in_units(boxes: Sequence[_Ends]) -> Changes:
+    """Return boxes as multiples of the greatest unit of which their ends are."""
+    ends = [end for box in boxes for each in box for end in each]
+    unit = Fraction(gcd(*(x.numerator for x in ends)), lcm(*(x.denominator for x in ends)))
+    whole = unit or Fraction(1)
+    found = (tuple((int(lo / whole), int(hi / whole)) for lo, hi in box) for box in boxes)
+    return Changes(tuple(dict.fromkeys(found)), unit)
+
+
+def _box(most: Sequence[Fraction], low: int = -1, high: int = 1) -> _Ends:
+    return [(low * each, high * each) for each in most]
+
+
+def _of_some(most: Sequence[Fraction], count: int) -> Sequence[_Ends]:
     """Changes of at most so many inputs at a time; of all where these are too many boxes."""
-    if comb(count, most) > MOST_BOXES:
-        most = count
-    chosen = (frozenset(each) for each in combinations(range(count), most))
-    return tuple(tuple((-1, 1) if k in cells else (0, 0) for k in range(count)) for cells in chosen)
+    count = min(count, len(most))
+    if comb(len(most), count) > MOST_BOXES:
+        return [_box(most)]
+    chosen = map(frozenset, combinations(range(len(most)), count))
+    return [_box([each * (k in own) for k, each in enumerate(most)]) for own in chosen]
 
 
 def _single(count: int) -> tuple[Box, ...]:

@@ -248,5 +248,5 @@ def _losing(rays: Iterable[PartLoss | None]) -> Losses:
 
 
 def lost_in(losses: Losses) -> Fraction | None:
-    """What is lost in multiples of radius · eps; None for ∞."""
+    """What is lost in multiples of unit · eps; None for ∞."""
     return total_loss(each.ray.loss for each in losses)

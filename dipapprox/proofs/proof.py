@@ -31,7 +31,7 @@ class StateProof:
 
 @dataclass(frozen=True, slots=True)
 class OutputProof:
-    """The proof for one output. Costs are in multiples of radius · eps.
+    """The proof for one output. Costs are in multiples of unit · eps.
 
     Attributes:
         output: Values of the output cells, in the order of the program.
@@ -121,7 +121,7 @@ class Proof:
         coupling: Of the dearest outcome of every part, for the changes in `coupled`; their costs
             add up to `upper`. Without samples that no guard mentions.
         coupled: For every part the least and the greatest change of each of its inputs for which
-            the coupling serves, in multiples of the radius.
+            the coupling serves, in multiples of the unit.
     """
 
     program: Program

@@ -117,10 +117,12 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
     try:
         with limited(limits):
             parts = independent_parts(program)
-            read = [program.inputs[k] for k in sorted({k for each in parts for k in each.inputs})]
-            changes = changes_of(
-                program.adjacency, len(program.inputs), integers, width_of(read, integers)
-            )
+            read = {k for each in parts for k in each.inputs}
+            widths = [
+                width_of(cell, integers) if k in read else Fraction(0)
+                for k, cell in enumerate(program.inputs)
+            ]
+            changes = changes_of(program.adjacency, widths, integers)
             if share_inputs([part.inputs for part in parts]):
                 changes = changes.in_corners(MOST_CORNERS)
             known = replace(known, changes=changes)
@@ -141,7 +143,7 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
         return replace(known, reason=refused.reason)
     except LimitReached as reached:
         return replace(known, reason=reached.reason)
-    if not changes.radius:
+    if not changes.unit:
         return replace(known, answer=Answer.DP, upper=Fraction(0))
     ended = ""
     bounded = are_bounded(program)
@@ -213,7 +215,7 @@ def _with_more_lost(
 def _inputs_of(known: Proof, changes: Changes) -> RealInputs:
     program, integers = known.program, known.integers
     bounds = tuple([bounds_of(cell.domain, integers) for cell in program.inputs])
-    return RealInputs(program.adjacency, bounds, changes.radius, integers)
+    return RealInputs(program.adjacency, bounds, changes.largest, integers)
 
 
 def _with_places(
@@ -272,7 +274,7 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
     if lower is None:
         lost = [known.parts[each.part].outputs[each.output] for each in losses]
         return replace(known, answer=Answer.NOT_DP, reason=_trouble(lost))
-    lower *= changes.radius
+    lower *= changes.unit
     if not changes.is_bounded and lower:
         reason = "adjacent inputs may differ by any amount"
         return replace(known, answer=Answer.NOT_DP, reason=reason, lower=lower)
@@ -291,20 +293,20 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
     return replace(
         known,
         answer=Answer.DP,
-        reason="" if upper * changes.radius == lower else open_,
-        upper=upper * changes.radius,
+        reason="" if upper * changes.unit == lower else open_,
+        upper=upper * changes.unit,
         coupling=tuple(
             sample
             for run, (_, each) in zip(runs, found, strict=False)  # none at all if it costs nothing
             if each is not None
-            for sample in _coupled(each[0].cone, each[1], run.inputs, changes.radius)
+            for sample in _coupled(each[0].cone, each[1], run.inputs, changes.unit)
         ),
         coupled=tuple(own if each is None else each[1].box for own, each in found),
     )
 
 
 def _cost_in(box: Box, runs: Iterable[PartRun]) -> Fraction:
-    """What all parts together cost at most in a box, in multiples of radius · eps."""
+    """What all parts together cost at most in a box, in multiples of unit · eps."""
     found = (run.dearest_shift(box) for run in runs)
     return sum((each[1].cost for each in found if each is not None), Fraction(0))
 
@@ -371,15 +373,15 @@ def _uses_free_noise(cone: Cone, flow: Sequence[Fraction]) -> bool:
 
 
 def _coupled(
-    cone: Cone, found: BoxShift, inputs: Sequence[int], radius: Fraction
+    cone: Cone, found: BoxShift, inputs: Sequence[int], unit: Fraction
 ) -> Iterator[CoupledSample]:
     changes = dict(zip(inputs, found.box, strict=True))
     for source, shift in zip(cone.sources, found.shift, strict=True):
-        cost = (source.rate or 0) * abs(shift) * radius
+        cost = (source.rate or 0) * abs(shift) * unit
         mean = tuple([(inputs[k], c) for k, c in source.mean])
         known = all(lo == hi for lo, hi in (changes[k] for k, _ in mean))
-        moved = sum((c * changes[k][0] for k, c in mean), shift) * radius if known else None
-        yield CoupledSample(source.label, source.line, mean, shift * radius, moved, cost)
+        moved = sum((c * changes[k][0] for k, c in mean), shift) * unit if known else None
+        yield CoupledSample(source.label, source.line, mean, shift * unit, moved, cost)
 
 
 def _total(rows: Sequence[GuardRow], flow: Iterable[Fraction], place: int) -> Fraction:

@@ -46,8 +46,8 @@ class Ray:
     q is the start of the cone of the first of its possible states.
 
     Attributes:
-        target: b, in multiples of the radius.
-        loss: The log-ratio that is reached, in multiples of radius · eps; None for ∞.
+        target: b, in multiples of the unit.
+        loss: The log-ratio that is reached, in multiples of unit · eps; None for ∞.
     """
 
     target: Change

@@ -232,11 +232,11 @@ def family_of(proof: Proof) -> InputFamily | None:
         possible = shown.states[0].cone.start
         for place, k in enumerate(part.inputs):
             start[k] = possible[place]
-            target[k] = ray.target[place] * changes.radius
+            target[k] = ray.target[place] * changes.unit
         cells = (program.outputs[cell].name for cell in part.cells)
         output += zip(cells, shown.output, strict=True)
     lost = total_loss(each.ray.loss for each in proof.losses)
-    loss = None if lost is None else lost * changes.radius
+    loss = None if lost is None else lost * changes.unit
     return InputFamily(tuple(start), tuple(target), tuple(output), loss)
 
 

@@ -40,8 +40,8 @@ class BoxShift:
 
     Attributes:
         box: The changes.
-        shift: For every source of the cone, in multiples of the radius.
-        cost: Σ rate · |shift|, in multiples of radius · eps.
+        shift: For every source of the cone, in multiples of the unit.
+        cost: Σ rate · |shift|, in multiples of unit · eps.
     """
 
     box: Box
@@ -58,7 +58,7 @@ class DearChange:
         flow: The y_g >= 0, for every row of the cone. If `cost` is finite, Σ_g y_g a_gi is at most
             the rate of source i, or has the sign that its side leaves free, and `cost` is
             -Σ_g y_g c_g·Δ. If it is None the rates are 0 and the sum is positive: no shift at all.
-        cost: In multiples of radius · eps; None for ∞.
+        cost: In multiples of unit · eps; None for ∞.
     """
 
     change: Change
@@ -81,7 +81,7 @@ class WorstChange:
 
     @property
     def upper(self) -> Fraction | None:
-        """What the cone costs at most, in multiples of radius · eps; None for ∞ or unknown."""
+        """What the cone costs at most, in multiples of unit · eps; None for ∞ or unknown."""
         return (
             None if self.shifts is None else max((each.cost for each in self.shifts), default=_ZERO)
         )

@@ -42,23 +42,20 @@ def bounds_of(domain: Domain, integers: bool) -> tuple[Fraction, Fraction] | Non
     return Fraction(ceil(bounds[0])), Fraction(floor(bounds[1]))
 
 
-def width_of(cells: Sequence[core.Cell], integers: bool) -> Fraction | None:
-    """Return the largest distance of the bounds of some inputs; None if one of them has none.
+def width_of(cell: core.Cell, integers: bool) -> Fraction | None:
+    """Return the distance of the bounds of an input; None if it has none.
 
     Raises:
         NotReal: If no integer lies between the bounds of an integer input.
     """
-    widths = list[Fraction]()
-    for cell in cells:
-        bounds = bounds_of(cell.domain, integers)
-        if bounds is None:
-            continue
-        low, high = bounds
-        if high < low:
-            message = f"the noise is of integers, and none lies between the bounds of '{cell.name}'"
-            raise NotReal(message, cell.span)
-        widths.append(high - low)
-    return max([*widths, Fraction(0)]) if len(widths) == len(cells) else None
+    bounds = bounds_of(cell.domain, integers)
+    if bounds is None:
+        return None
+    low, high = bounds
+    if high < low:
+        message = f"the noise is of integers, and none lies between the bounds of '{cell.name}'"
+        raise NotReal(message, cell.span)
+    return high - low
 
 
 def are_bounded(program: core.Program) -> bool:

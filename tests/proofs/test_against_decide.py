@@ -47,7 +47,7 @@ def test_budgets_hold_on_small_domains(path: str, parameters: dict[str, int]) ->
 
 def along(proof: Proof, steps: int) -> list[tuple[Row, Row]]:
     """Adjacent inputs from where rays begin to `steps` times their targets."""
-    assert proof.changes.radius == 1
+    assert proof.changes.unit == 1
     places = [(Fraction(0), 0)] * len(proof.program.inputs)
     for each in proof.losses:
         part, ray = proof.parts[each.part], each.ray

@@ -160,7 +160,7 @@ end
 def test_adjacencies(adjacency: str, answer: Answer, budget: str) -> None:
     proof = prove_text(COUNTS.replace("adjacent linf 1", adjacency))
     assert (proof.answer, proof.lower) == (answer, Fraction(budget)), proof.reason
-    if proof.changes is not None and proof.changes.radius:
+    if proof.changes is not None and proof.changes.unit:
         confirm(proof)
 
 
@@ -281,6 +281,15 @@ def test_what_changes_without_bound_beside_an_input_between_bounds(
     )
     assert (proof.answer, proof.lower) == (answer, Fraction(lower))
     assert proof.upper == (1 if answer is Answer.DP else None)
+    confirm(proof)
+
+
+def test_inputs_of_different_widths_change_by_what_their_bounds_allow() -> None:
+    proof = prove_text(
+        "input a in real 0..1\ninput b in real\ninput c in real 0..1/3\noutput out in bool\n"
+        "adjacent linf 5\nr <- Lap(a + c, 1/eps)\ns <- Lap(b, 1/eps)\nout <- r >= s\n"
+    )
+    assert (proof.lower, proof.upper) == (5 + Fraction(4, 3), 5 + Fraction(4, 3))
     confirm(proof)
 
 

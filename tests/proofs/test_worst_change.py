@@ -106,16 +106,16 @@ def test_a_radius_between_multiples_of_the_width_is_bounded_from_both_sides() ->
 @pytest.mark.parametrize("norm", list(Norm))
 @pytest.mark.parametrize("radius", [Fraction(n, 2) for n in (0, 1, 2, 3, 5)])
 def test_boxes_hold_every_change(norm: Norm, radius: Fraction) -> None:
-    """For inputs of [0, 1]: every allowed change is in the hull of the boxes."""
+    """For inputs of [0, 1] and [0, 2]: every allowed change is in the hull of the boxes."""
     adjacency = Within(norm, radius)
-    changes = changes_of(adjacency, 2, integers=False, width=Fraction(1))
-    steps = [Fraction(k, 2) for k in range(-2, 3)]
+    changes = changes_of(adjacency, [Fraction(1), Fraction(2)], integers=False)
+    steps = [[Fraction(k, 2) for k in range(-n, n + 1)] for n in (2, 4)]
     corners = {
-        tuple(changes.radius * end for end in corner)
+        tuple(changes.unit * end for end in corner)
         for box in changes.boxes
         for corner in product(*box)
     }
-    for change in product(steps, repeat=2):
+    for change in product(*steps):
         if allows(adjacency, change):
             # In two dimensions: no direction in which a change goes farther than all corners.
             for normal in product(range(-2, 3), repeat=2):
