@@ -376,8 +376,8 @@ def read_pipeline(json: object) -> Pipeline:
 
     So are statements about divergences before it, which add up whatever is chosen by what came
     before: E y^t of all is the product of what it is at most after all that came (`divergences`).
-    What else is run between them is dominated by one pair, of which it is a random function, and
-    that pair may as well come first. A machine may have several; beside it they stay runs.
+    What else is run between them is a random function of one pair (Blackwell), which may as well
+    come first: its H is the largest of all, and convex. Beside several pairs they stay runs.
 
     Theorem (Dong, Roth, Su 2022, corollary 3.3): laws N(m_k, 1) and N(0, 1), of so many runs, are
     N(m, 1) and N(0, 1) together, m^2 = sum of m_k^2, as what lies across the line of all m is the

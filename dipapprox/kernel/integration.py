@@ -46,7 +46,6 @@ Bound = tuple[Terms, Fraction, int, Atom, int]
 Sides = tuple[list[Bound], list[Bound]]
 """Lower and upper bounds."""
 
-
 Near = dict[Atom, Sides | None]
 """Of every sample; None if it has inequalities of three."""
 

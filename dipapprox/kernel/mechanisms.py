@@ -234,7 +234,7 @@ def concentrated(outcomes: Sets, rho: Fraction, order: Fraction) -> bool:
     grows. There g is >= 0 if the order is 1, or it lies above its tangent at the order, g' >= 0,
     which is at least g - (order - 1) g' >= 0; or if g' <= 0, g is >= 0 before the order and at
     least g + g' d + g'' d^2 / 2 >= g - g'^2 / (2 g'') at d behind. On the interval g is at least
-    what it is at one of its ends, and before it g is above its tangent at 1.
+    what it is at one of its ends, or 0 if 1 is inside; before it g is above its tangent at 1.
     """
     spend_balls(16)
     start = to_ball(rho) - _tilted(outcomes, Fraction(1))[1]

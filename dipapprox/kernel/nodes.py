@@ -12,7 +12,7 @@ a sum, and its bounds count. Of each kind, its parts, which are nodes, and what 
     running     f; False             t -> integral of f over [t, inf)
     rise        f, g                 t -> f(t) - g(t), where 0 <= g <= f
     product     f, ...; k, ...       product of f ** k, of functions or of scalars that are none
-    mix         s, f, ...            t -> sum of s * f(t), of scalars and functions in turn
+    mix         s, f, ...            t -> sum of s * f(t); s >= 0, as masses of runs are
     convolved   f; law               t -> integral of f(s) * (density of the law at t - s) over s;
                                      the mean of the law is 0; a form as above
     rational    ; q                  a number

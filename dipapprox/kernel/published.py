@@ -1,7 +1,8 @@
 """Real outputs at the end of a run: which are numbers, and the density of the others.
 
 A state ends with a label and measures that add up. The label is the finite outputs and, of the
-real ones y, those that hold a number. The others have a density, told by numbers z, a sample each:
+real ones y, those that hold a number; measures of different labels are singular to each other, as
+a number is a null set of densities. The others have a density, told by numbers z, a sample each:
 z_i = y_i - sum of share_ij z_j over j < i. So z determines y and is determined by it.
 """
 

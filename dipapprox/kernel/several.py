@@ -10,7 +10,7 @@ Panels are cut into parts. On one of them f has the mass m, g has n, and y = f /
 1. From above: (y - a)_+ is convex in y, so its integral over g is at most that of the chord between
    the ends u < v of a range: that of masses at the losses ln u and ln v which add up to m, their
    quotients by u and v to n. Where nothing bounds y from above, all is at infinity; where nothing
-   does from below, all is at ln v. So is, at infinity, what f may have beyond the grid.
+   does from below, all is at ln v. So is, at infinity, what f may have beyond it: F(0) >= 1 = H(0).
 2. From below each part is a set, at any loss; what is beyond the grid is left out. Of sets of
    several z the masses are bounded: those by f from below, those by g from above.
 
