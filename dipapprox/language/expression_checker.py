@@ -62,8 +62,9 @@ def check_number(
         hint = f"{kind.describe()}s cannot be used here" if kind & Kind.RANDOM else ""
         scope.report(f"{where} is needed, but this is a {kind.describe()}", node.span, hint)
     elif static and not is_static(scope, node):
-        message = "a constant is needed here"
-        scope.report(message, node.span, "only numbers, parameters and loop variables are constant")
+        hint = "only numbers, parameters and loop variables are constant"
+        hint += "; another scale is another draw, in a branch" * (where == "a scale")
+        scope.report("a constant is needed here", node.span, hint)
 
 
 def is_static(scope: Scope, node: ast.Expression) -> bool:

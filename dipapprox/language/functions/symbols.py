@@ -291,7 +291,7 @@ def _computed(operator: str, left: Any, right: Any) -> Any:
         if operator in "*/" and first.compute is None and second.compute is None:
             what = "product" if operator == "*" else "quotient"
             hint = "a sample may be multiplied by what is not random: 2 * r, r / 3"
-            raise running().refusal(f"the {what} of two samples", hint)
+            raise running().refusal(f"the {what} of two samples or real inputs", hint)
         if operator == "/" and second.known is None:
             raise running().refusal("a number is divided by what is not known")
     if operator == "/" and second.known == 0:
