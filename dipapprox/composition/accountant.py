@@ -33,15 +33,17 @@ from fractions import Fraction
 from functools import partial
 from math import ceil
 
+from flint import arb
+
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import CLOSED_FORM, Extended
 from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
-from dipapprox.composition.catalogue import is_symmetric
+from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, LossRow
-from dipapprox.composition.mechanisms import Between, Gaussian, Subsampled
-from dipapprox.composition.pieces import RepeatedRun, are_attained
+from dipapprox.composition.mechanisms import Gaussian
+from dipapprox.composition.pieces import RepeatedRun, are_attained, resolution_of
 from dipapprox.composition.powers import product
 from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on
 from dipapprox.composition.profile import BallProfile
@@ -63,6 +65,9 @@ _FINER = Fraction(4)
 _NEAR = 24.0
 """Steps are divided by this at most where the division is thought to be the last one."""
 
+_VERY_MANY = 10_000
+"""Runs of which it is looked at how far losses are apart."""
+
 _CHEAP = Fraction(1, 320)
 """Searches begin with steps of the size that is thought to be fine enough, if it is not less."""
 
@@ -80,6 +85,9 @@ COST, GRID, PROFILE = "what the runs cost", "losses on a grid", "profile of one 
 """What is bounded, and by which methods."""
 
 _CLOSED_BITS = 64
+
+_MOST_OF_GRID = 200
+"""Of an interval that no grid makes narrower, what one costs is no more than this part."""
 
 _FINE = 3
 """Grids finer than the resolution of what is run by this tell hardly more of it."""
@@ -286,13 +294,13 @@ class _Search:
         self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
         self._attained = are_attained(self._runs)
-        resolutions = [*map(_resolution, self._runs)]
+        resolutions = [*map(resolution_of, self._runs)]
         self._resolution = min(filter(None, resolutions), default=None)
         self._resolved = None not in resolutions
         # For a δ that is asked, it is not known beforehand which step is fine enough.
-        size = _first_size(_ROUGHLY[0] if delta is None else width, composition.times)
+        size = _first_size(_ROUGHLY[0] if delta is None else width, self._runs)
         if delta is not None and size < _CHEAP:
-            size = _first_size(max(width, _ROUGHLY[1]), composition.times)
+            size = _first_size(max(width, _ROUGHLY[1]), self._runs)
         self._first, self._exact = first_step(self._mechanisms, size)
         self._stays = self._exact or have_lattices(self._mechanisms)
         self._steepness = {False: 0.0, True: 0.0}
@@ -330,6 +338,8 @@ class _Search:
             idle = 0 if progress > _LEAST_GAIN else idle + 1
             if self._is_fine(step) and (idle or self._resolved or not self._attained):
                 return CompositionAnswer(after, used, self._atoms, _NO_GAIN)
+            if not self._attained and self._is_told(step, after):
+                return CompositionAnswer(after, used, self._atoms, _NO_PAIR)
             enough = 1 if self._single else 2  # from one side the grid does not matter
             if idle == _MOST_IDLE or (idle == enough and not self._attained and are_finite(after)):
                 reason = _NO_GAIN if self._attained else _NO_PAIR
@@ -343,6 +353,14 @@ class _Search:
                 )
                 parts = self._parts(step, after, steepness, hurry=hurry)
                 step = refined(self._mechanisms, step, parts)
+
+    def _is_told(self, step: GridStep, known: Sequence[Extended]) -> bool:
+        """Whether what the grid costs is next to nothing of how wide intervals are (`_parts`)."""
+        steepness = max(self._steepness.values())
+        cost = self._number * steepness * float(step.loss(1)) ** 2 / 6
+        if self._delta is None:  # of δ it is that part
+            cost *= steepness * max(float(each.upper or 0) for each in known)
+        return 0 < cost < float(min(each.width or 0 for each in known)) / _MOST_OF_GRID
 
     def _is_fine(self, step: GridStep) -> bool:
         """Whether pairs are known at losses so far apart that finer steps tell hardly more."""
@@ -408,16 +426,17 @@ class _Search:
         return Fraction(ceil(16 * max(wanted if wanted <= _NEAR else _FINER, 1.25)), 16)
 
 
-def _resolution(run: RepeatedRun) -> float | None:
-    """The step whose cost for all runs is about that of the losses at which pairs are known."""
-    mechanism = run.mechanism
-    inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
-    if not isinstance(inner, Between) or inner.resolution is None:
-        return None
-    return float(inner.resolution * run.times**0.5)
+def _first_size(width: Fraction, runs: Sequence[RepeatedRun]) -> Fraction:
+    """Return a size of steps to begin with (see `_parts`).
 
-
-def _first_size(width: Fraction, times: int) -> Fraction:
-    """Return a size of steps to begin with: that for λ = 4 (see `_parts`)."""
-    size = Fraction(1, 16 * ceil((24 * 16 * float(width) / times) ** -0.5))
+    That is for λ = 4; less, if losses of very many runs add up to so much that H falls slowly: by
+    e as they grow by their deviation, which is at least about √T times the δ of one run at ε = 0.
+    """
+    steepness, most = 4.0, max(runs, key=lambda run: run.times)
+    if most.times > _VERY_MANY:
+        with precision(64):
+            one = float(profile_of(most.mechanism, 64).at(arb(1)).bound.mid())
+        steepness = min(steepness, 6 / max(one * most.times**0.5, 1.0))
+    times = sum(run.times for run in runs)
+    size = Fraction(1, 16 * ceil((96 * 16 * float(width) / times / steepness) ** -0.5))
     return min(size, COARSEST)

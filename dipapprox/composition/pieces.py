@@ -234,6 +234,15 @@ def _profile(outcomes: Outcomes) -> BallProfile:
     return found if outcomes.attained else UpperOnlyProfile(found)
 
 
+def resolution_of(run: RepeatedRun) -> float | None:
+    """The step whose cost for all runs is about that of the losses at which pairs are known."""
+    mechanism = run.mechanism
+    inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
+    if not isinstance(inner, Between) or inner.resolution is None:
+        return None
+    return float(inner.resolution * run.times**0.5)
+
+
 def are_attained(runs: Sequence[RepeatedRun]) -> bool:
     """Whether pairs are known that attain what bounds all runs together."""
     others = [run for run in runs if not is_attained(run.mechanism)]
