@@ -1,4 +1,4 @@
-"""Tables of methods: who is asked, in which order, and what each may answer."""
+"""Tables of methods: who is asked, and in which order."""
 
 from __future__ import annotations
 
@@ -16,10 +16,6 @@ class OpenQuestion(Protocol):
         """Whether methods may still add to the answer."""
 
 
-KEEPS, REFUTES, DECIDES = "DP", "Not_DP", "DP or Not_DP"
-LOWER, UPPER, BOTH = "the lower end", "the upper end", "both ends"
-"""What methods give."""
-
 Asking = TypeVar("Asking", bound=OpenQuestion)
 
 
@@ -29,13 +25,11 @@ class Consultation(Generic[Asking]):
 
     Attributes:
         method: The word for the method.
-        gives: What it may answer, for people.
         applies: Whether it is asked, from what is known by then.
         ask: Adds what it finds to what is known.
     """
 
     method: str
-    gives: str
     applies: Callable[[Asking], bool]
     ask: Callable[[Asking], None]
 

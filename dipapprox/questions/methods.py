@@ -1,4 +1,4 @@
-"""Which methods are asked for which question, in which order, and what they may answer: one table.
+"""Which methods are asked for which question, and in which order: one table.
 
 A method is asked only while the question is open; cheap ones come first, and before an answer is
 Unknown, or wider than asked for, every method that applies was asked. Within one row pairs, outputs
@@ -17,16 +17,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.methods import (
-    BOTH,
-    DECIDES,
-    KEEPS,
-    LOWER,
-    UPPER,
-    Consultation,
-    always,
-    consult,
-)
+from dipapprox.privacy.methods import Consultation, always, consult
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 
@@ -214,12 +205,12 @@ def _verify_interval(asked: AskedClaim) -> None:
 
 
 VERIFY: tuple[Consultation[AskedClaim], ...] = (
-    Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_soon_kept, _verify_by_budget),
-    Consultation("pairs at one ε", DECIDES, lambda asked: asked.is_plain, _verify_pairs),
-    Consultation("rational bounds", DECIDES, lambda asked: asked.at_one_eps, _verify_formulas),
-    Consultation("every ε", DECIDES, lambda asked: asked.over_interval, _verify_interval),
-    Consultation(LEAST_BUDGET, KEEPS, always, _verify_by_budget),
-    Consultation(SOME_BOUNDS, DECIDES, lambda asked: asked.is_plain, _verify_bounds),
+    Consultation(LEAST_BUDGET, lambda asked: asked.is_soon_kept, _verify_by_budget),
+    Consultation("pairs at one ε", lambda asked: asked.is_plain, _verify_pairs),
+    Consultation("rational bounds", lambda asked: asked.at_one_eps, _verify_formulas),
+    Consultation("every ε", lambda asked: asked.over_interval, _verify_interval),
+    Consultation(LEAST_BUDGET, always, _verify_by_budget),
+    Consultation(SOME_BOUNDS, lambda asked: asked.is_plain, _verify_bounds),
 )
 
 
@@ -313,19 +304,16 @@ def _profile_more(asked: AskedProfile) -> None:
 
 
 PROFILE: tuple[Consultation[AskedProfile], ...] = (
-    Consultation("rational scales", BOTH, lambda asked: asked.is_rounded, _profile_rounded),
-    Consultation(LEAST_BUDGET, BOTH, lambda asked: asked.prefers_budgets, _profile_nothing),
-    Consultation("pairs", BOTH, lambda asked: asked.found is None, _profile_pairs),
-    Consultation(SOME_BOUNDS, LOWER, lambda asked: not asked.proves, _profile_corners),
+    Consultation("rational scales", lambda asked: asked.is_rounded, _profile_rounded),
+    Consultation(LEAST_BUDGET, lambda asked: asked.prefers_budgets, _profile_nothing),
+    Consultation("pairs", lambda asked: asked.found is None, _profile_pairs),
+    Consultation(SOME_BOUNDS, lambda asked: not asked.proves, _profile_corners),
     Consultation(
         LEAST_BUDGET,
-        UPPER,
         lambda asked: asked.is_pure or asked.is_nothing or asked.obstacle is not None,
         _profile_by_budget,
     ),
-    Consultation(
-        SOME_BOUNDS, UPPER, lambda asked: asked.is_real and not asked.is_rounded, _profile_more
-    ),
+    Consultation(SOME_BOUNDS, lambda asked: asked.is_real and not asked.is_rounded, _profile_more),
 )
 
 
@@ -366,6 +354,6 @@ def _decide_by_budget(asked: AskedDecision) -> None:
 
 
 DECIDE: tuple[Consultation[AskedDecision], ...] = (
-    Consultation("closed forms; else a budget, enclosures", DECIDES, always, _decide_pairs),
-    Consultation(LEAST_BUDGET, KEEPS, lambda asked: asked.is_plain, _decide_by_budget),
+    Consultation("closed forms; else a budget, enclosures", always, _decide_pairs),
+    Consultation(LEAST_BUDGET, lambda asked: asked.is_plain, _decide_by_budget),
 )

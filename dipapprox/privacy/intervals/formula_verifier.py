@@ -21,7 +21,7 @@ from dipapprox.pairs.selections import inputs_of
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
-from dipapprox.privacy.methods import DECIDES, KEEPS, Consultation, always, consult
+from dipapprox.privacy.methods import Consultation, always, consult
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness
 from dipapprox.privacy.rounded_scales import slack as rounding_slack
@@ -199,9 +199,9 @@ class _Asked:
 
 
 _METHODS: tuple[Consultation[_Asked], ...] = (
-    Consultation("rational bounds", DECIDES, always, _Asked.bound),
-    Consultation("e^ε_prv as it is", DECIDES, _Asked.knows_growth, _Asked.bound),
-    Consultation("closed forms", KEEPS, _Asked.may_be_attained, _Asked.settle),
+    Consultation("rational bounds", always, _Asked.bound),
+    Consultation("e^ε_prv as it is", _Asked.knows_growth, _Asked.bound),
+    Consultation("closed forms", _Asked.may_be_attained, _Asked.settle),
 )
 
 

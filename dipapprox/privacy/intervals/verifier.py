@@ -29,7 +29,7 @@ from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import SubdividedPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.methods import DECIDES, REFUTES, Consultation, always, consult
+from dipapprox.privacy.methods import Consultation, always, consult
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
@@ -334,12 +334,12 @@ def _is_quick(run: _Run) -> bool:
 
 
 _METHODS: tuple[Consultation[_Run], ...] = (
-    Consultation("single ε", REFUTES, lambda run: bool(run.tried), _Run.refute),
-    Consultation("parts of the interval", DECIDES, always, lambda run: run.subdivide(_FEW_POINTS)),
-    Consultation("single ε", REFUTES, lambda run: run.unbounded is not None, _Run.refute),
-    Consultation("closed forms", DECIDES, lambda run: run.is_stuck, _Run.ask_closed_forms),
-    Consultation("smaller parts", DECIDES, _is_quick, lambda run: run.subdivide(MOST_POINTS)),
-    Consultation("single ε", REFUTES, lambda run: run.is_critical, _Run.refute),
-    Consultation("closed forms", DECIDES, lambda run: not run.asked, _Run.ask_closed_forms),
+    Consultation("single ε", lambda run: bool(run.tried), _Run.refute),
+    Consultation("parts of the interval", always, lambda run: run.subdivide(_FEW_POINTS)),
+    Consultation("single ε", lambda run: run.unbounded is not None, _Run.refute),
+    Consultation("closed forms", lambda run: run.is_stuck, _Run.ask_closed_forms),
+    Consultation("smaller parts", _is_quick, lambda run: run.subdivide(MOST_POINTS)),
+    Consultation("single ε", lambda run: run.is_critical, _Run.refute),
+    Consultation("closed forms", lambda run: not run.asked, _Run.ask_closed_forms),
 )
 """In their order: refuting is cheap, and closed forms may take long."""
