@@ -17,7 +17,7 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_program, load, program_of
 from dipapprox.cli.command import Status
-from dipapprox.cli.explanation import explain
+from dipapprox.cli.explanation import Explanation, explain
 from dipapprox.cli.explanation_view import (
     as_dot,
     as_fields,
@@ -225,21 +225,16 @@ def run(words: argparse.Namespace, console: Console) -> int:
         inputs = _all_inputs(program) if chosen is None else [chosen]
         return _run_closed_forms(program, inputs, words, options, console)
     first = islice(_inputs(program), _MOST_INPUTS) if chosen is None else [chosen]
-    fields: dict[str, object] = {}
-    text = ""
+    found: Explanation | None = None
     with EarlyEnd() as end, limited(options.limits):
         states = execute(program, options.merge, options.limits, real_outputs=True)
-        explanation = explain(states, eps, first, options.strategy, options.limits)
-        if words.json:
-            fields = as_fields(explanation)
-        else:
-            text = _FORMATS[words.format](explanation) + "\n"
-    if end.reason is not None:
-        fields = unfinished_fields(program, options.merge, eps, end.reason)
-    if words.json:
-        show_json(console, fields)
-    elif end.reason is None:
-        write(console, text)
+        found = explain(states, eps, first, options.strategy, options.limits)
+    if words.json and found is not None:
+        show_json(console, as_fields(found))
+    elif words.json:
+        show_json(console, unfinished_fields(program, options.merge, eps, end.reason))
+    elif found is not None:
+        write(console, f"{_FORMATS[words.format](found)}\n")
     return _status(end.reason, end)
 
 
