@@ -16,6 +16,7 @@ from dipapprox.language.expression_checker import (
     check_number,
     check_shape,
     is_static,
+    with_turns,
 )
 from dipapprox.language.symbols import (
     CLAMP,
@@ -142,13 +143,7 @@ def _condition(scope: Scope, declaration: ast.AdjacentWhere) -> None:
     turns = declaration.turns
     scope = replace(scope, symbols={**scope.symbols, **primed(scope.symbols)})
     if turns is not None:
-        check_number(scope, turns.first, "an end of a range", static=True)
-        check_number(scope, turns.last, "an end of a range", static=True)
-        if turns.variable in scope.symbols or turns.variable == EPSILON:
-            message = f"'{turns.variable}' is the name of something else"
-            scope.report(message, turns.span, "choose another name", "name error")
-        else:
-            scope = with_number(scope, turns.variable, turns.span)
+        scope = with_turns(scope, turns) or scope
     for each in nodes_in(declaration.condition):
         if isinstance(each, ast.Name | ast.Index):
             found = scope.symbols.get(each.name)

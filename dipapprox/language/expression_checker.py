@@ -364,30 +364,33 @@ def _call(scope: Scope, node: ast.Call) -> None:
 
 def _option(scope: Scope, option: ast.Option) -> None:
     if isinstance(option.value, ast.Range):
-        for end in (option.value.first, option.value.last):
-            check_number(scope, end, "an end of a range", static=True)
+        _ends(scope, option.value)
         return
-    if option.turns is None:
-        _one_option(scope, option.value, option.weight)
+    inside = scope if option.turns is None else with_turns(scope, option.turns)
+    if inside is None:
         return
-    name = option.turns.variable
-    for end in (option.turns.first, option.turns.last):
-        check_number(scope, end, "an end of a range", static=True)
-    if name == EPSILON or name in scope.symbols:
-        message = f"'{name}' is the name of something else"
-        hint = "choose another name for the variable of the options"
-        scope.report(message, option.turns.span, hint, "name error")
-        return
-    _one_option(with_number(scope, name, option.turns.span), option.value, option.weight)
-
-
-def _one_option(scope: Scope, value: ast.Expression, weight: ast.Expression | None) -> None:
-    kind = check_expression(scope, value)
+    kind = check_expression(inside, option.value)
     if kind & Kind.RANDOM:
         message = f"values of 'choose' are finite, but this is a {kind.describe()}"
-        scope.report(message, value.span, "choose a number and compare or multiply afterwards")
-    if weight is not None:
-        _in_eps(scope, weight, (EXPONENTIAL,), "a weight", static=False)
+        hint = "choose a number and compare or multiply afterwards"
+        inside.report(message, option.value.span, hint)
+    if option.weight is not None:
+        _in_eps(inside, option.weight, (EXPONENTIAL,), "a weight", static=False)
+
+
+def with_turns(scope: Scope, turns: ast.Turns) -> Scope | None:
+    """Check the numbers that something is written for; return the scope for each of them."""
+    _ends(scope, turns)
+    if turns.variable == EPSILON or turns.variable in scope.symbols:
+        message = f"'{turns.variable}' is the name of something else"
+        scope.report(message, turns.span, "choose another name", "name error")
+        return None
+    return with_number(scope, turns.variable, turns.span)
+
+
+def _ends(scope: Scope, numbers: ast.Range | ast.Turns) -> None:
+    for end in (numbers.first, numbers.last):
+        check_number(scope, end, "an end of a range", static=True)
 
 
 def _in_eps(

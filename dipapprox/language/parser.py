@@ -67,9 +67,7 @@ GRAMMAR = Grammar(
     start="program",
     tokens=TOKENS,
     precedence=expression_grammar.precedence,
-    rules=rules_in(
-        *map(vars, (expression_grammar, statement_grammar, service_grammar, service_grammar))
-    ),
+    rules=rules_in(*map(vars, (expression_grammar, statement_grammar, service_grammar))),
     error=_raise_unexpected,
 )
 

@@ -1,9 +1,6 @@
-"""The grammar of services: state cells and handlers of calls, as PLY rules.
+"""The grammar of streams, real inputs and services, as PLY rules beside `statement_grammar`.
 
 `data`, `query`, `seen` and `by` are words in these places only: elsewhere they are names.
-
-Stream grammar. The grammar of streams and of real inputs, as PLY rules beside those of
-`statement_grammar`.
 """
 
 from __future__ import annotations

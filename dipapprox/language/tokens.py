@@ -48,30 +48,12 @@ def with_keywords(tokens: Iterable[Any]) -> Iterator[Any]:
 
 def _decide(token: Any, before: str, after: str) -> str:
     """Make a word a keyword if its place says so; return the token's type."""
-    if token.type == "NAME" and token.value in _PLACES and _PLACES[token.value](before, after):
-        token.type = token.value.upper()
+    if token.type == "NAME" and token.value in _PLACES:
+        befores, afters, wanted = _PLACES[token.value]
+        if before in befores and (after in afters) is wanted:
+            token.type = token.value.upper()
     kind: str = token.type
     return kind
-
-
-def _begins(before: str, after: str) -> bool:
-    return before in _BEFORE_STATEMENTS and after not in _NEVER_AFTER_WORD
-
-
-def _names_next(before: str, after: str) -> bool:
-    return before in _BEFORE_STATEMENTS and after == "NAME"
-
-
-def _opens(before: str, after: str) -> bool:
-    return before in _BEFORE_STATEMENTS and after in ("DO", "NEWLINE", "SEP")
-
-
-def _is_domain(before: str, after: str) -> bool:
-    return before in ("IN", "PUBLISHES") and after not in _OPERATORS
-
-
-def _states(before: str, after: str) -> bool:
-    return before in _BEFORE_WHERE and after in _CONDITIONS
 
 
 _BEFORE_WHERE = frozenset(
@@ -79,17 +61,13 @@ _BEFORE_WHERE = frozenset(
 )
 _CONDITIONS = frozenset(["NAME", "NUMBER", "LPAREN", "MINUS", "NOT", "TRUE", "FALSE"])
 _PLACES = {
-    "stream": _names_next,
-    "read": _names_next,
-    "state": _names_next,
-    "on": _names_next,
-    "publish": _begins,
-    "publishes": _begins,
-    "forever": _opens,
-    "real": _is_domain,
-    "where": _states,
+    **dict.fromkeys(("stream", "read", "state", "on"), (_BEFORE_STATEMENTS, ("NAME",), True)),
+    **dict.fromkeys(("publish", "publishes"), (_BEFORE_STATEMENTS, _NEVER_AFTER_WORD, False)),
+    "forever": (_BEFORE_STATEMENTS, ("DO", "NEWLINE", "SEP"), True),
+    "real": (("IN", "PUBLISHES"), _OPERATORS, False),
+    "where": (_BEFORE_WHERE, _CONDITIONS, True),
 }
-
+"""Of each word, what stands before it, and what may follow, or what may not."""
 
 PRIME = "'"
 """After an input in a condition on pairs: its value in the second one."""

@@ -2,9 +2,8 @@
 
 In: a service, a sequence of calls of which one may be made or not (or carries one of two values).
 Out: a program whose only input is that, and whose outputs are the replies. State cells become
-variables, `exit` ends a handler only, variables of a handler are its own.
-
-Call sequences. Sequences of calls of a service as people write them: "data 1, sum".
+variables, `exit` ends a handler only, variables of a handler are its own. People write sequences of
+calls as "data 1, sum".
 """
 
 from __future__ import annotations

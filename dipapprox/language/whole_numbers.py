@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import Diagnosis
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
@@ -49,18 +50,12 @@ def check_whole_numbers(
         checks.statement(statement)
 
 
+@dataclass(frozen=True, slots=True)
 class _Checks:
-    def __init__(
-        self,
-        integers: set[str],
-        fractions: set[str],
-        domains: Mapping[str, tuple[core.Value, ...]],
-        diagnosis: Diagnosis,
-    ) -> None:
-        self._integers = integers
-        self._fractions = fractions
-        self._domains = domains
-        self._diagnosis = diagnosis
+    integers: set[str]
+    fractions: set[str]
+    domains: Mapping[str, tuple[core.Value, ...]]
+    diagnosis: Diagnosis
 
     def statement(self, statement: core.Statement) -> None:
         match statement:
@@ -68,7 +63,7 @@ class _Checks:
                 if not self._is_whole(mean) and not self._is_whole_on_domains(mean):
                     self._report(f"the mean of '{family.name}' may be a fraction", mean.span)
             case core.Assign(_, value):
-                if not self._integers.isdisjoint(_names(value)) and not self._is_whole(value):
+                if not self.integers.isdisjoint(_names(value)) and not self._is_whole(value):
                     self._report("a random integer is combined with a fraction", value.span)
             case core.If(condition, _, _) | core.While(condition, _):
                 for node in nodes_in(condition):
@@ -83,11 +78,11 @@ class _Checks:
                 self._side(left)
                 self._side(right)
             case core.Product():
-                if not self._integers.isdisjoint(_names(node)) and not self._is_whole(node):
+                if not self.integers.isdisjoint(_names(node)) and not self._is_whole(node):
                     self._report("a random integer is multiplied by a fraction", node.span)
 
     def _is_whole(self, node: core.Expression) -> bool:
-        return _is_whole_but(node) and self._fractions.isdisjoint(_names(node))
+        return _is_whole_but(node) and self.fractions.isdisjoint(_names(node))
 
     def _is_whole_on_domains(self, mean: core.Expression) -> bool:
         """Whether an affine expression is whole for all values of the input cells in it."""
@@ -99,7 +94,7 @@ class _Checks:
             else:
                 coefficients[factor] += coefficient
         for factor, coefficient in coefficients.items():
-            domain = self._domains.get(factor.name) if isinstance(factor, core.Variable) else None
+            domain = self.domains.get(factor.name) if isinstance(factor, core.Variable) else None
             if domain is None:
                 if coefficient.denominator != 1 or not self._is_whole(factor):
                     return False
@@ -111,7 +106,7 @@ class _Checks:
         return constant.denominator == 1
 
     def _report(self, message: str, span: Span | None) -> None:
-        self._diagnosis.report(
+        self.diagnosis.report(
             "type error", message, span,
             "integer samples are whole numbers: use whole means, coefficients and constants",
         )  # fmt: skip

@@ -1,9 +1,7 @@
 """What is kept of a path at its next draw: live values, places for the drawn sample, facts.
 
-Liveness. What the rest of a program with rounds may still read, and what the rest of a round
-assigns.
-
 A point is a stack of places in blocks; the loop begins again after the last statement of a round.
+Live is what the rest of the program may still read.
 """
 
 from __future__ import annotations
@@ -106,27 +104,24 @@ class Steps:
     shares: core.Draw | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class PointMaker:
     """Makes points of paths.
 
-    Args:
+    Attributes:
+        live: What the program may still read.
         places: The names of places for stored values; grows.
         wanted: Places, and comparisons of their values that have to be known.
     """
 
-    def __init__(
-        self,
-        rounds: core.Rounds,
-        live: RoundLiveness,
-        places: list[str],
-        wanted: Iterable[tuple[int, Atom]],
-    ) -> None:
-        self._rounds, self._live = rounds, live
-        self._places, self._wanted = places, wanted
+    rounds: core.Rounds
+    live: RoundLiveness
+    places: list[str]
+    wanted: Iterable[tuple[int, Atom]]
 
     def awaited(self, path: RoundPath) -> tuple[str, ...]:
         """Return the output cells of the round that are not published yet."""
-        cells = self._rounds.each if path.in_rounds else self._rounds.before
+        cells = self.rounds.each if path.in_rounds else self.rounds.before
         return cells[path.cells :]
 
     def point(self, here: Frame | None, path: RoundPath, draws: bool) -> Point:
@@ -135,7 +130,7 @@ class PointMaker:
         Raises:
             Parted: If the path has to fork.
         """
-        live = self._live.at(here, self.awaited(path), path.values)
+        live = self.live.at(here, self.awaited(path), path.values)
         values = {name: path.values[name] for name in sorted(live)}
         taken = {s for v in values.values() for s in samples_in(v) if s != DRAWN}
         new = set[int]()
@@ -173,7 +168,7 @@ class PointMaker:
             for (place, atom), outcome in path.facts.items()
             if place in old and (atom.stored is None or atom.stored in old)
         }
-        for place, atom in self._wanted:
+        for place, atom in self.wanted:
             if place in new and (atom.stored is None or atom.stored in old):
                 if atom not in path.guard:
                     raise path.undecided(atom)
@@ -183,9 +178,9 @@ class PointMaker:
     def _free_place(self, name: str, taken: set[int]) -> int:
         """Return the symbol of a place for a stored value, named after a variable."""
         while True:
-            if name not in self._places:
-                self._places.append(name)
-            symbol = self._places.index(name) + 1
+            if name not in self.places:
+                self.places.append(name)
+            symbol = self.places.index(name) + 1
             if symbol not in taken:
                 return symbol
             name += "'"

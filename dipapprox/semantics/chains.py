@@ -32,8 +32,9 @@ from dipapprox.semantics.courses import Frame, follow, into
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.path_ends import finish, refuse
-from dipapprox.semantics.run import Execution, number_of
+from dipapprox.semantics.run import Execution, live_values, number_of
 from dipapprox.semantics.splitting import Refused, split, split_on_input
+from dipapprox.semantics.state import Store
 from dipapprox.semantics.statements import (
     assign,
     assign_value,
@@ -214,8 +215,7 @@ def _key(run: Execution, loop: core.While, node: _Node) -> object:
     else:
         frame, state = node
         live, place = run.live.before[id(frame.statement)], frame.key()
-    kept = set(run.live.among(live, [name for name, _ in state.store.items()]))
-    state.store = state.store.restricted(kept)
+    state.store = Store(dict(live_values(run, state, live)))
     return place, situation(run, state, live)
 
 

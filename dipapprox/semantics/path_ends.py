@@ -33,7 +33,7 @@ from dipapprox.semantics.configuration import State, Trail, cone_of, cones_of
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.outcomes import ALWAYS
-from dipapprox.semantics.run import Execution, told_inputs
+from dipapprox.semantics.run import Execution, live_values, told_inputs
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,
@@ -149,7 +149,6 @@ def _regions(
 
 def _unread(run: Execution, state: State, live: int) -> frozenset[str]:
     """Return the input cells that are not read any more, not even through a variable."""
-    stored = dict(state.store.items())
     read = set(run.live.among(live, run.places))
     if run.loop is not None:
         first, now = run.loop.first, run.loop.first + run.turn
@@ -157,8 +156,7 @@ def _unread(run: Execution, state: State, live: int) -> frozenset[str]:
             read.update(f"{array}[{k}]" for k in range(now + 1, first + run.loop.turns))
             if f"{array}[{first}]" in read:
                 read.add(f"{array}[{now}]")
-    for name in run.live.among(live, stored):
-        value = stored[name]
+    for _, value in live_values(run, state, live):
         if isinstance(value, LinearForm):
             read.update(value.inputs())
     return frozenset(run.places.keys() - read)

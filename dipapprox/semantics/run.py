@@ -7,7 +7,7 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -20,7 +20,7 @@ from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import GuardCone, State
-from dipapprox.semantics.evaluation import Forms
+from dipapprox.semantics.evaluation import Forms, StoredValue
 from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.liveness import Liveness
@@ -223,6 +223,12 @@ def told_inputs(
                 numbers = [n for n, value in enumerate(domain) if value in values]
                 found[k] = run.sets.told(found[k], number, place, numbers, len(domain))
     return found
+
+
+def live_values(run: Execution, state: State, live: int) -> Iterator[tuple[str, StoredValue]]:
+    """Yield the variables of a state that are in a mask, with their values."""
+    stored = dict(state.store.items())
+    return ((name, stored[name]) for name in run.live.among(live, stored))
 
 
 def number_of(run: Execution, statement: core.Statement, outcome: int = 0) -> int:

@@ -36,7 +36,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import BOTH_SIDES, Family
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import GuardCone, State
-from dipapprox.semantics.run import Execution
+from dipapprox.semantics.run import Execution, live_values
 from dipapprox.semantics.state import Constraint, Guard, LoneGuard, guard_of, samples_of
 
 _MANY = 40
@@ -86,8 +86,7 @@ def unite_spent(run: Execution, states: list[State], live: int) -> list[State]:
 
 def _held_samples(run: Execution, state: State, live: int) -> set[int]:
     """Return the samples that variables which matter hold."""
-    stored = dict(state.store.items())
-    values = (stored[name] for name in run.live.among(live, stored))
+    values = (value for _, value in live_values(run, state, live))
     return {s for value in values if isinstance(value, LinearForm) for s in value.samples()}
 
 

@@ -75,10 +75,6 @@ class Store(Generic[V]):
         copy._own, copy._layers, copy._count = {}, self._layers, self._count
         return copy
 
-    def restricted(self, names: Container[str]) -> Store[V]:
-        """Return a copy with some of the cells only."""
-        return Store({name: value for name, value in self.items() if name in names})
-
     def items(self) -> Iterator[tuple[str, V]]:
         """Yield the cells that have a value, in no meaningful order."""
         seen = set[str]()

@@ -3,16 +3,14 @@
 Each step works on one state. Where it needs the value of an input it raises `NeedsValue` before it
 changes anything.
 
-Weights. Weights of choices: expressions in eps to exact ratios of exponential polynomials.
-
-In: a `core.Weight` and the values of the finite-domain expressions in it. Out: an
-`ExponentialRatio` in eps (DiPC paper, section 3.2). Monomials c·eps^n·e^(q·eps) never stay in a
-denominator where they cancel, so that equal weights mostly look equal.
+A weight, once the values of the finite-domain expressions in it are known, is an `ExponentialRatio`
+in eps (DiPC paper, section 3.2). Monomials c·eps^n·e^(q·eps) never stay in a denominator where they
+cancel, so that equal weights mostly look equal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from typing import TypeGuard, TypeVar
 
@@ -37,7 +35,7 @@ from dipapprox.semantics.evaluation import (
     shared,
 )
 from dipapprox.semantics.integers import with_integer_inputs
-from dipapprox.semantics.run import Execution, Weighing
+from dipapprox.semantics.run import Execution, Weighing, live_values
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.source import Span
 
@@ -153,20 +151,22 @@ def _cancelled(ratio: ExponentialRatio) -> ExponentialRatio:
 L = TypeVar("L", bound=ChoiceLaw)
 
 
-def draw_again(run: Execution, sample: Sample, mean: LinearForm, site: int) -> None:
-    """Draw a sample like another one: in another turn of a loop, where nothing draws again.
-
-    Args:
-        mean: Of the new one; the object that stands for equal forms.
-    """
-    scale, number = sample.scale, len(run.samples)
-    key = site, sample.family, id(mean), scale.power, scale.coefficient.as_integer_ratio()
-    run.samples[key] = Sample(sample.family, mean, scale, site, sample.label, sample.line)
+def new_sample(run: Execution, sample: Sample) -> int:
+    """Number a sample that no path has drawn."""
+    number = len(run.samples)
+    run.samples[_key(sample)] = sample
     if len(run.samples) == number:
         raise BrokenInvariant("a sample was drawn twice")
     run.drawn_on.append(sample.line)
     if sample.family.is_discrete:
         run.integers.add(number)
+    return number
+
+
+def _key(sample: Sample) -> Hashable:
+    # By the identity of the mean, equality for what an evaluator returns: forms hash slowly.
+    ratio = sample.scale.coefficient.as_integer_ratio()
+    return sample.site, sample.family, id(sample.mean), sample.scale.power, ratio
 
 
 def assign(run: Execution, statement: core.Assign, state: State) -> list[State]:
@@ -243,27 +243,17 @@ def draw(run: Execution, statement: core.Draw, state: State) -> list[State]:
     if statement.family.is_discrete:
         mean = shared(run, with_integer_inputs(mean, state.knowledge))
         if mean.constant.denominator != 1:
-            raise PathFault(
-                "value error",
-                f"the mean of '{statement.family.name}' has the fractional part of {mean.constant}",
-                statement.span,
-                "integer noise needs an integer mean",
-            )
-    # By identity, which is equality for what an evaluator returns: forms hash slowly.
-    scale = statement.scale
-    ratio = scale.coefficient.as_integer_ratio()
+            fraction = f"has the fractional part of {mean.constant}"
+            message = f"the mean of '{statement.family.name}' {fraction}"
+            hint = "integer noise needs an integer mean"
+            raise PathFault("value error", message, statement.span, hint)
     site = statement.site + run.sites
-    key = site, statement.family, id(mean), scale.power, ratio
+    line = None if statement.span is None else statement.span.line
+    sample = Sample(statement.family, mean, statement.scale, site, name, line)
+    key = _key(sample)
     symbol = run.drawn.get(key)
     if symbol is None:
-        number = len(run.samples)
-        line = None if statement.span is None else statement.span.line
-        run.samples[key] = Sample(statement.family, mean, statement.scale, site, name, line)
-        run.drawn_on.append(line)
-        if statement.family.is_discrete:
-            run.integers.add(number)
-        symbol = shared(run, LinearForm.symbol(number))
-        run.drawn[key] = symbol
+        symbol = run.drawn[key] = shared(run, LinearForm.symbol(new_sample(run, sample)))
     _store(run, state, name, symbol, statement.span)
     return [state]
 
@@ -384,8 +374,7 @@ Situation = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 
 def situation(run: Execution, state: State, live: int) -> Situation:
     """Return all that the further course depends on, inputs and samples apart."""
-    stored = dict(state.store.items())
-    cells = frozenset((name, id(stored[name])) for name in run.live.among(live, stored))
+    cells = frozenset((name, id(value)) for name, value in live_values(run, state, live))
     return cells, frozenset((name, id(value)) for name, value in state.outputs.items())
 
 

@@ -38,7 +38,7 @@ from dipapprox.semantics.inputs import ValuesLeft
 from dipapprox.semantics.order import bits
 from dipapprox.semantics.run import Execution
 from dipapprox.semantics.state import Extreme, Guard, Path, Sample, SampleComparison, Step, Store
-from dipapprox.semantics.statements import draw_again
+from dipapprox.semantics.statements import new_sample
 
 Rename = dict[Symbol, Symbol]
 """Samples and input cells of one turn, by those of another."""
@@ -283,8 +283,9 @@ def _repeated(
         run.limits.check()
         rename = _renaming(run, known, course, index)
         later = (turn - course.turn) * known.loop.sites
-        for sample in course.samples:
-            draw_again(run, sample, _form(run, sample.mean, rename), sample.site + later)
+        for s in course.samples:
+            mean = _form(run, s.mean, rename)
+            new_sample(run, Sample(s.family, mean, s.scale, s.site + later, s.label, s.line))
         nodes = [state.path]
         for parent, step in course.nodes:
             path = nodes[parent]
