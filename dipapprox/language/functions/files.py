@@ -195,7 +195,8 @@ class LiveScope(NameScope):
         super().__init__(frozenset(), None, fixed=True, kind="module")
         self.function = function
         self.node = _definition(function)
-        if function.__builtins__ is not vars(builtins):
+        untyped: Any = function
+        if untyped.__builtins__ is not vars(builtins):
             raise UserError(f"'{function.__name__}' has other built-in functions than Python's")
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self._held = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
