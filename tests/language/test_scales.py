@@ -291,5 +291,4 @@ def test_equal_turns_are_rounded_each() -> None:
     found = [elaborate(parse(text), {"N": Fraction(size)}, "f", irrational=True) for size in (1, 8)]
     assert [isinstance(program.body[0], core.Repeat) for program in found] == [False, True]
     one, eight = (program.rounding for program in found)
-    assert one is not None and eight is not None
     assert eight.error == 8 * one.error and eight.samples == 8 and eight.span == one.span

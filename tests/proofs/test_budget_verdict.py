@@ -87,7 +87,6 @@ def test_a_budget_is_the_upper_end_of_profiles_and_calibrations() -> None:
     assert "budget" in found.engine.split(" + ")
     calibrated = dipapprox.calibrate(program, eps_prv=1, delta=0)
     assert calibrated.reason is None
-    assert calibrated.certified is not None and calibrated.refuted is not None
     assert 1 - Fraction(1, 10**5) <= calibrated.certified.eps <= 1 < calibrated.refuted.eps
 
 
