@@ -10,12 +10,13 @@ import pytest
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.event import Connected, Event
+from dipapprox.events.event import Connected, Event, Mixture
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.methods import Answers, InOrder, Method, TriedMethod
+from dipapprox.numerics.mixtures import MixtureMethod
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import EventStore
 from tests.event_strategies import gauss, laplace, less
@@ -85,6 +86,15 @@ def test_what_took_too_long_is_not_tried_again_in_a_larger_size() -> None:
     for bits in (80, 40, 60, 40):
         assert isinstance(alone(engine, KNOT, bits, Limits()), NotEnclosed)
     assert late.bits == [80, 40]
+
+
+def test_mixtures_have_the_ends_of_their_factors_asked_for_with_bits_to_spare() -> None:
+    quarter, third = Q(1, 4), Q(1, 3)
+    recorded = Recording(Enclosure(quarter, third))
+    mixture = Mixture(((2, ((EVENTS[0], 1), (EVENTS[1], 2))), (1, ((EVENTS[1], 1),))))
+    found = MixtureMethod(lambda: recorded).enclose([mixture], 10, Limits())[0]
+    assert found == Enclosure(2 * quarter**3 + quarter, 2 * third**3 + third)
+    assert recorded.bits == [10 + (7).bit_length()], "of seven factors"
 
 
 def test_limits_of_the_run_are_not_swallowed() -> None:
