@@ -154,6 +154,32 @@ if q + x >= 0 then out <- 1 end
 
 
 @pytest.mark.parametrize(
+    ("guard", "least", "most"),
+    [
+        ("k - q + x >= 0", 2, 9),
+        ("q - k + x >= 0", 2, 9),
+        ("x >= q + k", -9, -2),
+        ("x >= k - q", 2, 9),
+    ],
+)
+def test_ends_are_as_far_beyond_all_that_an_input_is_compared_with(
+    guard: str, least: int, most: int
+) -> None:
+    """At q = least the first comparison is even without noise, at q = most the last one."""
+    text = f"""
+input q in real
+input k in {{2, 9}}
+output out in {{0, 1}}
+adjacent linf 1
+x <- Lap(0, 1)
+if {guard} then out <- 1 else out <- 0 end
+"""
+    states, _ = with_ends(execute(elaborate(parse(text), {}, "x"), True, Limits()), Fraction(1))
+    low, high = states.program.inputs[0].domain.bounds
+    assert least - low == high - most == 34
+
+
+@pytest.mark.parametrize(
     ("guards", "events"),
     [
         ("q + x >= 0 and q - x >= 0", 2),  # x is far out on one side, or on the other one
