@@ -171,18 +171,6 @@ def test_a_word_of_one_run_has_its_cost_along_the_ray() -> None:
     assert bound.value == -swapped.value
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
-def test_min_max_needs_what_is_proved_by_hand(k: int) -> None:
-    """Reads (-3, 3, 0, …), loop (-9, -9, 9, 9), out at the top at -20: 1/2 + 1/k."""
-    first = [-3, 3, *[0] * (k - 2), -9, -9, 9, 9, -20]
-    changes = [-1, 1, *[0] * (k - 2), 1, 1, -1, -1, 1]
-    word = (*[SeenSymbol("oread")] * k, *[SeenSymbol("ocont")] * 4, SeenSymbol("otop"))
-    second = tuple(Fraction(a + b) for a, b in zip(first, changes, strict=True))
-    found = augment(automaton(examples.k_min_max(k)), Limits())
-    bound = WordSearch(found, Limits()).bound(tuple(map(Fraction, first)), second, word)
-    assert bound.value == Fraction(1, 2) + Fraction(1, k)
-
-
 def unfolded(text: str) -> Unfolding:
     return augment(automaton(text), Limits())
 

@@ -17,7 +17,6 @@ from dipapprox.cli import app
 from dipapprox.cli.app import join_negative_values, main
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
-from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.questions.kinds import is_formula
 from tests.cli.running import enclosure, run, run_json
@@ -241,22 +240,6 @@ def test_unknown_with_what_remains() -> None:
     assert fields["remaining"] == [["1", "2"]]
     assert "time limit" in fields["reason"]
     check_schema("verify_interval", fields)
-
-
-def test_an_interrupt_says_what_remains(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = OutputProbabilities.table
-    calls = iter(range(100))
-
-    def table(self: OutputProbabilities, inputs: Sequence[Input], bits: int) -> Bounds:
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return original(self, inputs, bits)
-
-    monkeypatch.setattr(OutputProbabilities, "table", table)
-    status, fields = run_json("verify", "svt.dpg", "--eps", "0.1..3", "--eps-prv", "0.45*eps",
-                              "--delta", "0")  # fmt: skip
-    assert (status, fields["reason"]) == (130, "interrupted")
-    assert fields["remaining"] == [["1/10", "3"]]
 
 
 @pytest.mark.parametrize("text", ["1", "-1", "1e-6", "2E+3", "1/10", ".5", "x", "nan", "-0.1"])

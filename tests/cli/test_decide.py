@@ -75,21 +75,6 @@ def test_choices_are_checked_on_the_whole_interval() -> None:
     assert run_json("decide", rand2, "--interval", "0..1")[1]["verdict"] == "Not_DP"
 
 
-def test_closed_forms_as_json() -> None:
-    words = ("explain", SVT1, "--closed-form", "--input", "0,1")
-    _, fields = run_json(*words)
-    check_schema("closed_form", fields)
-    assert fields["closed_forms"][0]["outputs"][0]["text"] == "1/2"
-    second = fields["closed_forms"][0]["outputs"][1]
-    assert second["text"] == "1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)"
-    assert second["denominator"] == []
-    assert sorted(second["terms"]) == sorted(
-        [[0, "0", "1/2"], [0, "-1/4", "-7/16"], [0, "-1/2", "1/6"], [0, "-3/4", "-1/48"]]
-    )
-    _, fields = run_json("explain", SVT1, "--closed-form")
-    assert [each["input"]["q"] for each in fields["closed_forms"]][:2] == [[-1, -1], [-1, 0]]
-
-
 def test_closed_forms_that_do_not_exist(files: Path) -> None:
     status, fields = run_json("explain", "svt.dpg", "--closed-form")
     check_schema("closed_form", fields)

@@ -175,18 +175,6 @@ def test_a_check_shows_the_program_of_the_certificate(tmp_path: Path) -> None:
     assert digest in shown
 
 
-def test_false_claims_are_in_the_page_of_a_test(tmp_path: Path) -> None:
-    program, out = tmp_path / "coin.dpg", tmp_path / "page.html"
-    program.write_text(
-        "# claim: DP at eps = 1, delta = 0\ninput q in {0, 1}\noutput o in {0, 1}\n"
-        "adjacent all\no <- q\n"
-    )
-    assert run("test", str(program), "--report", str(out))[0] == 1
-    _, shown = said(out)
-    assert "1 claim in 1 program: 1 false" in shown and "Not_DP: coin" in shown
-    assert 'class="answer fails"' in out.read_text(encoding="utf-8")
-
-
 def test_pages_fit_a_telephone_and_paper() -> None:
     text = page(Description("h", "l", Tone.PLAIN, (), ()), (), (), None, "1.0")
     style = text[text.index("<style>") : text.index("</style>")]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load, read_source
@@ -18,7 +17,6 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.replays.core_text import machine_text
 from tests.cli.running import run, run_json
-from tests.thorough import part
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -76,23 +74,6 @@ def test_every_word_and_number_of_a_machine_is_in_its_text(
         seen += 1
         assert other != text, path
     assert seen > 20
-
-
-@pytest.mark.parametrize(
-    "path", part(sorted(PROGRAMS.glob("literature/*.dpg")), 3), ids=lambda p: p.stem
-)
-def test_machines_are_shown_as_proofs_have_them(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        machine = machine_json(load(path, {}))
-    except NoCertificate as none:
-        assert run("show", str(path), "--core") == (2, "")
-        assert none.missing in capsys.readouterr().err
-        return
-    status, shown = run_json("show", str(path), "--core")
-    assert (status, shown) == (0, machine)
-    assert run("show", str(path), "--core") == (0, machine_text(machine))
 
 
 @pytest.mark.parametrize("path", sorted(PROGRAMS.glob("streams/*.dpg")), ids=lambda p: p.stem)

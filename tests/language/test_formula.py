@@ -8,20 +8,14 @@ import pytest
 from hypothesis import given
 
 from dipapprox.errors import LimitReached, SourceError
-from dipapprox.language.ast import Name, Number
+from dipapprox.language.ast import Number
 from dipapprox.language.formula import (
     Formula,
-    FormulaCall,
-    FormulaFunction,
-    Operation,
-    Operator,
     parse_formula,
     rational_value,
 )
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
 from tests.formula_strategies import formulas, write
-
-EPS = Name("eps")
 
 
 def parse(text: str) -> Formula:
@@ -55,21 +49,6 @@ def test_parse_undoes_write(formula: Formula) -> None:
 )
 def test_precedence(text: str, grouped: str) -> None:
     assert parse(text) == parse(grouped)
-
-
-def test_the_theorem_of_the_paper() -> None:
-    found = parse("5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(1/delta))")
-    square = Operation(EPS, Operator.POWER, number("2"))
-    product = Operation(number("5"), Operator.MULTIPLY, square)
-    first = Operation(product, Operator.DIVIDE, number("32"))
-    half = Operation(FormulaCall(FormulaFunction.SQRT, number("5")), Operator.DIVIDE, number("2"))
-    log = FormulaCall(FormulaFunction.LOG, Operation(number("1"), Operator.DIVIDE, Name("delta")))
-    second = Operation(
-        Operation(half, Operator.MULTIPLY, EPS),
-        Operator.MULTIPLY,
-        FormulaCall(FormulaFunction.SQRT, log),
-    )
-    assert found == Operation(first, Operator.ADD, second)
 
 
 @pytest.mark.parametrize(

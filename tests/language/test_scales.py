@@ -106,22 +106,6 @@ def test_what_is_rational_stays_so() -> None:
     assert scales("r <- Lap(q, log(5) / log(5) + log(1))") == [1]
 
 
-@pytest.mark.parametrize(
-    ("written", "same"),
-    [
-        ("sqrt(-2 * log(delta / 1.25))", "sqrt(2 * log(1.25 / delta))"),
-        ("sqrt(-log(0.01))", "sqrt(log(100))"),
-        ("sqrt(log(1/2) * (-1))", "sqrt(log(2))"),
-        ("sqrt(1 - log(1/2))", "sqrt(1 + log(2))"),
-        ("sqrt(-1/3 * log(1/2) * 5)", "sqrt(5/3 * log(2))"),
-    ],
-)
-def test_roots_of_products_of_negative_numbers(written: str, same: str) -> None:
-    delta = "param delta = 1/1000\n"
-    (one,), (other,) = (scales(f"{delta}r <- Gauss(q, {text} / eps)") for text in (written, same))
-    assert abs(one / other - 1) <= Fraction(1, 2 ** (ACCURACY - 2))
-
-
 def test_bad_numbers_have_none() -> None:
     with pytest.raises(NoValue):
         elementary.approximate(elementary.total([root(2) * root(3), -root(6)]), 64)
@@ -156,20 +140,6 @@ def normed(weights: np.ndarray) -> np.ndarray:
 
 
 # --- answers --------------------------------------------------------------------------------------
-
-
-def test_the_textbook_formula() -> None:
-    delta = Fraction(1, 10**5)
-    program = dipapprox.parse(GAUSS, parameters={"delta": delta})
-    found = dipapprox.profile(program, eps=1, eps_prv=1)
-    sigma = (2 * log(1.25e5)) ** 0.5
-    shift = stats.norm.sf(sigma - 1 / (2 * sigma)) - np.e * stats.norm.sf(sigma + 1 / (2 * sigma))
-    assert abs(float(found.delta_enclosure) - shift) < 1e-15
-    assert found.delta_enclosure.width < Fraction(1, 10**16)
-    assert dipapprox.verify(program, eps=1, delta=delta).answer is Answer.DP
-    assert dipapprox.verify(program, eps=1, eps_prv="1/2", delta=delta).answer is Answer.NOT_DP
-    least = dipapprox.profile(program, eps=1, delta=delta).eps_prv_enclosure
-    assert Fraction(3, 4) < least.lower < Fraction(751, 1000)
 
 
 LAPLACE = """

@@ -80,28 +80,6 @@ def test_a_violation_below_all_enclosures_stays_one(
     check_schema("decide", decision.to_dict())
 
 
-PROPORTIONAL = two_laws(
-    *(
-        ", ".join(f"{k} : {k}/45*{p}" for k in range(1, 10)) + f", 0 : 1 - {p}"
-        for p in ("2/3*exp(-eps)", "1/3*exp(-eps/2)")
-    ),
-    outputs="0..9",
-)
-
-
-def test_ten_proportional_outputs() -> None:
-    """δ(ε) = |2/3 e^-ε - 1/3 e^(-ε/2)|: 1/3 at 0, 1/24 at the least, at log 16."""
-    assert decide(PROPORTIONAL, budget=0, delta="1/10").answer is Answer.NOT_DP
-    assert decide(PROPORTIONAL, budget=0, delta="1/3").answer is Answer.DP
-    assert decide(PROPORTIONAL, budget=0, delta="1/3 - 1e-30").answer is Answer.NOT_DP
-    later = F("2.772588722239781")
-    assert decide(PROPORTIONAL, budget=0, delta="1/24", interval=(later, None)).answer is Answer.DP
-    assert (
-        decide(PROPORTIONAL, budget=0, delta="1/24 - 1e-20", interval=(later, None)).answer
-        is Answer.NOT_DP
-    )
-
-
 RESPONSE = two_laws(bit("3/4"), bit("1/4"))
 GEOMETRIC = with_bit("x <- DLap(q, 1/eps)", "out <- 0", "if x > 0 then", "out <- 1", "end")
 

@@ -18,7 +18,6 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.pairs import many_pairs
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Growth
 from dipapprox.pairs.search import Search
@@ -111,69 +110,12 @@ def test_exact_comparisons_agree_with_enclosures(
     assert enclosed.delta.width < Fraction(1, 2**40) or found.delta.width < Fraction(1, 2**40)
 
 
-def test_a_pair_with_an_exact_rational_delta() -> None:
-    # A fair coin reveals the input: delta is 1/2 at every budget.
-    text = """
-input q in {0, 1}
-output out in {0, 1, 2}
-adjacent all
-out <- 2
-coin <- Lap(0, 1 / eps)
-if coin < 0 then out <- q end
-"""
-    for budget in (Fraction(0), Fraction(1), Fraction(50)):
-        half = Fraction(1, 2)
-        assert ask(program(text), Claim(Fraction(1), half, budget)).answer is Answer.DP
-        below = half - Fraction(1, 10**150)
-        assert ask(program(text), Claim(Fraction(1), below, budget)).answer is Answer.NOT_DP
-
-
-EXPONENTIAL_MAX = """
-param N = 4
-input  q[N] in -1..1
-output out in 1..N
-adjacent linf 1
-for i in 1..N do
-    v[i] <- LapPlus(q[i], 2 / eps)
-end
-out <- argmax(v)
-"""
-"""Some ratios are exactly e^eps."""
-
-
-@pytest.mark.parametrize("budget", ["1", "0.999", "1.001"])
-def test_terms_that_may_be_0_do_not_matter_for_all_pairs_together(
-    budget: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = dipapprox.parse(EXPONENTIAL_MAX)
-    usual = dipapprox.verify(program, eps=1, eps_prv=budget, delta=0)
-    assert usual.answer is (Answer.NOT_DP if budget == "0.999" else Answer.DP)
-    # More pairs than can be looked at one by one: 7^10 - 3^10.
-    monkeypatch.setattr(many_pairs, "_MOST_IN_TABLE", 0)
-    monkeypatch.setattr(many_pairs, "_MOST_IN_PORTIONS", 0)
-    together = dipapprox.verify(program, eps=1, eps_prv=budget, delta=0)
-    assert together.answer is usual.answer
-    assert together.pairs == usual.pairs or usual.answer is Answer.NOT_DP
-
-
 _HALF = """input q in {0, 1}
 output o in {0, 1}
 adjacent all
 o <- 0
 r <- Lap(q, 1/eps)
 if r > 1/2 then o <- 1 end"""
-
-_PUBLISHED = """input q in 0..2
-output o in real
-adjacent linf 1
-o <- Lap(q, 1/eps)"""
-
-
-_INTEGERS = """input q in 0..2
-output o in 0..2
-adjacent linf 1
-x <- {}(q, 1/eps)
-o <- clamp(x, 0, 2)"""
 
 
 def claimed(text: str, eps: str, eps_prv: str, delta: str):  # type: ignore[no-untyped-def]
@@ -193,53 +135,10 @@ def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
         assert found.run.pairs == 2 and found.delta_enclosure.lower > F(1, 5)
 
 
-@pytest.mark.parametrize(
-    ("eps", "eps_prv", "delta", "answer"),
-    [
-        ("1", "0", "1-exp(-eps/2)", Answer.DP),
-        ("1", "0", "1-exp(-1/2)", Answer.DP),
-        ("2", "1/2", "1-exp(-3/4)", Answer.DP),
-        ("2", "eps/4", "1-exp(-3*eps/8)", Answer.DP),
-        ("1", "0", "1-exp(-1/2)-10^-9", Answer.NOT_DP),
-        ("1", "0", "1-exp(-1/2)+10^-60", Answer.DP),
-        ("1/2..1", "0", "1-exp(-eps/2)+10^-3", Answer.DP),
-        ("1/2..1", "eps/3", "1-exp(-eps/3)", Answer.DP),
-        ("1/2..1", "eps/3", "1-exp(-eps/3)-10^-6", Answer.NOT_DP),
-    ],
-)
-def test_a_delta_that_a_published_number_attains(
-    eps: str, eps_prv: str, delta: str, answer: Answer
-) -> None:
-    """One Laplace number moved by t scales has δ = 1 - e^((L - t)/2)."""
-    found = claimed(_PUBLISHED, eps, eps_prv, delta)
-    assert found.answer is answer
-    if answer is Answer.DP:
-        assert found.run.pairs == 4 and found.delta_enclosure.lower > F(1, 5)
-
-
 @pytest.mark.parametrize("delta", ["1-exp(-1/2)", "1 - 1/exp(1/2)"])
 def test_a_constant_that_is_attained(delta: str) -> None:
     found = claimed(_HALF, "1", "0", delta)
     assert found.answer is Answer.DP and "exact" in found.run.engine
-
-
-@pytest.mark.parametrize(
-    ("noise", "eps_prv", "delta", "answer"),
-    [
-        ("DLap", "eps", "0", Answer.DP),
-        ("DLap", "eps", "1/10", Answer.DP),
-        ("DLap", "eps/2", "1/100", Answer.NOT_DP),
-        ("DLap", "eps/1.001", "0", Answer.NOT_DP),
-        ("DGauss", "eps", "1/10", Answer.NOT_DP),
-        ("DGauss", "eps", "1/2", Answer.UNKNOWN),
-    ],
-)
-def test_integer_noise_on_an_interval(noise: str, eps_prv: str, delta: str, answer: Answer) -> None:
-    found = claimed(_INTEGERS.format(noise), "1/2..1", eps_prv, delta)
-    assert found.answer is answer
-    if answer is Answer.NOT_DP:
-        assert F(1, 2) <= found.violation.claim.eps <= 1
-        assert found.witness is not None
 
 
 _THIRD = """input q in {{0, 1}}

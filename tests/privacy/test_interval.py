@@ -95,30 +95,6 @@ def test_the_least_delta_on_an_interval_against_the_closed_form() -> None:
     assert threshold_delta(float(witness), float(witness) ** 2) > float(largest - near) - 1e-12
 
 
-def test_a_claim_that_fails_only_in_the_middle() -> None:
-    text = dipapprox.parse(THRESHOLD)
-    # The least pure budget is log(Phi(eps/2)/Phi(-eps/2)), about 0.8 eps; the claim dips below it
-    # on about [0.66, 0.74] only.
-    budget = "0.8*eps - 1/20 + 40*(eps - 7/10)^2"
-
-    def excess(e: float) -> float:
-        least = math.log(stats.norm.cdf(e / 2) / stats.norm.cdf(-e / 2))
-        return least - (0.8 * e - 0.05 + 40 * (e - 0.7) ** 2)
-
-    failing = [k / 1000 for k in range(100, 1001) if excess(k / 1000) > 0]
-    assert failing
-    assert 0.6 < min(failing) < max(failing) < 0.8
-    verdict = decide(text, "0.1", "1", budget, "0")
-    assert verdict.answer is Answer.NOT_DP
-    assert verdict.violation.witness is not None
-    eps = verdict.violation.claim.eps
-    assert min(failing) - 0.001 <= eps <= max(failing) + 0.001
-    assert eps.denominator < 100
-    assert at(text, eps, budget, "0") is Answer.NOT_DP
-    for low, high in (("0.1", "0.5"), ("0.9", "1")):
-        assert decide(text, low, high, budget, "0").answer is Answer.DP
-
-
 def test_a_critical_claim_holds() -> None:
     # x ~ Lap(q, 1/eps) and a threshold at 1: the ratio e^eps is attained for every eps.
     text = dipapprox.parse(THRESHOLD.replace("Gauss", "Lap").replace(">= 1/2", ">= 1"))
@@ -183,31 +159,6 @@ def test_a_budget_may_touch_zero() -> None:
     text = dipapprox.parse(THRESHOLD)
     assert decide(text, "1", "2", "(eps - 3/2)^2", "3/4").answer is Answer.DP
     assert decide(text, "1", "2", "sqrt(eps - 1)", "3/4").answer is Answer.DP
-
-
-def test_irrational_claims_at_one_epsilon() -> None:
-    text = dipapprox.parse(THRESHOLD)
-    half = Fraction(1, 2)
-    least = math.log(stats.norm.cdf(0.25) / stats.norm.cdf(-0.25))
-    # sqrt(eps)·c at eps = 1/2 just above and below the least pure budget
-    for factor, answer in ((1 + 1e-9, Answer.DP), (1 - 1e-9, Answer.NOT_DP)):
-        scale = Fraction(least * factor) / Fraction(math.sqrt(0.5))
-        budget = f"sqrt(eps)*{scale.limit_denominator(10**15)}"
-        claim = formula_claim(budget, "0")
-        verdict = verify_formula(Setting(text, AllPairs(), options()), claim, half)
-        assert verdict.answer is answer
-        fields = verdict.to_dict()
-        assert fields["eps_prv"] == budget
-        ends = fields["eps_prv_enclosure"]
-        assert isinstance(ends, list)
-        low, high = map(Fraction, ends)
-        assert low**2 <= (scale.limit_denominator(10**15)) ** 2 / 2 <= high**2
-        assert fields["delta"] == "0"
-    claim = formula_claim("eps^2 + 1", "eps/5")
-    rational = verify_formula(Setting(text, AllPairs(), options()), claim, half)
-    assert rational.to_dict()["eps_prv"] == "5/4"
-    assert rational.to_dict()["delta"] == "1/10"
-    assert "eps_prv_enclosure" not in rational.to_dict()
 
 
 def test_too_many_pairs_are_not_listed_but_the_ends_are_tried() -> None:

@@ -85,20 +85,6 @@ def test_sums_in_three_directions_have_proofs() -> None:
         assert verify(program, options=Options(proved=True), **own).answer is answer
 
 
-def test_polyhedra_far_from_the_mean_end_in_an_answer() -> None:
-    """Rank 4, forty deviations away: the bound of the integrand is beyond every double."""
-    guards = ("x + y + z >= 60", "y - z + w >= 40", "x + w - v >= 40", "x - y + v + z >= 40")
-    program = parse(
-        "input q in {0, 1}\noutput out in {a, b}\nadjacent linf 1\n"
-        + "".join(f"{name} <- Gauss({'q' if name in 'xyz' else 0}, 1)\n" for name in "xyzwv")
-        + "out <- b\n"
-        + "".join(f"if {guard} then\n" for guard in guards)
-        + "out <- a\n"
-        + "end\n" * 4
-    )
-    assert verify(program, eps=1, delta="0.01").answer is Answer.DP
-
-
 CHAIN = """
 param N = 3
 input q in {0, 1}

@@ -13,8 +13,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import adjacent_pairs
-from dipapprox.pairs.divergence import Growth
-from dipapprox.privacy.profiles.around_pair import are_adjacent, planes
+from dipapprox.privacy.profiles.around_pair import are_adjacent
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.run import RunResult
 from dipapprox.questions.kinds import pairs
@@ -88,21 +87,6 @@ def test_the_worst_pair_is_the_highest_point() -> None:
     assert found.planes[0].deltas[0][-1] is None  # -1 and 1 are not adjacent
     assert "nothing claimed between" in " ".join(found.notes())
     assert f"{float(answer.delta_enclosure.upper):.8f}"[:9] in found.proved
-
-
-def test_what_depends_on_a_sum_has_a_line_of_maxima() -> None:
-    program = parse(_SUM)
-    half = Fraction(1, 2)
-    pair = (Fraction(0), Fraction(0)), (half, half)
-    found, left_out = planes(program, Fraction(1), Growth(Fraction(1, 100)), pair, Options())
-    change = found[3]
-    assert change.up == "p of the adjacent input" and not left_out
-    peaks, total = change.peaks(), sum(change.pair)
-    assert len(peaks) >= 3 and all(x + y == total for x, y in peaks)
-    assert "at (0.5, 0.5)" in change.text()
-    assert change.text().endswith("all on the line from (0, 1) to (1, 0)")
-    # Everything on it is drawn as a dot of its own.
-    assert {p for p, d in change.known() if sum(p) == total} == set(peaks)
 
 
 def test_words_of_planes() -> None:

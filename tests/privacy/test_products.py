@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
-from math import comb, exp, prod
+from math import comb
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,6 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.privacy.options import Engine
-from dipapprox.privacy.products import exact
 
 HALF = Fraction(1, 2)
 
@@ -128,20 +127,6 @@ def test_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> No
         assert each.probability.meets(whole[output].probability)
         assert each.probability.width <= Fraction(1, 2**40)
         assert (each.final_states > 0) == (whole[output].final_states > 0)
-
-
-def test_randomised_responses_are_binomial() -> None:
-    """delta of n responses is a sum over the number of true answers; 4^20 pairs, 2^20 outputs."""
-    size, budget = 20, Fraction(3)
-    p = exp(HALF) / (1 + exp(HALF))
-    expected = sum(
-        comb(size, k)
-        * max(p**k * (1 - p) ** (size - k) - exp(3) * p ** (size - k) * (1 - p) ** k, 0)
-        for k in range(size + 1)
-    )
-    found = dipapprox.profile(parse(RESPONSES, N=size), eps=HALF, eps_prv=budget)
-    assert abs(float(found.delta_enclosure.lower) - expected) < 1e-12
-    assert found.run.outputs == 2**size and found.pairs == 4**size - 2**size
 
 
 @pytest.mark.parametrize(("budget", "answer"), [("10", Answer.DP), ("9999/1000", Answer.NOT_DP)])
@@ -311,39 +296,3 @@ def test_an_envelope_is_the_largest_of_its_choices(
         return sum((max(p - x * q, Fraction(0)) for p, q, _ in atoms.atoms), Fraction(0))
 
     assert value(envelope(found)) == max(map(value, found))
-
-
-FIVE_CHOICES = """
-input q[4] in {0, 1}
-output out[5] in 0..2
-adjacent linf 1
-""" + "".join(
-    f"""
-if q[{k // 2 + 1}] = 0 then
-    out[{k + 1}] <- choose {{0 : 1/{k + 2}, 1 : 1/7, 2 : 6/7 - 1/{k + 2}}}
-else
-    out[{k + 1}] <- choose {{0 : 1/7, 1 : 1/{k + 2}, 2 : 6/7 - 1/{k + 2}}}
-end
-"""
-    for k in range(5)
-)
-"""3^5 outputs, whose ratios are few: numbers with equal ratios are counted together."""
-
-
-def test_a_delta_that_many_choices_attain_is_compared_exactly(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(exact, "_MOST_OUTPUTS", 3**5 - 1)
-
-    def laws(k: int) -> tuple[tuple[Fraction, Fraction], ...]:
-        own, other = Fraction(1, k + 2), Fraction(1, 7)
-        return (own, other), (other, own), (1 - own - other,) * 2
-
-    attained = Fraction(0)
-    for terms in product(*(laws(k) for k in range(5))):
-        first, second = (prod(side) for side in zip(*terms, strict=True))
-        attained += max(first - Fraction(11, 10) * second, Fraction(0))
-    program = parse(FIVE_CHOICES)
-    for delta, answer in ((attained, Answer.DP), (attained - Fraction(1, 10**60), Answer.NOT_DP)):
-        verdict = dipapprox.verify(program, eps=1, eps_prv="log(11/10)", delta=delta)
-        assert verdict.answer is answer

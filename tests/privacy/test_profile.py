@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import LeastDelta, LeastEpsPrv, Program, UserError
 from dipapprox.privacy.profiles.details import ListedDetails
-from tests.moved_noise import gaussian
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -59,21 +58,6 @@ def close(found: LeastEpsPrv, published: str) -> bool:
 # --- closed forms and published values -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("sigma", [1, 2, 5])
-@pytest.mark.parametrize("budget", [Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3)])
-def test_the_gaussian_mechanism(sigma: int, budget: Fraction) -> None:
-    # Balle and Wang 2018, theorem 8: delta = Phi(1/2s - es) - e^e Phi(-1/2s - es). The worst set is
-    # {x >= t}, t = s^2 e + 1/2: a threshold at t loses nothing.
-    expected = gaussian(1 / sigma, float(budget))
-    thresholded = dipapprox.parse(GAUSS, {"t": sigma**2 * budget + HALF})
-    found = least_delta(thresholded, Fraction(1, sigma), budget).delta_enclosure
-    assert float(found.lower) == pytest.approx(expected, rel=1e-9, abs=1e-15)
-    assert found.width <= found.upper / 10**12 or found.width <= Fraction(1, 10**30)
-    # Another threshold loses something.
-    other = dipapprox.parse(GAUSS, {"t": sigma**2 * budget + 1})
-    assert least_delta(other, Fraction(1, sigma), budget).delta_enclosure.upper < found.lower
-
-
 @pytest.mark.parametrize(
     ("name", "size", "published"),
     [  # specification section 7.6, column "max ε₀"
@@ -93,24 +77,6 @@ def test_pure_privacy(name: str, size: int, published: str) -> None:
     found = least_eps_prv(program(name, N=size), HALF, Fraction(0))
     assert close(found, published)
     assert len(found.witness.rows) == 1  # one output has the largest ratio
-
-
-def test_section_10() -> None:
-    svt = program("svt_gauss", N=2)
-    value = Fraction("0.0239073584024655635")  # item 2
-    found = least_delta(svt, HALF, Fraction(1, 10))
-    assert found.delta_enclosure.lower - Fraction(1, 10**19) <= value
-    assert value <= found.delta_enclosure.upper + Fraction(1, 10**19)
-    assert found.delta_enclosure.width < Fraction(1, 10**13)
-    assert (found.witness.input, found.witness.adjacent) == ((0, 1), (1, 0))
-    # The inverse comes back to the budget.
-    assert close(least_eps_prv(svt, HALF, value), "0.1000000000000")
-    leaky = least_delta(program("svt_gauss_leaky_2", N=3), HALF, HALF)  # item 5
-    assert abs(leaky.delta_enclosure.lower - Fraction("0.0987063256829237242")) < Fraction(
-        1, 10**14
-    )
-    largest = least_delta(program("svt_gauss", N=5), HALF, Fraction(0))  # item 3
-    assert abs(largest.delta_enclosure.lower - Fraction("0.060126556")) < Fraction(1, 10**9)
 
 
 # --- laws ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
-from dipapprox import Answer, SourceError, UserError, calibrate, parse, profile, prove, verify
+from dipapprox import Answer, SourceError, UserError, calibrate, parse, profile, verify
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.budget_verdict import most_of
 from tests.moved_noise import gaussian, laplace
@@ -56,18 +56,6 @@ _HALF = Fraction(1, 2)
 
 def _delta(text: str, eps_prv: str, eps: Fraction = _HALF):  # type: ignore[no-untyped-def]
     return profile(parse(text), eps=eps, eps_prv=eps_prv).delta_enclosure
-
-
-@pytest.mark.parametrize("text", [_SVT, _MAX])
-@pytest.mark.parametrize("eps_prv", ["1/10", "1/5"])
-def test_boxes_contain_their_grids(text: str, eps_prv: str) -> None:
-    box = _delta(text.format(domain="real 0..1", adjacency="linf 1"), eps_prv)
-    grid = _delta(text.format(domain="{0, 1/2, 1}", adjacency="linf 1"), eps_prv)
-    corners = _delta(text.format(domain="{0, 1}", adjacency="linf 1"), eps_prv)
-    assert box.upper >= grid.lower >= corners.lower
-    # The maxima lie at corners here, and come out with the digits of finite machinery.
-    assert box.meets(corners)
-    assert box.width < Fraction(1, 10**9)
 
 
 @pytest.mark.parametrize(
@@ -149,21 +137,6 @@ def test_published_numbers_of_all_real_inputs() -> None:
     assert found.answer is Answer.DP
     found = verify(program, eps=1, eps_prv=1, delta=Fraction(exact) - hair)
     assert found.answer is Answer.NOT_DP
-
-
-@pytest.mark.parametrize("text", part([_MAX, _SVT], 2))
-def test_laplace_noise_is_as_on_finite_domains(text: str) -> None:
-    """The maxima lie at corners here."""
-    text = text.replace("Gauss", "Lap")
-    for eps_prv in ("1/10", "1/5"):
-        box = _delta(text.format(domain="real 0..1", adjacency="linf 1"), eps_prv)
-        corners = _delta(text.format(domain="{0, 1}", adjacency="linf 1"), eps_prv)
-        assert box.meets(corners)
-        assert box.width < Fraction(1, 10**9)
-    # The published proof: at most eps, and on all of [0, 1], not at its ends alone.
-    program = parse(text.format(domain="real 0..1", adjacency="linf 1"))
-    assert verify(program, eps=_HALF, delta=0).answer is Answer.DP
-    assert prove(program).answer is Answer.DP
 
 
 @pytest.mark.parametrize("noise", part(["Gauss", "Lap", "LapPlus"], 2))
@@ -262,21 +235,6 @@ def test_a_calibration_asks_of_sets_of_pairs_only_what_is_claimed() -> None:
     assert again.answer is Answer.NOT_DP
 
 
-@pytest.mark.parametrize(
-    "noise",
-    ["Logistic(q, 1)", "Gumbel(q, 1)", "LapPlus(q, 1)", "Gauss(q, 1) + Lap(0, 1)", "q - Lap(0, 1)"],
-)
-def test_one_number_with_any_noise_is_as_private_as_at_the_largest_change(noise: str) -> None:
-    """Half-lines are the best sets, and move apart with the shift."""
-    text = f"input q in {{domain}}\noutput y in real\nadjacent linf 1\ny <- {noise}\n"
-    ends = _delta(text.format(domain="0..1"), "1/2")
-    assert ends.lower > 0 and _delta(text.format(domain="real 0..1"), "1/2").meets(ends)
-    program = parse(text.format(domain="real 0..1"))
-    for claimed, answer in ((ends.upper * 1.001, Answer.DP), (ends.lower * 0.999, Answer.NOT_DP)):
-        delta = Fraction(claimed).limit_denominator(10**9)
-        assert verify(program, eps=1, eps_prv="1/2", delta=delta).answer is answer
-
-
 def test_numbers_beside_guards_tell_no_more_than_samples() -> None:
     text = "input q in real 0..1\noutput y in real\nr <- Gauss(q, 1)\ny <- 0\n"
     text += "if r >= 0 then y <- r end\n"
@@ -359,24 +317,6 @@ def test_several_numbers_are_largest_where_inputs_move_all_furthest(
     ]
     assert float(found.lower) - 1e-3 <= max(own) <= float(found.upper) + 1e-3
     assert found.width < Fraction(1, 1000)
-
-
-def test_laplace_numbers_that_share_a_change_are_largest_where_one_has_it() -> None:
-    """Against losses on a grid, and the closed form of what two lose by sharing."""
-    text = (
-        "input q[2] in real 0..3\nadjacent l1 2\noutput y[2] in real\n"
-        "y[1] <- Lap(q[1], 1/eps)\ny[2] <- Lap(q[2], 3/2/eps)\n"
-    )
-    found = profile(parse(text), eps=1, eps_prv="1/2").delta_enclosure
-    assert float(found.lower) <= -np.expm1((0.5 - 2) / 2) <= float(found.upper)
-    assert found.width < Fraction(1, 10**9)
-    log = _LOG_DENSITIES["Lap"]
-    for eps_prv in (0.5, -0.3, 0):
-        for a, b in ((1.0, 1.0), (1.5, 0.5), (1.8, 0.2)):
-            apart = _apart([_losses(log, a), _losses(log, b)], 1e-3, eps_prv)
-            shared = max(2, abs(eps_prv)) - max(a - b, abs(eps_prv))
-            less = exp((eps_prv - 2) / 2) / 4 * shared
-            assert apart == pytest.approx(-np.expm1((eps_prv - 2) / 2) - less, abs=2e-3)
 
 
 @pytest.mark.parametrize(("rule", "beside"), [("linf", 1), ("increasing", 0)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -11,12 +10,9 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Limits, Options, UserError
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
-from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.structures import holds
-from dipapprox.automata.words import WordBound
 from dipapprox.proofs import prove_automaton
 from dipapprox.proofs.automaton_proof import Stops
-from dipapprox.proofs.evidence import costs_of_steps
 from dipapprox.proofs.replayed import with_proof
 from tests.automata import examples
 from tests.automata.examples import automaton
@@ -35,32 +31,6 @@ def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least
     claim = {"verdict": "DP", "budget": least, "at least": least}
     assert proved.written.claim == claim
     assert len(json.dumps(proved.written.steps)) < 60_000
-
-
-TINY = Fraction(1, 10**9)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        (examples.GAP_PV, RunCost),
-        (examples.NUM_SPARSE, RunCost),
-        (examples.NUM_RANGE_2, RunCost),
-        (examples.m_range(3), RunCost),
-        (examples.k_min_max(3), WordBound),
-    ],
-    ids=["gap", "num-sparse", "num-range", "m-range", "k-min-max"],
-)
-def test_the_evidence_of_a_budget_adds_up(text: str, kind: type) -> None:
-    proof = dipapprox.prove(automaton(text))
-    evidence = proof.evidence
-    assert isinstance(evidence, kind)
-    if isinstance(evidence, RunCost):
-        costs = costs_of_steps(proof.analysis.automaton, evidence)
-        assert sum(costs) == proof.lower == proof.upper
-    else:
-        refuted = dipapprox.prove(automaton(text), budget=proof.lower - TINY)
-        assert refuted.describe().headline.endswith("for large ε")
 
 
 @pytest.mark.parametrize(

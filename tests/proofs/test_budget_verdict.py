@@ -17,7 +17,7 @@ from dipapprox.language.ast import Number
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.run import Setting
-from dipapprox.proofs.budget_verdict import MeantClaim, by_budget, serving_budget
+from dipapprox.proofs.budget_verdict import MeantClaim, by_budget
 
 COMPARED = """
 input q[2] in real
@@ -120,49 +120,3 @@ def test_what_was_known_from_below_stays_beside_a_budget() -> None:
     assert [end.by.split(":")[0] for end in found.why()] == ["enclosures", "least budget"]
     with pytest.raises(Contradiction, match=r"at least 0\.01 by enclosures and at most 0\.0 by"):
         by_budget(known, Fraction(1, 10), stated, setting)
-
-
-FINITE = """
-param N = 5
-input q[N] in {values}
-output out in 1..N
-adjacent {near}
-for i in 1..N do
-    v[i] <- {noise}(q[i], {scale} / eps)
-end
-out <- argmax(v)
-"""
-
-
-def noisy_max(
-    n: int, values: str, near: str = "linf 1", noise: str = "Lap", scale: str = "2"
-) -> dipapprox.Program:
-    text = FINITE.format(values=values, near=near, noise=noise, scale=scale)
-    return dipapprox.parse(text, {"N": n})
-
-
-def test_very_many_pairs_are_told_by_a_budget() -> None:
-    program = noisy_max(5, "-10..10")
-    for eps, eps_prv, delta in [("1/2", "1/2", "0"), ("1/2", "1", "1/10"), ("1..2", "eps", "0")]:
-        found = dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta)
-        assert (found.answer, found.engine, found.pairs) == (Answer.DP, "budget", 61**5 - 21**5)
-        assert found.delta_enclosure == Enclosure.exact(0)
-    missed = dipapprox.verify(program, eps="1/2", eps_prv="0.49", delta=0)
-    assert missed.answer is Answer.NOT_DP
-    found = dipapprox.verify(program, eps="1/2", delta=0)
-    text = FINITE.format(values="-10..10", near="linf 1", noise="Lap", scale="2")
-    certificate = dipapprox.certify(program, text, found)
-    assert dipapprox.check(certificate.to_json()).outcome.value == "confirmed"
-
-
-@pytest.mark.parametrize("near", ["linf 1", "l1 2", "l0 1", "increasing 1", "all"])
-@pytest.mark.parametrize("values", ["0..2", "{0, 1/2, 3}"])
-def test_budgets_of_finite_domains_serve_all_pairs(values: str, near: str) -> None:
-    """Against the least eps_prv by all pairs."""
-    program = noisy_max(2, values, near)
-    budget = serving_budget(Setting(program, AllPairs(), dipapprox.Options()))
-    assert budget is not None
-    for eps in (Fraction(1, 3), Fraction(2)):
-        found = dipapprox.profile(program, eps=eps, delta=0)
-        assert found.engine.count("budget") == 0
-        assert (found.eps_prv_enclosure.lower or 0) <= budget * eps

@@ -392,24 +392,6 @@ def test_no_shift_between_bounds_is_no_impossible_output() -> None:
     assert words in proof.describe().below
 
 
-@pytest.mark.parametrize(
-    ("text", "moved"),
-    [
-        # The published number is what it was: its mean moves by 1, its noise moves back.
-        ("input q in real\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1/eps)\n", ["0"]),
-        (
-            "input q[2] in real\noutput out[2] in 0..1\nadjacent linf 1\n"
-            "r <- Lap(q[1], 2/eps)\nif r >= 0 then out[1] <- 1 else out[1] <- 0 end\n"
-            "s <- Lap(q[2], 3/eps)\nif s >= 0 then out[2] <- 1 else out[2] <- 0 end\n",
-            ["D(q[1]) + 1", "D(q[2]) + 1"],
-        ),
-    ],
-)
-def test_the_table_of_a_coupling_says_how_samples_move(text: str, moved: list[str]) -> None:
-    table = dipapprox.prove(dipapprox.parse(text)).describe().below[0]
-    assert [row[2] for row in table.rows] == moved
-
-
 # --- lower bounds at one ε, or near no ray --------------------------------------------------------
 
 IN_BETWEEN = """

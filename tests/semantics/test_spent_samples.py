@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.symmetry import CellSymmetry
@@ -137,20 +135,6 @@ def test_random_turns(turn: list[str], after: str) -> None:
     example = program("\n".join(turn), 2, start, after, most=60)
     fewer, all_paths = counted(example), execute(example, True, Limits())
     agree(distributions(fewer, 20), distributions(all_paths, 20))
-
-
-def test_many_comparisons_with_constants_are_binomial() -> None:
-    example = program("r <- Gauss(0, 1)\nif r >= 1 then c <- c + 1 end", 12)
-    states = counted(example, 24)
-    assert len(states.states) == 13
-    source = open_probabilities(states, HALF, Options())
-    (found,) = source.distributions([tuple(cell.domain[0] for cell in example.inputs)], 40)
-    chance = norm.sf(1.0)
-    by_count = {int(output[0]): each for output, each in zip(states.outputs, found, strict=True)}
-    for k, enclosure in by_count.items():
-        expected = comb(12, k) * chance**k * (1 - chance) ** (12 - k)
-        assert abs(float(enclosure.lower) - expected) < 1e-11 and enclosure.width < 2**-39
-    assert sum(each.lower for each in found) <= 1 <= sum(each.upper for each in found)
 
 
 def test_cells_that_are_counted_may_be_exchanged() -> None:

@@ -30,7 +30,6 @@ from dipapprox.services.ratios import Gain
 from dipapprox.services.service_proof import ServiceProof, prove_service
 from dipapprox.services.system import System
 from dipapprox.services.traces import Runs, SeenCall
-from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of
 from tests.services.strategies import services
 from tests.thorough import examples
@@ -116,24 +115,6 @@ def test_decide_confirms_the_budget_on_unrolled_calls(
     assert question.answer(core, Options()).answer is Answer.DP
 
 
-def test_decide_refutes_less_than_the_exact_budget() -> None:
-    """The calls that show the least budget, unrolled: it holds, and a little less does not."""
-    text = (
-        "state n in 0..2 <- 0\nstate left in 0..2 <- 2\noutput reply in {0, 1, 2, stop}\n"
-        "on data d in 0..2 do n <- d end\non query ask do\nif left = 0 then reply <- stop else\n"
-        "left <- left - 1\nreply <- clamp(DLap(n, 1 / eps), 0, 2) end\nend\n"
-    )
-    service = service_of(text)
-    loss = find_loss(AskedService(service, Limits()))
-    assert loss.is_exact
-    assert loss.upper == 4
-    unrolled = unroll(parse(text), service, read_calls("data 2, ask, ask", service))
-    core = elaborate(unrolled, {}, "f")
-    for budget, answer in ((Fraction(4), Answer.DP), (Fraction(399, 100), Answer.NOT_DP)):
-        question = read_keywords(Decide, {"budget": budget})
-        assert question.answer(core, Options()).answer is answer
-
-
 # --- at one ε -------------------------------------------------------------------------------------
 
 CLOSE = Fraction(1, 10**9)
@@ -141,25 +122,6 @@ CLOSE = Fraction(1, 10**9)
 
 def proof_at(text: str, eps: Fraction, budget: Fraction | None = None) -> ServiceProof:
     return prove_service(service_of(text), budget, (), Limits(), eps)
-
-
-NOISE = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
-FIXED = ONCE.replace(NOISE, "k <- choose {0 : 1/4, 1 : 3/4}\nif k = 1 then reply <- n "
-                     "else reply <- 1 - n end")  # fmt: skip
-
-
-@pytest.mark.parametrize("eps", [Fraction(1, 10), Fraction(1), Fraction(5)])
-def test_fixed_coins_lose_a_fixed_number(eps: Fraction) -> None:
-    proof = proof_at(HEAD + DATA + FIXED, eps)
-    assert proof.answer is Answer.DP
-    assert proof.upper - proof.lower < CLOSE
-    expected = Fraction(math.log(3)) / eps  # a double is next to the logarithm
-    assert proof.lower - CLOSE < expected < proof.upper + CLOSE
-    assert proof.lower < proof.upper  # ln 3 is irrational
-    assert proof.reason is None
-    check_schema("prove", proof.to_dict())
-    assert proof_at(HEAD + DATA + FIXED, eps, proof.upper).answer is Answer.DP
-    assert proof_at(HEAD + DATA + FIXED, eps, proof.lower - CLOSE).answer is Answer.NOT_DP
 
 
 def test_a_hidden_coin_loses_less_than_the_pairs_say() -> None:

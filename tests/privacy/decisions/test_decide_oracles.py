@@ -18,7 +18,6 @@ import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
-from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
@@ -98,59 +97,11 @@ def test_closed_forms(name: str, input: str, output: str, formula: str) -> None:
     assert closed_forms(name, input, N=input.count(",") + 1)[output] == formula
 
 
-@pytest.mark.parametrize(
-    ("name", "input", "output", "eps", "value"),
-    [
-        ("svt1", "0,1", "bot top", "1", "0.2505221308"),
-        ("svt1", "1,1", "bot top", "1", "0.2032991368"),
-        ("svt4", "-1,0", "bot top", "27/50", "0.11654072"),
-        ("svt4", "0,-1", "bot top", "27/50", "0.066319867"),
-        ("svt6", "-1,-1,0", "bot bot top", "67/92", "0.12602749"),
-        ("svt6", "0,0,-1", "bot bot top", "67/92", "0.059771855"),
-    ],
-)
-def test_values(name: str, input: str, output: str, eps: str, value: str) -> None:
-    form = forms_of(name, input, N=input.count(",") + 1)[output]
-    found = enclose_at(form, Fraction(eps), 60, Limits())
-    digits = len(value) - 2
-    assert abs(found.lower - Fraction(value)) < Fraction(1, 10**digits)
-    assert found.width < Fraction(1, 10**15)
-
-
 def ends_of(decision: Decision) -> list[tuple[Fraction, Fraction | None]]:
     """The ranges that are violated, from inside."""
     return [
         (r.lower.upper, None if r.upper is None else r.upper.lower) for r in decision.violated_on
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "pair", "parameters", "threshold"),
-    [
-        ("svt4", "-1,0~0,-1", {"N": 2}, "2.031916"),
-        ("svt6", "-1,-1,0~0,0,-1", {"N": 3}, "1.105521"),
-        ("svt3", "-1,-1,-1~0,0,0", {"N": 3, "labels": 2}, "0.871788"),
-        ("svt3_q4", "-1,-1,-1,-1,-1~0,0,0,0,0", {"N": 5, "labels": 2}, "0.894686"),
-        ("svt3", "0,0,0~1,1,1", {"N": 3, "labels": 2}, None),
-        ("svt3_q4", "0,0,0,0,0~1,1,1,1,1", {"N": 5, "labels": 2}, None),
-        ("nmax3", "-1,-1,-1~0,0,0", {"N": 3}, None),
-        ("nmax4", "-1~0", {"N": 1}, None),
-    ],
-)
-def test_violated_ranges(
-    name: str, pair: str, parameters: dict[str, int], threshold: str | None
-) -> None:
-    """From 0 to a threshold, or everywhere."""
-    decision = ask(name, pairs=pair, violations=True, **parameters)
-    assert decision.answer is Answer.NOT_DP
-    (found,) = decision.violated_on
-    assert found.lower.upper == 0
-    if threshold is None:
-        assert found.upper is None
-    else:
-        assert found.upper.width <= Fraction(1, 10**7)
-        assert abs(found.upper.lower - Fraction(threshold)) < Fraction(1, 10**6)
-        assert decision.violation.eps < found.upper.lower
 
 
 def test_sparse_has_the_least_delta_31_240() -> None:

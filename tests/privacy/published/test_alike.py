@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from fractions import Fraction as F
-from pathlib import Path
 from random import Random
 from typing import cast
 
@@ -41,8 +40,6 @@ TEXTS = [
     "if a = 1 then y <- {0}(q, 1) else y <- {1}(0, 1) end",
 ]
 
-NOISY_MAX = Path(dipapprox.__file__).parents[1] / "programs/numbers/noisy_max_with_gap.dpg"
-
 
 def opened(text: str) -> tuple[core.Program, PublishedDivergences]:
     program = dipapprox.parse(text)
@@ -69,21 +66,6 @@ def test_remembered_forms_are_those_of_the_measures(body: str, seed: int) -> Non
         assert [outcome for outcome, _ in known] == list(first)
         for outcome, form in known:
             assert form == normal_form(MeasureSides(first[outcome], second.get(outcome, ())))
-
-
-def test_measures_that_differ_by_names_of_samples_are_one() -> None:
-    """A noisy maximum with its gap: what counts of an input is how its numbers lie to the largest.
-
-    The largest query is one of 2 values above, with or below two others: at most 6 measures a side.
-    """
-    program, found = opened(NOISY_MAX.read_text(encoding="utf-8"))
-    forms = [
-        form.sides
-        for pair in select_pairs(program, AllPairs())
-        for _, form in found.sides(pair)  # type: ignore[union-attr]  # a product
-    ]
-    assert len(forms) == 56 * 3
-    assert len(set(forms)) <= 6 * 6
 
 
 PAIR = ((0,), (1,))

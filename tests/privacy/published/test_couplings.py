@@ -71,35 +71,6 @@ def test_no_pure_budget_serves_gaussian_noise_or_published_inputs() -> None:
         assert found.has_none
 
 
-BY_INPUTS = (
-    "input x[3] in 0..2\noutput y in real\noutput c in {0, 1}\nadjacent l0 1\n"
-    "m <- x[1]\nc <- 0\n"
-    "if x[2] > m then m <- x[2] end\nif x[3] > m then m <- x[3] end\n"
-    "y <- Lap(m, 3 / eps)\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "budget"),
-    [
-        # The largest of three numbers changes by 2 when one of them does.
-        (BY_INPUTS, Fraction(2, 3)),
-        # A comparison in each of the paths: a <= 1/2 is b <= 1/2 for the number that moved by 1.
-        (
-            "input x in 0..1\noutput y in real\noutput c in {0, 1}\nadjacent all\n"
-            "if x = 0 then\n a <- Lap(0, 2)\n y <- a + 3\n c <- a <= 1/2\n"
-            "else\n a <- Lap(1, 2)\n y <- a + 3\n c <- a <= 1/2\nend\n",
-            Fraction(1, 2),
-        ),
-    ],
-)
-def test_paths_that_inputs_decide_lead_into_each_other(text: str, budget: Fraction) -> None:
-    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
-    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
-    assert lower <= budget <= upper
-    assert upper - lower < Fraction(1, 10**8)
-
-
 @pytest.mark.parametrize(
     "other",
     [

@@ -76,20 +76,6 @@ def test_outputs_that_the_adjacent_input_never_has(text: str) -> None:
     assert enough.lower is not None and enough.upper is not None
 
 
-@pytest.mark.parametrize(
-    ("eps", "low", "middle", "m", "width"),
-    [
-        ("14", 95, 49, F(99, 10), 8),
-        ("100", 2500, 2500, F(7072, 100), 6),
-    ],
-)
-def test_budgets_above_64(eps: str, low: int, middle: int, m: F, width: int) -> None:
-    """Shifts of m = eps / √2 deviations: m²/2 + m z at δ = 10^-6, z below 4.7534."""
-    found = least(_PUBLISHED + "Gauss(q, sqrt(2)/eps)", "1e-6", eps).eps_prv_enclosure
-    assert low < found.lower < found.upper < middle + m * F(47534, 10_000)
-    assert found.upper - found.lower < F(1, 10**width)
-
-
 _FINITE = """input q in {0, 100}
 output o in 0..1
 adjacent all

@@ -19,7 +19,6 @@ from dipapprox.arithmetic.precision import to_ball
 from dipapprox.language.core import Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
-from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.privacy.intervals import published
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import Minorant
@@ -197,15 +196,3 @@ def test_what_is_left_of_an_interval_is_named() -> None:
     ((low, high),) = found.remaining
     assert high == 1
     assert low > Fraction(9, 10)
-
-
-@pytest.mark.parametrize("delta", ["0", "1/1000"])
-def test_prices_of_couplings_settle_pure_claims_by_themselves(
-    delta: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two numbers told apart together: ε_prv = 1/ε + ε/2, convex, and never a divergence."""
-    monkeypatch.setattr(PublishedDivergences, "divergence", None)
-    text = "input q in {0, 1}\noutput y in real\noutput w in real\nadjacent all\n"
-    program = dipapprox.parse(text + "y <- Lap(q, eps)\nw <- Lap(q, 2 / eps)\n")
-    found = decide(program, "1/4", "2", "1/eps + eps/2 + 1/100", delta)
-    assert found.answer is Answer.DP, found.reason

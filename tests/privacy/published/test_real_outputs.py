@@ -80,22 +80,6 @@ end
 """
 
 
-def test_a_witness_names_a_set_of_numbers() -> None:
-    found = verdict_of(MIXED.replace("PUBLISHED", "Lap(q, 1 / eps)"), eps="1", delta="0.01")
-    ((above, y),) = (row.output for row in found.witness.rows)
-    assert above == 1
-    ((low, high),) = y.intervals
-    assert high is None
-    # For input 1: Pr[r >= 1] = 1/2, and y >= low has the tail of a Laplace law at 1.
-    tail = exp(1 - float(low)) / 2 if low > 1 else 1 - exp(float(low) - 1) / 2
-    assert abs(float(found.witness.rows[0].probability.lower) - tail / 2) < 1e-9
-    assert found.witness.delta_enclosure.lower > Fraction(1, 100)
-    fields = found.to_dict()["witness"]
-    assert fields["outputs"] == [{"above": 1, "y": {"in": [["1/2", None]]}}]
-    check_schema("verify", found.to_dict())
-    assert "above = 1, y >= 1/2" in str(found.describe())
-
-
 def test_masses_of_intervals_and_outcomes() -> None:
     program = dipapprox.parse(MIXED.replace("PUBLISHED", "3 - 2 * r"))
     whole = dipapprox.probability(program, eps=1, input=(1,))
