@@ -13,11 +13,6 @@ def html(description: Description) -> str:
     return f"<div>{''.join(_html(description))}</div>"
 
 
-def escaped(words: str) -> str:
-    """Write words so that they are no markup."""
-    return markup.escape(words)
-
-
 def text(description: Description) -> str:
     """Lay a description out as lines of plain text, for `print` and for reports of tests."""
     return "\n".join(_text(description))

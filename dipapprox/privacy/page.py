@@ -10,13 +10,14 @@ and prints in black on white.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape as escaped
 
 from dipapprox.data_classes import dataclass
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
 from dipapprox.privacy.charts import STYLE, Chart, figure
 from dipapprox.privacy.description import Description, Table
-from dipapprox.privacy.layouts import escaped, html
+from dipapprox.privacy.layouts import html
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--soft:#f4f4f2;--line:#ccc;--tone:#555;

@@ -116,7 +116,9 @@ def _caveat(program: Program) -> str | None:
 
 def _inputs_text(program: Program) -> str:
     """Write the domains; neighbours with one domain stand together."""
-    variables = [(name, tuple(cells)) for name, cells in groupby(program.inputs, _variable)]
+    variables = [
+        (name, tuple(cells)) for name, cells in groupby(program.inputs, lambda cell: cell.variable)
+    ]
     declared = program.declared
 
     def described(variable: tuple[str, Sequence[Cell]]) -> str:
@@ -130,10 +132,6 @@ def _inputs_text(program: Program) -> str:
         f"{', '.join(_array_text(name, cells) for name, cells in together)} in {text}"
         for text, together in groupby(variables, described)
     )
-
-
-def _variable(cell: Cell) -> str:
-    return cell.variable
 
 
 def _array_text(name: str, cells: Sequence[Cell]) -> str:

@@ -161,7 +161,11 @@ def claims_in(path: Path) -> dict[Path, tuple[StatedClaim, ...]]:
     if path.is_dir():
         kinds = (DPG, DIP, DIPA, PYTHON)
         known = sorted(file for kind in kinds for file in path.rglob(f"*.{kind}"))
-        files = [file for file in known if not _is_hidden(file.relative_to(path))]
+        files = [
+            file
+            for file in known
+            if not any(part.startswith(".") for part in file.relative_to(path).parts)
+        ]
         each = [
             claims_in(file) for file in files if language_of(file) != PYTHON or has_claims(file)
         ]
@@ -181,10 +185,6 @@ def claims_in(path: Path) -> dict[Path, tuple[StatedClaim, ...]]:
         place: read_claims(_dedented(mechanism), f"{place}, docstring", docstring=True)
         for place, mechanism in named.items()
     }
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def has_claims(file: Path) -> bool:

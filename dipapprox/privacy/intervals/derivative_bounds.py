@@ -378,11 +378,7 @@ def _shift(velocity: Iterable[tuple[Family, Fraction]]) -> Rates:
 
 def _density(cut: Fraction) -> Fraction:
     """Return at least phi(cut): 1/sqrt(2 pi) < 2/5 (even 0.39895)."""
-    return Fraction(39895, 100000) * _exponential(-(cut**2) / 2)
-
-
-def _exponential(exponent: Fraction) -> Fraction:
-    return exponential(exponent, _BITS).upper
+    return Fraction(39895, 100000) * exponential(-(cut**2) / 2, _BITS).upper
 
 
 def root_above(square: Fraction) -> Fraction:

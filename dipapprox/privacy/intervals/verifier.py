@@ -169,7 +169,7 @@ class _Run:
                 self.violation = found
                 return
 
-    def subdivide(self, most: int) -> None:
+    def subdivide(self, most: int = MOST_POINTS) -> None:
         """Bound what happens between single ε, up to so many of them."""
         if self.search is None and self.unbounded is None:
             self._begin()
@@ -328,17 +328,12 @@ class _Run:
         )
 
 
-def _is_quick(run: _Run) -> bool:
-    """Whether an ε takes milliseconds: of all real inputs it takes longer."""
-    return not run.setting.is_real
-
-
 _METHODS: tuple[Consultation[_Run], ...] = (
     Consultation("single ε", lambda run: bool(run.tried), _Run.refute),
     Consultation("parts of the interval", always, lambda run: run.subdivide(_FEW_POINTS)),
     Consultation("single ε", lambda run: run.unbounded is not None, _Run.refute),
     Consultation("closed forms", lambda run: run.is_stuck, _Run.ask_closed_forms),
-    Consultation("smaller parts", _is_quick, lambda run: run.subdivide(MOST_POINTS)),
+    Consultation("smaller parts", lambda run: not run.setting.is_real, _Run.subdivide),
     Consultation("single ε", lambda run: run.is_critical, _Run.refute),
     Consultation("closed forms", lambda run: not run.asked, _Run.ask_closed_forms),
 )

@@ -234,7 +234,9 @@ class _Drawing:
         values = list(own)
         around = _RADII * (_radius(self._adjacency) or Fraction(0))
         near = min(values) - around, max(values) + around
-        if each.domain is not None and (not around or _width(each.domain) <= 3 * around):
+        if each.domain is not None and (
+            not around or each.domain[1] - each.domain[0] <= 3 * around
+        ):
             return each.domain
         return _clipped(near, each.domain)
 
@@ -259,10 +261,6 @@ def _values(
 
 def _clipped(window: Range, domain: Range | None) -> Range:
     return window if domain is None else (max(window[0], domain[0]), min(window[1], domain[1]))
-
-
-def _width(window: Range) -> Fraction:
-    return window[1] - window[0]
 
 
 def _radius(adjacency: Adjacency) -> Fraction | None:

@@ -114,11 +114,13 @@ class _Search:
             return reason
         stalled = False
         certified_last = True
-        while not self._is_narrow():
-            if self.queries >= _MOST_QUERIES:
-                return "too many epsilons tried"
+        while True:
             low, high = self._ends()
             size = high - low
+            if size <= self._width * high:
+                return None
+            if self.queries >= _MOST_QUERIES:
+                return "too many epsilons tried"
             guess = None if stalled else self._crossing()
             if guess is None:
                 place = low * 2 if high > 4 * low else (low + high) / 2
@@ -132,15 +134,10 @@ class _Search:
             certified_last = isinstance(answer, Certified)
             low, high = self._ends()
             stalled = not stalled and high - low > size / 2
-        return None
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         assert self.lower is not None and self.upper is not None
         return self.lower.eps, self.upper.eps
-
-    def _is_narrow(self) -> bool:
-        low, high = self._ends()
-        return high - low <= self._width * high
 
     def _enclose(self) -> str | None:
         """Try epsilons until one is certified and a larger one refuted."""

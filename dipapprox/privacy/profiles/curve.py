@@ -99,7 +99,7 @@ class Envelope:
         first, last = self.points[0].eps_prv, self.points[-1].eps_prv
         if not first <= eps_prv <= last:
             raise UserError(f"the curve covers eps_prv in [{first}, {last}], got {eps_prv}")
-        left = bisect_right(self.points, eps_prv, key=_eps_prv) - 1
+        left = bisect_right(self.points, eps_prv, key=lambda point: point.eps_prv) - 1
         if self.points[left].eps_prv == eps_prv:
             return self.points[left].delta
         return self._between(left, eps_prv_factor(eps_prv, FACTOR_BITS))
@@ -197,10 +197,6 @@ def monotone(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
         replace(each, delta=own.enclosure(), by=own.by)
         for each, own in zip(points, told, strict=True)
     )
-
-
-def _eps_prv(point: CurvePoint) -> Fraction:
-    return point.eps_prv
 
 
 def _upper(factor: Factor) -> Fraction:
