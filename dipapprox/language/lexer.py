@@ -48,6 +48,7 @@ _FOREIGN = {
     "×": ("TIMES", "*"),
     "·": ("TIMES", "*"),
     "−": ("MINUS", "-"),
+    "–": ("MINUS", "-"),  # a dash
 }
 
 LONGEST_NAME = 100
@@ -116,7 +117,7 @@ def t_ignore_FOREIGN_COMMENT(t: Any) -> None:
 
 
 def t_FOREIGN(t: Any) -> Any:
-    r"""==|<>|=<|=>|:=|&&?|\|\|?|!(?!=)|[≠≤≥¬←×·−]"""
+    r"""==|<>|=<|=>|:=|&&?|\|\|?|!(?!=)|[≠≤≥¬←×·−–]"""
     t.type, ours = _FOREIGN[t.value]
     report(t, f"unknown operator '{t.value}'", f"write '{ours}'")
     return t

@@ -93,7 +93,7 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
             return "loops are written 'for i in 1..N do'"
         case _, "ARROW":
             return "'<-' assigns; to compare with a negative number put a space: 'x < -1'"
-        case "PLUS" | "MINUS" | "TIMES" | "DIVIDE", "EQ":
+        case "NAME" | "RBRACK", "PLUS" | "MINUS" | "TIMES" | "DIVIDE":
             return "write the whole assignment, e.g. 'count <- count + 1'"
         case "TIMES", "TIMES":
             return "powers are written with '^'"
