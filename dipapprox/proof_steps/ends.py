@@ -42,6 +42,9 @@ _UNKNOWN_MASS = Fraction(1, 2**10)
 
 _MOST = Fraction(MOST_EPS_PRV)
 
+_LONGEST = 1 << 10_000
+"""Denominators of exact ends are smaller: proofs have their digits."""
+
 
 def proved_delta(
     program: Program,
@@ -66,14 +69,14 @@ def proved_delta(
     broken = None
     if witness is not None:
         least = witness.delta_enclosure.lower
-        end = min(found.lower, least) - hair
+        end = _less(min(found.lower, least), hair)
         if end > 0:
             goal = prover.goal(answer.eps, end, above, least - end, witness)
             broken = prover.confirmed("lower", [goal])
     elif found.lower > hair:
         prover.note("lower", "there is no witness")
-    is_exact = found.width == 0 and below == above
-    ends = [found.upper] * is_exact + [found.upper + hair]
+    is_exact = found.width == 0 and below == above and found.upper.denominator < _LONGEST
+    ends = [found.upper] * is_exact + [-_less(-found.upper, hair)]
     # An ε_prv that is d less raises δ by at most 2d.
     kept = prover.confirmed(
         "upper",
@@ -231,6 +234,12 @@ def _mass(witness: Witness | None, delta: Fraction) -> Fraction:
         return _UNKNOWN_MASS
     mass = sum((row.probability.lower for row in witness.rows), -delta)
     return mass if mass > 0 else _UNKNOWN_MASS
+
+
+def _less(value: Fraction, hair: Fraction) -> Fraction:
+    """Return a number with few digits that is less than a value by one hair to two."""
+    unit = 1 << (1 / hair).__ceil__().bit_length()
+    return Fraction(((value - hair) * unit).__floor__(), unit)
 
 
 def _rational_bounds(growth: Growth, width: Fraction) -> tuple[Fraction, Fraction]:

@@ -118,6 +118,14 @@ def test_a_least_delta_is_proved_and_a_hair_inside_is_not(name: str) -> None:
         assert is_proved(program, eps_prv, place, hair, witness) is breaks
 
 
+def test_ends_of_thousands_of_digits_are_proved() -> None:
+    """1 - delta is about e^-50000."""
+    text = "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1e-5)"
+    own = least_delta(program_of(text), PROVED, HALF)
+    assert own.reason is None
+    assert own.delta_enclosure.lower > 1 - Fraction(1, 10**12)
+
+
 @pytest.mark.parametrize(
     ("name", "delta"),
     [("Laplace", "0"), ("Gauss", "1/50"), ("integer", "1/50"), ("choices", "0")],
