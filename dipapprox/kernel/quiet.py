@@ -94,14 +94,7 @@ def require_quiet(
     pairs: Iterable[Quiet],
     turns: Callable[[Cells], Sequence[Path]],
 ) -> None:
-    """Make sure that pairs are quiet, as are all that they lead to, in some places.
-
-    Args:
-        machine: The machine.
-        places: Where runs may be.
-        pairs: Some pairs.
-        turns: What paths there are from somewhere.
-    """
+    """Make sure that pairs are quiet, as are all that they lead to; `turns` are paths from there."""
     waiting, done = [*pairs], set[Quiet]()
     while waiting:
         own = waiting.pop()

@@ -215,9 +215,7 @@ def replay(
     """Replay a proof.
 
     Args:
-        machine: As JSON; or a pipeline.
-        claim: As JSON.
-        steps: As JSON, one after the other.
+        machine, claim, steps: As JSON; a machine or a pipeline, and steps one after the other.
         told: Called with the number of every step and what it concludes.
 
     Returns:

@@ -223,13 +223,7 @@ def is_whole(run: Sequence[Path]) -> bool:
 
 
 def read_inputs(machine: Rounds, json: object, large: bool) -> Inputs:
-    """Read [name, [[first number, what it grows by], …]], and see whether such are adjacent.
-
-    Args:
-        machine: The machine.
-        json: What is read.
-        large: Whether numbers grow once, or again and again.
-    """
+    """Read [name, [[first number, what it grows by, once if `large`], …]], adjacent ones."""
     found: dict[str, list[Pair]] = {}
     for each in as_list(json, "inputs"):
         name, listed = as_list(each, "an input", 2)

@@ -6,6 +6,8 @@ what is seen are its outputs, also where it exits. Its pairs are adjacent there,
 budget B serves that machine, every one of these pairs is (B eps, 0)-private at every eps > 0, and
 (eps_prv, delta)-private where B eps <= eps_prv and 0 <= delta.
 That is said of the values that outputs hold, in their domains or not.
+
+At one eps a scale c eps^k is c eps^(k + 1) / eps: a budget of the machine with these serves there.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Domain, Range
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.machine import Machine
+from dipapprox.kernel.laws import cost_of
+from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.potential import potential
 from dipapprox.kernel.proofs import Proof, Step, stated
 from dipapprox.kernel.reading import as_flag
@@ -37,7 +41,7 @@ def served(proof: Proof, step: Step) -> Private:
     adjacent = proof.machine.adjacency.holds
     if not all(u == v or adjacent(u, v) for u, v in proof.pairs or ()):
         raise Refuted("listed pairs are not adjacent")
-    machine = all_numbers(proof.machine, step["whole"])
+    machine = all_numbers(proof.machine, step["whole"], epsilons.point)
     budget = potential(machine, {"nodes": step["nodes"], "quiet": []}).budget or Fraction(0)
     signs = Signs(epsilons)
     eps_prv, delta = (formula_of(each, signs) for each in said)
@@ -47,15 +51,26 @@ def served(proof: Proof, step: Step) -> Private:
     return Private(epsilons.value, *said, proof.pairs)
 
 
-def all_numbers(machine: Machine, whole: object) -> Rounds:
-    """Return the machine whose inputs are all numbers, or integers, between those of this one."""
+def all_numbers(machine: Machine, whole: object, eps: Fraction | None) -> Rounds:
+    """Return the machine of all numbers, or integers, between inputs; at one eps of scales c / it."""
     integers = as_flag(whole, "'whole'")
     inputs = {name: _between(domain, integers) for name, domain in machine.inputs}
     outputs = *(name for name, _ in machine.outputs), *machine.reals
     if machine.adjacency.norm == "pairs":
         raise BadProof("pairs that are listed")
-    seen = (), outputs, ()
-    return Rounds(inputs, integers, machine.adjacency, machine.body, None, *seen, True, None)
+    seen, body = ((), outputs, ()), machine.body if eps is None else _rescaled(machine.body, eps)
+    return Rounds(inputs, integers, machine.adjacency, body, None, *seen, True, None)
+
+
+def _rescaled(tree: Tree, eps: Fraction) -> Tree:
+    match tree:
+        case "draw", target, family, mean, (coefficient, power):
+            scale = coefficient * eps ** (power + 1)
+            spend(2 + cost_of(scale))
+            return "draw", target, family, mean, (scale, -1)
+        case tuple():
+            return tuple([_rescaled(part, eps) for part in tree])
+    return tree
 
 
 def _between(domain: Domain, whole: bool) -> Range:

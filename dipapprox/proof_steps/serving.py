@@ -49,12 +49,13 @@ def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
     raise missing
 
 
-def served_step(machine: Json, budget: Fraction) -> dict[str, Json]:
+def served_step(machine: Json, budget: Fraction, eps: Fraction | None) -> dict[str, Json]:
     """Return a step, but for the claim, that a budget of all numbers between the inputs serves.
 
     Args:
         machine: Of finite verdicts.
         budget: What may be needed.
+        eps: Where; None for every ε.
 
     Raises:
         NoCertificate: If none is found with little work.
@@ -64,7 +65,7 @@ def served_step(machine: Json, budget: Fraction) -> dict[str, Json]:
     for whole in (False, True):
         try:
             with work(_MOST_WORK):
-                step = potential_step(all_numbers(read, whole), budget, Limits())
+                step = potential_step(all_numbers(read, whole, eps), budget, Limits())
         except (NoCertificate, NotProved) as obstacle:
             missing = str(obstacle)
         else:

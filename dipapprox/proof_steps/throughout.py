@@ -308,7 +308,7 @@ def _served(
                 return None
         if not signs.tell(delta.numerator, positive=False):
             return None
-        step = served_step(machine, budget)
+        step = served_step(machine, budget, None)
     except (NoCertificate, NotProved):
         return None
     return [step | _stated(claim)]

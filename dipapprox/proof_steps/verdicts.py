@@ -179,7 +179,8 @@ def written(
     said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
     steps: Sequence[Json]
     if bits == BY_BUDGET:
-        steps = [{**served_step(machine, claim.eps_prv / claim.eps), "eps": eps, **stated}]
+        step = served_step(machine, claim.eps_prv / claim.eps, claim.eps)
+        steps = [{**step, "eps": eps, **stated}]
     elif bits == IN_PARTS:
         broken = None if witness is None else (witness.input, witness.adjacent)
         steps = parts_proof(machine, said, broken)

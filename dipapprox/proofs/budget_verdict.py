@@ -28,6 +28,7 @@ noise budgets are about integers: then all values must be integers.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -38,9 +39,11 @@ from dipapprox.errors import EarlyEnd, SourceError, UserError
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.ast import Name, Number
-from dipapprox.language.core import Program
+from dipapprox.language.core import Draw, Program
 from dipapprox.language.domains import AllReals, bounds_of
 from dipapprox.language.formula import Formula, Operation, Operator, names_of
+from dipapprox.language.traversal import rewrite
+from dipapprox.laws.distribution import Scale
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.selections import AllPairs, is_symmetric
@@ -64,8 +67,11 @@ _LARGE = 100
 """Budgets beyond say next to nothing of claims of less."""
 
 
-def serving_budget(setting: Setting) -> Fraction | None:
-    """Return a D such that a program is (D ε, 0)-private for every ε; None if none is known."""
+def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | None:
+    """Return a D such that a program is (D ε, 0)-private at one ε, or at every ε; None if unknown.
+
+    At one ε the scale c ε^k is c ε^(k + 1) / ε: that of a program with the same laws there.
+    """
     program, limits = setting.program, setting.limits
     asked = isinstance(setting.selection, AllPairs) and program.rounding is None
     if not (asked and program.inputs):
@@ -79,6 +85,8 @@ def serving_budget(setting: Setting) -> Fraction | None:
         cells = zip(program.inputs, bounds, strict=True)
         wide = tuple(replace(cell, domain=AllReals(ends)) for cell, ends in cells)
         program = replace(program, inputs=wide)
+    if eps is not None:
+        program = replace(program, body=rewrite(program.body, partial(_rescaled, eps)))
     with EarlyEnd(), limited(limits):
         try:
             proof = prove_real(program, limits, serving=True)
@@ -92,6 +100,13 @@ def serving_budget(setting: Setting) -> Fraction | None:
         if proof.answer is Answer.DP and (whole or not proof.integers):
             return proof.upper
     return None
+
+
+def _rescaled(eps: Fraction, node: object) -> Draw | None:
+    if not isinstance(node, Draw):
+        return None
+    scale = Scale(node.scale.coefficient * eps ** (node.scale.power + 1), -1)
+    return replace(node, scale=scale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,10 +82,15 @@ class Asked(Generic[AnswerT]):
 
     @property
     def budget(self) -> Fraction | None:
-        """A D such that the program is (D ε, 0)-private for every ε; None if none is known."""
+        """A D such that the program is (D ε, 0)-private for every ε that is meant, or None."""
         if not self._budgets:
-            self._budgets.append(budget_verdict.serving_budget(self.setting))
+            self._budgets.append(budget_verdict.serving_budget(self.setting, self.point))
         return self._budgets[0]
+
+    @property
+    def point(self) -> Fraction | None:
+        """The one ε that is meant; None if that is not known."""
+        return None
 
     @property
     def bounds(self) -> real_bounds.RealBounds:
@@ -105,7 +110,7 @@ class Asked(Generic[AnswerT]):
     @property
     def prefers_budgets(self) -> bool:
         """Whether a budget is found sooner than anything about single pairs."""
-        return self.is_real or are_very_many(self.setting.program, self.setting.selection)
+        return self.setting.is_real or are_very_many(self.setting.program, self.setting.selection)
 
 
 def _is_open(found: Verdict | IntervalVerdict | Decision | None) -> bool:
@@ -145,6 +150,11 @@ class AskedClaim(Asked["Verdict | IntervalVerdict"]):
     def is_open(self) -> bool:
         """See `Asked`."""
         return _is_open(self.found)
+
+    @property
+    def point(self) -> Fraction | None:
+        """See `Asked`."""
+        return self.question.eps if isinstance(self.question.eps, Fraction) else None
 
     @property
     def over_interval(self) -> bool:

@@ -19,13 +19,12 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
-from dipapprox.language.domains import Widening, domain_text, has_real_inputs
+from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
-from dipapprox.privacy.run import BY_BUDGET
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.proved import replayed
@@ -59,8 +58,6 @@ def with_proof(program: Program, found: Found, selection: PairSelection, limits:
         raise NoCertificate("the answer is Unknown")
     if found.replayed is not None:
         return found
-    if found.engine == BY_BUDGET and has_real_inputs(program):
-        raise NoCertificate("a budget for every eps proves it, which 'prove --certificate' records")
     try:
         match found:
             case Verdict():

@@ -55,7 +55,7 @@ def parsed(text: str, **params: int) -> Program:
 def written(program: Program, eps_prv: str, delta: str = "0", eps: Json = 1) -> list[Json]:
     """Machine, claim and the step, for eps = 1 or an interval of which B is eps_prv at 1."""
     machine = machine_json(program)
-    step = served_step(machine, Fraction(eps_prv))
+    step = served_step(machine, Fraction(eps_prv), Fraction(1) if eps == 1 else None)
     numbers = {"eps_prv": number_json(Fraction(eps_prv)), "delta": number_json(Fraction(delta))}
     if eps != 1:
         numbers["eps_prv"] = ["*", numbers["eps_prv"], ["eps"]]
@@ -71,6 +71,26 @@ def test_published_numbers_are_seen() -> None:
     assert says(*written(parsed(GAP), "1/2"))
     with pytest.raises(NoCertificate):
         written(parsed(GAP.replace("Lap(q, 2", "Lap(q, 3").replace("y <- x + z", "y <- z")), "-1")
+
+
+def test_at_one_eps_any_scale_is_one_of_1_by_eps() -> None:
+    """Two samples of scale 4 are shifted by 1: it costs 1/2, of allowances of 1/2 for each eps."""
+    program = parsed(SPARSE.replace("2 / eps", "2 * eps").replace("4 / eps", "4"))
+    machine, claim, step = written(program, "1/2")
+    assert says(machine, claim, step)
+    for eps, eps_prv, obstacle in (
+        ("1/2", "1/2", "1/2 is missing of an allowance"),
+        (2, "1/2", "not known to be as small"),
+        (2, 1, ""),
+        ({"from": 1, "to": 2}, 1, "cannot be shifted so"),
+    ):
+        other = {"eps": eps, "eps_prv": eps_prv}
+        proof = machine, {**claim, **other}, {**step, **other}
+        if not obstacle:
+            assert says(*proof)
+            continue
+        with pytest.raises(NotProved, match=obstacle):
+            says(*proof)
 
 
 def test_listed_pairs_are_adjacent_ones() -> None:

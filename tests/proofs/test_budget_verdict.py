@@ -9,10 +9,10 @@ from math import exp
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Verdict
+from dipapprox import Answer, Program, Verdict
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
-from dipapprox.errors import Contradiction, NoCertificate
+from dipapprox.errors import Contradiction
 from dipapprox.language.ast import Number
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
@@ -60,8 +60,22 @@ def test_claims_that_vary_with_eps(eps: str, eps_prv: str, delta: str, answer: A
 
 def test_its_certificate_is_that_of_the_budget() -> None:
     found = verified(COMPARED, "1", "1/2", "1/10")
-    with pytest.raises(NoCertificate, match="'prove --certificate' records"):
-        dipapprox.certify(dipapprox.parse(COMPARED), COMPARED, found)
+    file = dipapprox.certify(dipapprox.parse(COMPARED), COMPARED, found).to_json()
+    assert [step["rule"] for step in json.loads(file)["steps"]] == ["served"]
+
+
+def test_scales_are_whatever_they_are_at_one_eps() -> None:
+    """Two samples of scale 4, one of them 8 eps at eps = 1/2, are shifted by 1."""
+    text = "input q in real\noutput out in {0, 1}\nadjacent linf 1\nout <- 0\nx <- Lap(q, 4)\n"
+    program = dipapprox.parse(text + "if x > Lap(-q, 8 * eps) then out <- 1 end\n")
+    assert isinstance(program, Program)
+    setting = Setting(program, AllPairs(), dipapprox.Options())
+    assert serving_budget(setting, Fraction(1, 2)) == 1
+    assert serving_budget(setting, Fraction(1, 4)) == Fraction(3)
+    assert serving_budget(setting) is None
+    options = dipapprox.Options(proved=True)
+    found = dipapprox.verify(program, eps="1/2", eps_prv="1/2", delta=0, options=options)
+    assert found.answer is Answer.DP
 
 
 def test_real_inputs_far_within_a_budget_are_told_by_it_at_once() -> None:
