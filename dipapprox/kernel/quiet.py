@@ -94,7 +94,7 @@ def require_quiet(
     pairs: Iterable[Quiet],
     turns: Callable[[Cells], Sequence[Path]],
 ) -> None:
-    """Make sure that pairs are quiet, as are all that they lead to; `turns` are paths from there."""
+    """Make sure that pairs are quiet, as are all that they lead to; `turns` are their paths."""
     waiting, done = [*pairs], set[Quiet]()
     while waiting:
         own = waiting.pop()

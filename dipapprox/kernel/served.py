@@ -52,7 +52,7 @@ def served(proof: Proof, step: Step) -> Private:
 
 
 def all_numbers(machine: Machine, whole: object, eps: Fraction | None) -> Rounds:
-    """Return the machine of all numbers, or integers, between inputs; at one eps of scales c / it."""
+    """Return the machine of all numbers, or integers, between inputs; of scales c / eps at one."""
     integers = as_flag(whole, "'whole'")
     inputs = {name: _between(domain, integers) for name, domain in machine.inputs}
     outputs = *(name for name, _ in machine.outputs), *machine.reals
