@@ -17,7 +17,7 @@ from dipapprox.language.ast import Number
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.run import Setting
-from dipapprox.proofs.budget_verdict import MeantClaim, by_budget
+from dipapprox.proofs.budget_verdict import MeantClaim, by_budget, serving_budget
 
 COMPARED = """
 input q[2] in real
