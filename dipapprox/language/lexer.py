@@ -123,7 +123,7 @@ def t_FOREIGN(t: Any) -> Any:
     return t
 
 
-_REMAINDER = "there is no remainder: b divides a if a = b * floor(a / b)"
+REMAINDER = "there is no remainder: b divides a if a = b * floor(a / b)"
 _GREEK = {"ε": "eps", "ϵ": "eps", "δ": "delta", "Δ": "Delta", "σ": "sigma", "λ": "lambda"}
 
 
@@ -136,7 +136,7 @@ def t_error(t: Any) -> None:
     if bad.startswith("%"):
         line = t.lexer.source.text.rfind("\n", 0, start) + 1
         alone = not t.lexer.source.text[line:start].strip()
-        hint = "comments start with '#'" if alone else _REMAINDER
+        hint = "comments start with '#'" if alone else REMAINDER
     elif bad[0] in _GREEK:
         hint = f"write '{_GREEK[bad[0]]}'"
     elif bad.startswith("."):

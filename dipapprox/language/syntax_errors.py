@@ -11,7 +11,7 @@ from copy import copy
 from typing import Any
 
 from dipapprox.errors import shorten
-from dipapprox.language.lexer import KEYWORDS
+from dipapprox.language.lexer import KEYWORDS, REMAINDER
 from dipapprox.language.tokens import TokenStream
 
 _SPELLINGS = {
@@ -27,6 +27,7 @@ _ABSENT = {
     "repeat": "loops are written 'for i in 1..N do … end' and 'while … do … end'",
     "until": "loops are written 'for i in 1..N do … end' and 'while … do … end'",
     "return": "assign to an output, then 'exit'",
+    "mod": REMAINDER,
     "print": "assign to an output",
     "let": "assign with 'name <- value'",
     "var": "assign with 'name <- value'; local variables need no declaration",
@@ -99,6 +100,8 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
             return "powers are written with '^'"
         case ("RBRACK", "LBRACK") | (_, "COMMA") if kind == "LBRACK" or "RBRACK" in expected:
             return "arrays have one index: a table is written row by row, x[N*(i-1) + j]"
+        case "ARROW", "IF" | "LBRACK":
+            return "one value is assigned at a time: 'if … then x <- 1 end', 'x[1] <- 0; x[2] <- 0'"
         case _, "CARET":
             return "powers of powers need brackets"
         case _, "COLON":

@@ -347,8 +347,9 @@ class _Structure:
     def _opener_hint(self) -> str:
         """Guess which word was meant to open a block."""
         hint = "blocks are opened by 'if … then', 'for … do' and 'while … do'"
-        for token, following in zip(self.out, self.out[1:], strict=False):
-            if token.type == "NAME" and following.type in ("NAME", "NOT", "NUMBER"):
+        for before, token, following in zip(self.out, self.out[1:], self.out[2:], strict=False):
+            head = token.type == "NAME" and before.type != "ADJACENT"
+            if head and following.type in ("NAME", "NOT", "NUMBER"):
                 return did_you_mean(token.value.lower(), ("if", "for", "while"), hint)
         return hint
 
