@@ -42,7 +42,11 @@ Asked = tuple[float | None, float | None]
 
 
 def worst_of_all(
-    statements: Sequence[tuple[Statement, int]], square: Fraction, asked: Asked
+    statements: Sequence[tuple[Statement, int]],
+    square: Fraction,
+    asked: Asked,
+    *,
+    always: bool = False,
 ) -> list[tuple[Fraction, ...] | None]:
     """Return for each statement two outcomes (`statements.allowed`); None: noise costs more.
 
@@ -54,6 +58,7 @@ def worst_of_all(
         statements: What is kept, in so many runs.
         square: Of the shift of noise beside them.
         asked: Of all together.
+        always: Whether noise is no choice, unless runs are very many.
     """
     noise = [(ConcentratedStatement(square / 2), 1)] if square else []
     known = Divergences.of([*statements, *noise])
@@ -64,9 +69,9 @@ def worst_of_all(
     for statement, times in statements:
         own = Divergences.of([(statement, 1)]).divergence(order)
         alike = max(times, round(known.divergence(order) / own)) if own else times
-        few = {worst_of_many(statement, n, asked) for n in (times, alike)}
-        options.append([None, *(each for each in few if each is not None)])
-    chosen: list[_Told] = [each[-1] for each in options]
+        few = {worst_of_many(statement, n, asked, always) for n in (times, alike)} - {None}
+        options.append([*few, *[None] * (not always or not few)])
+    chosen: list[_Told] = [each[0] for each in options]
     if len(statements) == 1:
         return chosen
     unit = 2 * max(place, 1.0) / _PLACES
@@ -127,7 +132,7 @@ def _excess(weights: Law, losses: Law, loss: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def worst_of_many(statement: Statement, times: int, asked: Asked) -> _Told:
+def worst_of_many(statement: Statement, times: int, asked: Asked, always: bool = False) -> _Told:
     """Return two outcomes of each of so many runs; None: noise costs more."""
     if times > _MOST_RUNS:
         return None
@@ -150,7 +155,7 @@ def worst_of_many(statement: Statement, times: int, asked: Asked) -> _Told:
         if not best[2]:
             return None
         low, high = best[2] / ratio, best[2] * ratio
-    return allowed(best[1], statement) if best[0] > least else None
+    return allowed(best[1], statement) if always or best[0] > least else None
 
 
 def _within(tangent: Tangent, statement: Statement) -> Tangent | None:

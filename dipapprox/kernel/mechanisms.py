@@ -192,27 +192,27 @@ def divergences(runs: Sequence[Statement], told: Sequence[Fraction], above: bool
         x = z * to_ball(-gap).exp()
         most = (less * to_ball(total)).exp() - power * x**less + less * x**power
         points[loss] = most / (power * rest * z**less)
-    shifts = (n * _square(name, values) for name, values, n in runs)
-    square = sum(shifts, Fraction(0))
+    square = sum((n * _square(name, values) for name, values, n in runs), Fraction(0))
     had = noise("Gauss", Fraction(1), 1 / square).outcomes if square else _unknown
     return Pair(of_deltas(points).most, had)
 
 
 def divergence(name: str, values: tuple[Any, ...], order: Fraction) -> Fraction:
-    """What a statement bounds that of an order by: it does not fall as orders grow."""
+    """What a statement bounds that of an order t by: (t - 1) D = ln E y^t is convex, and 0 at 1."""
     if name == "zcdp":
         return Fraction(values[0]) * order
-    known = [Fraction(own) for a, own in values if a >= order]
-    if not known:
+    spend(len(values) ** 2)
+    ends = [(Fraction(1), Fraction(0)), *((a, (a - 1) * own) for a, own in values)]
+    pairs = [(a, k, b, m) for a, k in ends for b, m in ends if a < order <= b]
+    if not pairs:
         raise Refused("nothing is known of that order")
-    return min(known)
+    chords = [(k * (b - order) + m * (order - a)) / (b - a) for a, k, b, m in pairs]
+    return Fraction(min(chords)) / (order - 1)
 
 
 def _square(name: str, values: tuple[Any, ...]) -> Fraction:
     """That of the largest shift for which all divergences are kept."""
-    if name == "zcdp":
-        return 2 * Fraction(values[0])
-    return min(Fraction(2 * own / a) for a, own in values)
+    return 2 * Fraction(values[0]) if name == "zcdp" else min(2 * own / a for a, own in values)
 
 
 def _keeps(name: str, values: tuple[Any, ...], outcomes: Sets, order: Fraction) -> bool:

@@ -6,6 +6,7 @@ end that the kernel does not confirm is given up: it becomes 0, 1 or ∞.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -22,6 +23,9 @@ from dipapprox.proof_steps.compositions import PipelineProofs
 
 _WIDER = (Fraction(1, 64), Fraction(1, 4))
 """Of the width of an interval: how far its ends are moved outward, the least that serves."""
+
+_CLOSE = Fraction(1, 2**20)
+"""The same where no grid is needed."""
 
 _LEAST_WIDTH = Fraction(1, 10**6)
 
@@ -114,7 +118,10 @@ class _Prover:
     ) -> Fraction | None:
         """Prove an end, or one that is farther outward; None if it is given up."""
         known: Fraction | None = None  # what the finest grid shows
-        for share in [Fraction(0)] * exact + [*_WIDER]:
+        shares = [Fraction(0)] * exact + [*_WIDER]
+        with suppress(NoCertificate):
+            shares[exact:exact] = [_CLOSE] * self._opened().is_one
+        for share in shares:
             place = _outward(end, share * width, at.kept)
             if (place >= 1 and is_delta) or not (place or at.kept):
                 return None
@@ -171,12 +178,14 @@ class _Prover:
             self._missing.append(missing or "")
         return False
 
+    def _opened(self) -> PipelineProofs:
+        if self._written is None:
+            self._written = PipelineProofs(self._found.pipeline, self._options)
+        return self._written
+
     def _replays(self, goal: ComposedGoal) -> None:
         with asking(self._options.limits.check):
-            if self._written is None:
-                found = self._found
-                self._written = PipelineProofs(found.pipeline, self._options)
-            proof, seconds = self._written.proof(goal)
+            proof, seconds = self._opened().proof(goal)
         own = Replayed(len(proof.steps), seconds, proof.places)
         self._replayed = own if self._replayed is None else self._replayed + own
         self._proofs.append(proof)

@@ -14,6 +14,8 @@ from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.replay import apply
 from dipapprox.proof_steps.machines import Json, number_json
 
+_GREATEST_BUDGET = 500
+
 
 @dataclass(frozen=True, slots=True)
 class ComposedGoal:
@@ -186,6 +188,19 @@ class ComposedSteps(ReplayedSteps):
     def largest(self, ends: Sequence[int], eps_prv: Fraction) -> Fraction:
         """The delta of all directions."""
         return max([self.delta(end, eps_prv) for end in ends], default=Fraction(0))
+
+    def budget(self, ends: Sequence[int], goal: ComposedGoal, low: Fraction) -> Fraction | None:
+        """Return about the nearest eps_prv, at least a number, where that is δ; None: too far."""
+        high = low + 1
+        while self.largest(ends, high) > goal.delta:
+            low, high = high, 2 * high
+            if high > _GREATEST_BUDGET:
+                return None
+        for _ in range(40):
+            middle = (low + high) / 2
+            more = self.largest(ends, middle) > goal.delta
+            low, high = (middle, high) if more else (low, middle)
+        return high if goal.kept else low
 
     def concluded(self, goal: ComposedGoal, ends: Sequence[int]) -> tuple[Json, ...] | None:
         """Return the whole proof, if it holds; all of its steps were replayed."""

@@ -39,6 +39,7 @@ from dipapprox.proof_steps.knots import (
     losses_of,
     reach,
     sampled_bends,
+    short,
     told_above,
     told_below,
 )
@@ -66,7 +67,7 @@ _MOST_WORK = 15_000_000
 """Values that are computed of runs of which each may be of one of several pairs."""
 
 _SEARCH_BITS = 200
-_GREATEST_BUDGET = 500
+_NEWTON = 6
 _MOST_GRID = 1 << 17
 """Losses of an interval of length 1, where a grid is refined for want of a better one."""
 
@@ -152,10 +153,11 @@ class PipelineProofs:
         if not goal.delta:
             yield self._pure(goal)
             return
-        if self._total == 1 and not isinstance(self._runs[0].what, ProgramAt):
+        if self.is_one:
             yield self._once(goal, gap)
+            return
         first = goal.step or 1 / (16 * self._total**0.5)
-        steps_of = {finer: _short(first / finer) for finer in _FINER}
+        steps_of = {finer: short(first / finer) for finer in _FINER}
         closely = self._adaptive(steps_of[1])
         program = self._parts(0) if closely is None else self._program(closely)
         if program is not None:
@@ -184,6 +186,11 @@ class PipelineProofs:
             if len(shown) > 1:
                 waiting = promising(goal, shown[-2], shown[-1], waiting)
 
+    @property
+    def is_one(self) -> bool:
+        """Whether all that is run is one mechanism to the kernel, which is known without a grid."""
+        return self._total == 1 and not isinstance(self._runs[0].what, ProgramAt)
+
     def _once(self, goal: ComposedGoal, gap: Fraction) -> _Attempt:
         """Look at one run of a mechanism, whose H is needed at one loss alone.
 
@@ -205,21 +212,17 @@ class PipelineProofs:
         if self._last is None:
             return None
         steps, ends, _ = self._last[1]
-
-        def tell(eps_prv: Fraction) -> Fraction:
-            return steps.largest(ends, eps_prv)
-
         if delta:
-            return tell(goal.eps_prv) or None
-        low, high = Fraction(0), Fraction(1)
-        while tell(high) > goal.delta:
-            low, high = high, 2 * high
-            if high > _GREATEST_BUDGET:
-                return None
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (middle, high) if tell(middle) > goal.delta else (low, middle)
-        return high if goal.kept else low
+            return steps.largest(ends, goal.eps_prv) or None
+        if not self.is_one or goal.kept:
+            return steps.budget(ends, goal, Fraction(0))
+        # H is convex, so two sets tell a place before that of δ, and those best there a nearer one.
+        place: Fraction | None = goal.eps_prv
+        for _ in range(_NEWTON):
+            if place is not None:
+                steps, ends, _ = self._once(goal.moved(place, False), goal.delta / 10**6)
+                place = steps.budget(ends, goal, max(place - Fraction(1, 2), Fraction(0)))
+        return place
 
     def _composed(
         self,
@@ -334,7 +337,7 @@ class PipelineProofs:
         if not goal.kept:
             # Other losses than the greatest ones are told apart.
             places, knots = min(64 + 12 * self._total, _MOST_PLACES), [1, 1, 1]
-            step = _short(float(-2 * slack))
+            step = short(float(-2 * slack))
         everything = 1 << (places + 1)
         steps, ends = ComposedSteps(self._read), list[int]()
         for added in self._directions:
@@ -443,8 +446,3 @@ class PipelineProofs:
         if bends is not None and run.rate is not None:
             bends = sampled_bends(bends, run.rate, added)
         return knots(low, high, bends and [each / float(step) for each in bends])
-
-
-def _short(size: float) -> Fraction:
-    """A number with few digits, about one and not above it."""
-    return Fraction(int(size)) if size >= 1 else Fraction(1, ceil(1 / size))

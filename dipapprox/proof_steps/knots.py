@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import exp, expm1, floor, log
+from math import ceil, exp, expm1, floor, log
 from typing import cast
 
 import numpy as np
@@ -127,14 +127,16 @@ def told_above(
 def told_below(
     statements: Sequence[tuple[Statement, int]], place: Fraction | None, delta: Fraction
 ) -> list[Fraction]:
-    """Return two outcomes of every statement, best at a loss, or for δ; nothing: Gaussian noise."""
-    near = None if place is None else abs(float(place))
+    """Return two outcomes of every statement: of one best at a loss, of many for δ; none: noise."""
     with precision(_SURELY):
-        if near is not None and sum(times for _, times in statements) == 1:
+        if place is not None and sum(times for _, times in statements) == 1:
             worst, ((single, _),) = WorstOutcomes(Divergences.of(statements)), statements
-            found = [allowed(worst.at(near)[0], single)]
+            found = [allowed(worst.at(abs(float(place)))[0], single)]
         else:
-            found = worst_of_all(statements, Fraction(0), (near, float(delta)))
+            asked, nothing = (None, float(delta)), Fraction(0)
+            found = worst_of_all(statements, nothing, asked)
+            if None in found and any(found):
+                found = worst_of_all(statements, nothing, asked, always=True)
     known = [each for each in found if each is not None]
     ones = Fraction(1), Fraction(1)
     return [n for own in known for n in (*own, *ones)[:4]] if len(known) == len(found) else []
@@ -160,3 +162,8 @@ def _ranges(places: Sequence[int]) -> list[Json]:
             found.append([first, place, 1])
             first = after
     return found
+
+
+def short(size: float) -> Fraction:
+    """A number with few digits, about one and not above it."""
+    return Fraction(int(size)) if size >= 1 else Fraction(1, ceil(1 / size))

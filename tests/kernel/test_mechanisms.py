@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain, product
-from math import exp, log, prod
+from math import exp, log, log1p, prod
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from dipapprox.kernel.losses import Sets
 from dipapprox.kernel.mechanisms import (
     Mechanism,
     Pair,
+    divergence,
     noise,
     of_deltas,
     read_mechanism,
@@ -182,8 +183,8 @@ def test_statements_add_up() -> None:
     runs += (("zcdp", (Fraction(1, 4),), 3),)
     told = [Fraction(3, 2), Fraction(5, 2), Fraction(4)]
     together = Mechanism("divergences", runs).pair(told)
-    # 2.5 is not greater than 8, of which 3 is known.
-    alone = pair_of({"mechanism": "rdp", "orders": [["5/2", "63/8"]]}, *told)
+    # 3/2 D is 1 + 20/12 at 5/2, between 1 at 2 and 7 · 3 at 8.
+    alone = pair_of({"mechanism": "rdp", "orders": [["5/2", "391/72"]]}, *told)
     for loss in LOSSES:
         assert upper(together.most(loss)) == upper(alone.most(loss))
     with pytest.raises(Refused, match="order"):
@@ -194,6 +195,23 @@ def test_statements_add_up() -> None:
         assert [*map(upper, one)] == [*map(upper, other)]
     with pytest.raises(BadProof, match="every statement"):
         Mechanism("divergences", runs).pair([Fraction(1, 2), Fraction(1, 4)], above=False)
+
+
+@pytest.mark.parametrize("p", [0.02, 0.3, 0.9])
+def test_divergences_are_below_chords_of_their_statements(p: float) -> None:
+    """Of two outcomes, whose divergences at some orders are stated."""
+    q = p / 3
+
+    def own(order: float) -> float:
+        terms = order * log(p) + (1 - order) * log(q), order * log1p(-p) + (1 - order) * log1p(-q)
+        return float(np.logaddexp(*terms) / (order - 1))
+
+    values = tuple((Fraction(a), Fraction(own(a))) for a in (1.5, 3, 4, 20))
+    for order in (1.1, 1.5, 2, 3.5, 4, 7, 20):
+        bound = float(divergence("rdp", values, Fraction(order)))
+        assert own(order) - 1e-12 <= bound <= min(float(d) for a, d in values if a >= order) + 1e-12
+    with pytest.raises(Refused, match="order"):
+        divergence("rdp", values, Fraction(21))
 
 
 def test_runs_of_statements_have_outcomes_independently() -> None:
