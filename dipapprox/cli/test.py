@@ -38,17 +38,20 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-_SHOWN = {ClaimOutcome.FALSE: "FALSE", ClaimOutcome.UNKNOWN: "UNKNOWN", ClaimOutcome.ERROR: "ERROR"}
 _TONES = (
     (ClaimOutcome.FALSE, Tone.FAILS),
     (ClaimOutcome.ERROR, Tone.FAILS),
     (ClaimOutcome.UNKNOWN, Tone.OPEN),
 )
 
+_WORDS = ("false", "unknown", "with errors")
+"""Of the outcomes but the first, behind their numbers."""
+
 
 def shown(outcome: ClaimOutcome) -> str:
     """Write an outcome so that what does not hold is seen."""
-    return _SHOWN.get(outcome, outcome.value)
+    said: str = outcome.value
+    return said if outcome is ClaimOutcome.HOLDS else said.upper()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +69,9 @@ class TestedClaims(Result):
         """Say in a line how many hold."""
         outcomes = self.outcomes
         spent = sum(each.seconds for cases in self.tested.values() for each in cases)
-        parts = [
-            f"{outcomes[outcome]} {word}"
-            for outcome, word in (
-                (ClaimOutcome.HOLDS, "hold" if outcomes[ClaimOutcome.HOLDS] != 1 else "holds"),
-                (ClaimOutcome.FALSE, "false"),
-                (ClaimOutcome.UNKNOWN, "unknown"),
-                (ClaimOutcome.ERROR, "with errors"),
-            )
-            if outcomes[outcome]
-        ]
+        words = ("holds" if outcomes[ClaimOutcome.HOLDS] == 1 else "hold", *_WORDS)
+        found = [(outcomes[o], word) for o, word in zip(ClaimOutcome, words, strict=True)]
+        parts = [f"{number} {word}" for number, word in found if number]
         total = count(outcomes.total(), "claim")
         where = count(len(self.tested), "program")
         return f"{total} in {where}: {', '.join(parts)} ({seconds_text(spent)})"

@@ -122,13 +122,12 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "fractions.Fraction": (Fraction,),
 }
 
-_NO_NUMBERS = frozenset(("list", "tuple", "dict", "set"))
-
 
 @ours
 def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
     several = kinds if type(kinds) is tuple else (kinds,)
-    if isinstance(value, Symbolic) and all(getattr(k, "name", "") in _NO_NUMBERS for k in several):
+    names = {getattr(each, "name", "") for each in several}
+    if isinstance(value, Symbolic) and names <= {"list", "tuple", "dict", "set"}:
         return False
     if isinstance(value, Symbolic | Text | ImportedName):
         message = "is asked for its type: what a function does may not depend on that"
