@@ -60,11 +60,8 @@ _FRESH = "#"
 
 @dataclass(frozen=True, slots=True)
 class Clamp:
-    """place <- the number in low..high that is nearest to something.
-
-    Attributes:
-        is_finite: Whether that is a finite number, else it is a whole one.
-    """
+    """place <- the number in low..high that is nearest to something: if `is_finite` to a finite
+    number, else to a whole one."""
 
     place: Place
     low: int

@@ -60,9 +60,8 @@ def cells_of(variables: Iterable[DeclaredVariable]) -> tuple[Cell, ...]:
 class Declarations:
     """What the declarations of a program amount to.
 
-    Attributes:
-        declared: The declared domains of inputs that have wider ones.
-        published: What a program with a stream may publish besides numbers of noise.
+    `declared` are the domains of inputs that have wider ones, `published` is what a program with a
+    stream may publish besides numbers of noise.
     """
 
     parameters: Mapping[str, Fraction]

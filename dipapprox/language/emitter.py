@@ -22,12 +22,7 @@ def _quick(domain: Domain) -> Domain | dict[core.Value, None]:
 
 
 class Emitter:
-    """Collects core statements.
-
-    Attributes:
-        block: Where statements are added now.
-        counted: Statements and turns of loops so far.
-    """
+    """Collects core statements into `block`; counts them, and turns of loops."""
 
     def __init__(
         self,

@@ -50,9 +50,7 @@ _ONE, _MINUS_ONE = Fraction(1), Fraction(-1)
 class Expressions:
     """Elaborates expressions under the current values of parameters and loop variables.
 
-    Attributes:
-        constants: Parameters and loop variables; changed by the statement elaborator.
-        sizes: Sizes of the arrays; of local ones what is known so far.
+    The statement elaborator changes these, the constants. The sizes of local arrays grow.
     """
 
     def __init__(

@@ -73,12 +73,7 @@ ACCURACY = 256
 
 @dataclass(frozen=True, slots=True)
 class ScaleInUse:
-    """A scale as the program has it from here on.
-
-    Attributes:
-        scale: Rational.
-        error: At most |log| of its quotient with what is written; 0 if it is that.
-    """
+    """A rational scale, and at most |log| of its quotient with what is written; 0 if it is that."""
 
     scale: Scale
     error: Fraction

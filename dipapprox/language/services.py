@@ -47,11 +47,7 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StateCell:
-    """A cell that lasts from call to call.
-
-    Attributes:
-        cell: Its name and domain; additive cells hold any integer.
-    """
+    """A cell that lasts from call to call, with its first value; additive ones hold any integer."""
 
     cell: core.Cell
     initial: core.Value

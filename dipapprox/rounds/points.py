@@ -67,12 +67,9 @@ class RoundLiveness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A program just before it draws.
+    """A program just before it draws, with live values and what is known of them.
 
-    Attributes:
-        here: The place of the draw, or where a step that draws nothing begins; None at the end.
-        draws: Whether the step draws what the program says.
-        path: Of live values, and of what is known of them.
+    `here` is the place of the draw, or where a step that draws nothing begins; None at the end.
     """
 
     here: Frame | None

@@ -13,10 +13,9 @@ from dipapprox.semantics.evaluation import StoredValue
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A comparison: is a sample, mostly the one that is drawn, >= a stored value plus a number?
+    """Is a sample, mostly the one that is drawn, >= a stored value plus a number?
 
-    Attributes:
-        stored: The number of the place of the stored value; None for the number alone.
+    The stored value is told by the number of its place; None for the number alone.
     """
 
     stored: int | None

@@ -154,9 +154,7 @@ class Reading:
     """What an input cell is, as a choice: outcome k is the k-th value of its domain.
 
     At an input it has one outcome. Several may be of one cell; a set has no two of them on a way.
-
-    Attributes:
-        place: Of the cell, in `Program.inputs`.
+    The place is that of the cell in `Program.inputs`.
     """
 
     place: int
@@ -259,11 +257,8 @@ class InputCondition:
 class Path:
     """A persistent list of guards: states that share a prefix share the objects.
 
-    Compared by identity, and never changed; not frozen, for a run makes hundreds of thousands.
-
-    Attributes:
-        step: The newest guards.
-        length: Counts the guards up to and including these.
+    Compared by identity, and never changed; not frozen, for a run makes hundreds of thousands. The
+    length counts the guards up to and including the newest ones, those of `step`.
     """
 
     parent: Path | None
@@ -344,12 +339,7 @@ class Valuation(Sequence[Value]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoneGuard:
-    """A guard about a sample that nothing else is about.
-
-    Attributes:
-        guard: It is about that sample, and at most one other.
-        sample: That sample.
-    """
+    """A guard about a sample that nothing else is about, and at most one other."""
 
     guard: Guard
     sample: int
