@@ -31,7 +31,7 @@ from dipapprox.composition.losses import (
     multiplied,
     rounded,
 )
-from dipapprox.composition.spreads import MOST_BITS, Spread
+from dipapprox.composition.spreads import Spread
 from dipapprox.composition.transforms import least_place, transformed
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
@@ -290,10 +290,7 @@ def _steepness(
 
 def _logarithms(masses: Iterable[int], bits: int) -> NDArray[np.float64]:
     """About ln of masses, in units of 1."""
-    more = max(bits - MOST_BITS, 0)
-    values = np.array([mass >> more for mass in masses], float)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(values) + (more - bits) * log(2))
+    return np.array([log(mass) if mass > 0 else -inf for mass in masses]) - bits * log(2)
 
 
 def _below(masses: Iterable[int], most: int) -> int:

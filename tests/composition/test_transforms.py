@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from fractions import Fraction as F
-from math import comb, exp, sqrt
+from math import comb, exp, inf, log, sqrt
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, RunLosses
 from dipapprox.composition.mechanisms import Gaussian, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.powers import Wanted, product
+from dipapprox.composition.powers import Wanted, _logarithms, product
 from dipapprox.composition.spreads import Spread
 from dipapprox.composition.transforms import transformed
 from dipapprox.limits import Limits
@@ -212,3 +212,9 @@ def test_few_losses_lead_to_what_is_asked(
     given = float(sigma), float(rate), times
     low, high = (evaluate(*given, float(end)) for end in (bounds.upper, bounds.lower))
     assert low <= 1.01e-6 and high >= 0.99e-6
+
+
+def test_masses_beyond_doubles_have_logarithms() -> None:
+    """Bounds from above are, where losses are huge."""
+    found = _logarithms([0, 1, 3 << 5000], 100)
+    assert found.tolist() == [-inf, -100 * log(2), pytest.approx(log(3) + 4900 * log(2))]
