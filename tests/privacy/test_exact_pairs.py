@@ -118,6 +118,12 @@ r <- Lap(q, 1/eps)
 if r > 1/2 then o <- 1 end"""
 
 
+_PUBLISHED = """input q in 0..2
+output o in real
+adjacent linf 1
+o <- Lap(q, 1/eps)"""
+
+
 def claimed(text: str, eps: str, eps_prv: str, delta: str):  # type: ignore[no-untyped-def]
     program = dipapprox.parse(text)
     return dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta)
@@ -133,6 +139,30 @@ def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
     assert found.answer is answer
     if answer is Answer.DP:
         assert found.run.pairs == 2 and found.delta_enclosure.lower > F(1, 5)
+
+
+@pytest.mark.parametrize(
+    ("eps", "eps_prv", "delta", "answer"),
+    [
+        ("1", "0", "1-exp(-eps/2)", Answer.DP),
+        ("1", "0", "1-exp(-1/2)", Answer.DP),
+        ("2", "1/2", "1-exp(-3/4)", Answer.DP),
+        ("2", "eps/4", "1-exp(-3*eps/8)", Answer.DP),
+        ("1", "0", "1-exp(-1/2)-10^-9", Answer.NOT_DP),
+        ("1", "0", "1-exp(-1/2)+10^-60", Answer.DP),
+        ("1/2..1", "0", "1-exp(-eps/2)+10^-3", Answer.DP),
+        ("1/2..1", "eps/3", "1-exp(-eps/3)", Answer.DP),
+        ("1/2..1", "eps/3", "1-exp(-eps/3)-10^-6", Answer.NOT_DP),
+    ],
+)
+def test_a_delta_that_a_published_number_attains(
+    eps: str, eps_prv: str, delta: str, answer: Answer
+) -> None:
+    """One Laplace number moved by t scales has δ = 1 - e^((L - t)/2)."""
+    found = claimed(_PUBLISHED, eps, eps_prv, delta)
+    assert found.answer is answer
+    if answer is Answer.DP:
+        assert found.run.pairs == 4 and found.delta_enclosure.lower > F(1, 5)
 
 
 @pytest.mark.parametrize("delta", ["1-exp(-1/2)", "1 - 1/exp(1/2)"])
