@@ -46,18 +46,16 @@ _REAL = ", ".join([name for name in DISTRIBUTIONS if name not in INTEGER_DISTRIB
 _STUDENT = f"there is no Student-t noise; real noise is {_REAL}"
 _MEAN = "sums are made in a loop, 'n <- n + x[i]', and divided: n / N"
 MEANT = {
-    "student": _STUDENT,
-    "studentt": _STUDENT,
-    "student_t": _STUDENT,
+    **dict.fromkeys(("student", "studentt", "student_t"), _STUDENT),
     "cauchy": f"there is no Cauchy noise; real noise is {_REAL}",
     "normal": "write 'Gauss(mean, standard deviation)'",
     "laplace": "write 'Lap(mean, scale)'",
-    "geometric": "write 'DLap(mean, scale)': two-sided geometric noise",
+    **dict.fromkeys(("geometric", "geom"), "write 'DLap(mean, scale)': two-sided geometric noise"),
+    "exponential": "write 'LapPlus(0, scale)' for noise, 'Exp(rate, scores)' for a position",
     "uniform": "write 'choose {1..6}' for one of finitely many values",
     "ln": "write 'log(x)', in scales",
     "sum": "sums are written out, x[1] + x[2], or made in a loop: 'n <- n + x[i]'",
-    "mean": _MEAN,
-    "average": _MEAN,
+    **dict.fromkeys(("mean", "average"), _MEAN),
     "count": "a count is made in a loop: 'if x[i] = 1 then n <- n + 1 end'",
     "len": "how long an array is a parameter says: 'input x[N] …'",
     "bernoulli": "write 'choose {1 : p, 0 : 1 - p}'",
