@@ -8,6 +8,7 @@ Deltas are bounded by what the kernel bounds them by, so that its steps hold.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache, partial
@@ -37,15 +38,15 @@ from dipapprox.proof_steps.sets import values_json
 _PLACES = 64
 """Losses at which deltas are bounded, from 0 on."""
 
-_FARTHEST = 1 << 10
+_FARTHEST = 1 << 8
 _CLOSE = 1 << 20
 """Of the greatest loss, where there is one: 1 / `_CLOSE`."""
 
 _ONE_NUMBER = 4
 """Parts of an excess of one: two densities, two scalars."""
 
-_LIKELY = Fraction(1, 100)
-"""A delta where the pair is looked for that is run."""
+_LIKELY = Fraction(1, 1000)
+"""A delta; the pair that is run is the worst at most losses where deltas are larger."""
 
 
 def program_of(
@@ -86,7 +87,7 @@ class ComposedNumbers:
         machine = pipeline.runs[number][0].what
         assert isinstance(machine, Machine)
         self._number, self._eps, self._limits = number, eps, options.limits
-        self._bits = max(ceil(-log2(tiny)) + 8, 24)
+        self._bits = max(ceil(-log2(tiny)) + 16, 24)
         self._graph = Graph()
         self._known = cache(partial(published, Run(machine, Signs.at(eps), self._graph)))
         self._pairs = [*pairs_of(Proof(machine, None))]
@@ -96,8 +97,8 @@ class ComposedNumbers:
         far = self._far(tiny)
         found = self._bounds(far * k / _PLACES for k in range(_PLACES + 1))
         self._deltas = {loss: delta for loss, (delta, _) in found.items()}
-        near = min(found.values(), key=lambda each: abs(each[0] - _LIKELY))
-        self.dearest = near[1]
+        worst = Counter(pair for delta, pair in found.values() if delta > _LIKELY)
+        self.dearest = max(worst or found[far][1:], key=worst.__getitem__)
 
     def pair(self) -> Pair:
         """What is above all pairs."""
