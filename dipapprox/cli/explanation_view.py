@@ -18,7 +18,8 @@ _MOST_STATES = 50
 
 def as_text(explanation: Explanation) -> str:
     """Write everything, one block for each state."""
-    lines = [_headline(explanation), _averages(explanation), _where(explanation)]
+    at = f"integrals at ε = {explanation.eps}"
+    lines = [_headline(explanation), _averages(explanation), at]
     for number, state in enumerate(explanation.details[:_MOST_STATES], 1):
         lines += ["", *_state_lines(explanation, state, number)]
     if len(explanation.details) > _MOST_STATES:
@@ -28,7 +29,7 @@ def as_text(explanation: Explanation) -> str:
 
 def as_latex(explanation: Explanation) -> str:
     """Write each state's probability as its integral before and after optimisation."""
-    blocks = [f"% {_headline(explanation)}", f"% {_where(explanation)}"]
+    blocks = [f"% {_headline(explanation)}", f"% integrals at ε = {explanation.eps}"]
     for number, state in enumerate(explanation.details, 1):
         output = _output(explanation, state)
         blocks.append(f"% state {number}: {output}: {' and '.join(state.guards) or 'true'}")
@@ -46,11 +47,10 @@ def as_dot(explanation: Explanation) -> str:
     lines = ["digraph dependencies {"]
     for number, state in enumerate(explanation.details, 1):
         output = _output(explanation, state)
-        lines.append(f"  subgraph cluster_{number} {{")
-        lines.append(f'    label="{_quoted(f"state {number}: {output}")}";')
-        lines += [
-            f'    s{number}_{i} [label="{_quoted(name)}"];' for i, name in enumerate(state.names)
-        ]
+        label = _quoted(f"state {number}: {output}")
+        lines += [f"  subgraph cluster_{number} {{", f'    label="{label}";']
+        names = enumerate(map(_quoted, state.names))
+        lines += [f'    s{number}_{i} [label="{name}"];' for i, name in names]
         lines += [f"    s{number}_{a} -> s{number}_{b};" for a, b in state.dependencies]
         lines.append("  }")
     return "\n".join([*lines, "}"])
@@ -126,19 +126,13 @@ def _headline(explanation: Explanation) -> str:
 
 
 def _averages(explanation: Explanation) -> str:
-    depths = (
-        f"{_average(explanation.average_depth)}, not optimised "
-        f"{_average(explanation.average_depth_unoptimised)}"
-    )
+    before, after = explanation.average_depth_unoptimised, explanation.average_depth
+    depths = f"{_average(after)}, not optimised {_average(before)}"
     return f"averages: guards {_average(explanation.average_guards)}, depth {depths}"
 
 
 def _average(value: Fraction) -> str:
     return str(value) if value.denominator == 1 else f"{value} ≈ {float(value):.2f}"
-
-
-def _where(explanation: Explanation) -> str:
-    return f"integrals at ε = {explanation.eps}"
 
 
 def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -> Iterator[str]:
