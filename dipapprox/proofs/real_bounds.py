@@ -2,6 +2,7 @@
 
     pairs that differ most   of numbers that are published, from below
     couplings of these       from above: a pure budget of all pairs        (`published.couplings`)
+    pairs that need most     that budget, where numbers are clamped, say   (`boxes.monotone`)
     programs that tell more  from above: they publish all samples, say     (`published.processed`)
 
 The upper ends are about finite outputs, too, and about one ε; neither need be attained. So they are
@@ -10,6 +11,7 @@ asked last.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
@@ -17,11 +19,12 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.limits import limited
+from dipapprox.pairs.boxes.monotone import dearest_pairs
 from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.processed import telling_more
 from dipapprox.pairs.published.together import COUPLING, PROCESSING
-from dipapprox.pairs.selections import AllPairs, OrderedPairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
@@ -35,6 +38,9 @@ from dipapprox.semantics.real_inputs import execute_for_declared
 from dipapprox.semantics.state import FinalStates
 
 _Least = LeastDelta | LeastEpsPrv
+
+DEAREST = "pairs that need most"
+"""The word for the pure budget of these."""
 
 _MOST_CORNERS = 64
 
@@ -60,11 +66,10 @@ class RealBounds:
                 return replace(broken, run=replace(broken.run, scope=found.run.scope))
         if self.setting.options.proved or not _is_wide(found.delta_enclosure):
             return found
-        budget = self._coupled(claim.eps)
-        if budget is not None:
+        for budget, by in self._budgets(claim.eps):
             most = most_of(budget, claim.eps_prv, self.setting.program)
             if most <= claim.delta:
-                return kept(found, most, COUPLING, limits)
+                return kept(found, most, by, limits)
         told = self._processed(claim.eps, AtEpsPrv(claim.eps_prv))
         return (
             found if told is None or told > claim.delta else kept(found, told, PROCESSING, limits)
@@ -105,9 +110,8 @@ class RealBounds:
             if claimed is not None and (lower is None or lower > claimed):
                 return found
         if isinstance(found, _Least) and _is_wide(_known(found)):
-            budget = self._coupled(found.eps)
-            if budget is not None:
-                known = budget / found.eps, self.setting.program, COUPLING
+            for budget, by in self._budgets(found.eps):
+                known = budget / found.eps, self.setting.program, by
                 found = within_budget(found, question, *known)
         if isinstance(found, _Least) and _is_wide(_known(found)):
             most = self._processed(found.eps, question)
@@ -122,10 +126,14 @@ class RealBounds:
         if not told or self.setting.selection != AllPairs():
             return None
         try:
-            pairs = tuple(difference_pairs(program)[:_MOST_CORNERS])
+            pairs = difference_pairs(program)
         except LimitReached:
             return None  # inputs without bounds may differ at all
-        return replace(self.setting, selection=OrderedPairs(pairs)) if pairs else None
+        pairs = list(dict.fromkeys([*self._dearest, *pairs]))
+        return self._only(pairs[:_MOST_CORNERS]) if pairs else None
+
+    def _only(self, pairs: Sequence[Pair]) -> Setting:
+        return replace(self.setting, selection=OrderedPairs(tuple(pairs)))
 
     def _states(self) -> FinalStates:
         """Return the final states for all real inputs.
@@ -137,6 +145,27 @@ class RealBounds:
         if setting.selection != AllPairs() or not setting.is_real:
             raise LimitReached("not all real inputs")
         return execute_for_declared(setting.program, setting.options.merge, setting.limits)
+
+    @property
+    def _dearest(self) -> list[Pair]:
+        """Pairs of which one needs the largest pure budget of all; none if this is not known."""
+        found: list[Pair] = []
+        with EarlyEnd(), limited(self.setting.limits):
+            found = dearest_pairs(self._states())
+        return found if len(found) <= _MOST_CORNERS else []
+
+    def _budgets(self, eps: Fraction) -> Iterator[tuple[Fraction, str]]:
+        """Yield pure budgets of all real inputs at one ε, and what gave them."""
+        coupled = self._coupled(eps)
+        if coupled is not None:
+            yield coupled, COUPLING
+        dearest = self._dearest
+        if dearest:
+            with EarlyEnd(), limited(self.setting.limits):
+                found = profile(self._only(dearest), eps, AtDelta(Fraction(0)))
+                most = _known(found).upper if isinstance(found, _Least) else None
+                if most is not None:
+                    yield most, DEAREST
 
     def _coupled(self, eps: Fraction) -> Fraction | None:
         """Return a budget of all real inputs at one ε; None if none is known."""

@@ -43,6 +43,9 @@ _ARGUMENT = "densities in closed form exceed e^ε_prv times the other on a set o
 _LARGEST = Fraction(1_000)
 """Larger budgets are not compared."""
 
+_SOME = Fraction(65, 64)
+"""A factor that no quotient is likely to be."""
+
 
 def shift_of(terms: Terms) -> ShiftedNoise | None:
     """Return what pairs with these outcomes differ by, if it is shifted noise and no more."""
@@ -313,9 +316,10 @@ class PublishedPairs(Together):
 
     def are_compared(self, pair: Pair) -> bool:
         """Whether closed forms tell at what growth nothing is left of a pair."""
-        terms, one = self.divergences.terms(pair), Growth(Fraction(0))
+        # At 1 it is not told whether likelihoods that are equal by symmetry are.
+        terms, some = self.divergences.terms(pair), Growth(Fraction(0), _SOME)
         return not isinstance(terms, NoProduct) and not any(
-            isinstance(self._exceeds(sides, one), NotEnclosed) for sides, _ in terms
+            isinstance(self._exceeds(sides, some), NotEnclosed) for sides, _ in terms
         )
 
     def _exceeding(self, pair: Pair, growth: Growth, bits: int) -> tuple[int, ...]:
