@@ -341,9 +341,9 @@ def test_what_guards_are_made_of_need_not_tell_inputs_apart(rule: str, beside: i
     [
         ("0..1e400", "1", "beyond 2"),
         ("-1e200..1e200", "1", "beyond 2"),
-        ("1e-300..2e-300", "1", "beyond 2"),
+        ("1e-300..2e-300", "1", "None"),  # 0: thresholds of one number have a small budget
         ("0..1e30", "1", "scales of noise"),
-        ("0..1", "1e400", "beyond 2"),
+        ("0..1", "1e400", "None"),
     ],
 )
 def test_what_doubles_do_not_hold_all_samples_tell(ends: str, scale: str, reason: str) -> None:
