@@ -87,7 +87,7 @@ class ComposedNumbers:
         machine = pipeline.runs[number][0].what
         assert isinstance(machine, Machine)
         self._number, self._eps, self._limits = number, eps, options.limits
-        self._bits = max(ceil(-log2(tiny)) + 16, 24)
+        self._fewest = self._bits = max(ceil(-log2(tiny)) + 8, 24)
         self._graph = Graph()
         self._known = cache(partial(published, Run(machine, Signs.at(eps), self._graph)))
         self._pairs = [*pairs_of(Proof(machine, None))]
@@ -95,6 +95,7 @@ class ComposedNumbers:
             raise NoCertificate("no two inputs are adjacent")
         self._concluded: dict[str, Judgement] = {}
         far = self._far(tiny)
+        self._bits = self._enough(far)
         found = self._bounds(far * k / _PLACES for k in range(_PLACES + 1))
         self._deltas = {loss: delta for loss, (delta, _) in found.items()}
         worst = Counter(pair for delta, pair in found.values() if delta > _LIKELY)
@@ -151,8 +152,13 @@ class ComposedNumbers:
         """Return the largest delta there if it is tiny; 0 if the kernel knows that it is 0."""
         if not any(own[0] for own in self._sums(loss).values()):
             return Fraction(0)
+        self._bits = self._enough(loss)
         delta = self._bounds([loss])[loss][0]
         return delta if delta <= tiny else None
+
+    def _enough(self, loss: Fraction) -> int:
+        """Bits that are left when errors are multiplied by e^loss."""
+        return self._fewest + 2 * ceil(loss)
 
     def _sums(self, loss: Fraction) -> dict[Inputs, list[Sum]]:
         """What bounds the delta of each pair there: one sum, or two of which the less counts."""
