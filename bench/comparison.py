@@ -25,15 +25,7 @@ from bench.cases import (
 )
 from bench.plain import Array, NoPlainEvaluation
 from bench.plain_events import Prepared
-from bench.timing import (
-    NoAnswer,
-    Patience,
-    Ratio,
-    Run,
-    Timing,
-    ratio,
-    side_by_side,
-)
+from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Connected
 from dipapprox.integrals.strategy import Strategy

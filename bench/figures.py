@@ -216,10 +216,7 @@ def _whole_command(results: Results) -> list[Figure]:
             _standing(seconds < _COMMAND_SECONDS),
         ),
         Figure(
-            name,
-            f"< {_COMMAND_MEMORY} MiB",
-            f"{memory} MiB",
-            _standing(memory < _COMMAND_MEMORY),
+            name, f"< {_COMMAND_MEMORY} MiB", f"{memory} MiB", _standing(memory < _COMMAND_MEMORY)
         ),
     ]
 

@@ -20,20 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import assert_never
 
-from bench.cases import (
-    AnyCase,
-    Case,
-    Chain,
-    eliminated,
-    verification,
-)
-from bench.timing import (
-    Outcome,
-    Patience,
-    Run,
-    Timing,
-    side_by_side,
-)
+from bench.cases import AnyCase, Case, Chain, eliminated, verification
+from bench.timing import Outcome, Patience, Run, Timing, side_by_side
 from dipapprox.limits import peak_memory
 
 

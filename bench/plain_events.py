@@ -11,15 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bench.plain import (
-    Array,
-    NoPlainEvaluation,
-    cdf,
-    grid_for,
-    half_line,
-    pdf,
-    survival,
-)
+from bench.plain import Array, NoPlainEvaluation, cdf, grid_for, half_line, pdf, survival
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Leaves, Mixture, Star
 from dipapprox.laws.distribution import Distribution

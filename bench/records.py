@@ -76,11 +76,7 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "published": each.case.published,
         }
     for real in results.real_inputs:
-        yield {
-            "kind": "real inputs",
-            "case": real.case.name,
-            "timings": _timings(real.timings),
-        }
+        yield {"kind": "real inputs", "case": real.case.name, "timings": _timings(real.timings)}
     for proof in results.proofs:
         yield {
             "kind": "proof",

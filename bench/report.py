@@ -6,15 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bench import commands
 from bench.automata import CHECKED, PROVED, READ
-from bench.comparison import (
-    AFRESH,
-    CERTIFIED,
-    ELIMINATION,
-    LITERAL,
-    NESTED,
-    PLAIN,
-    PREPARED,
-)
+from bench.comparison import AFRESH, CERTIFIED, ELIMINATION, LITERAL, NESTED, PLAIN, PREPARED
 from bench.figures import judge
 from bench.polyhedra import ENCLOSED, SCIPY
 from bench.published import published

@@ -10,19 +10,9 @@ from pathlib import Path
 from bench.automata import AutomatonCase, Budgeted, automata, measure_automaton
 from bench.cases import AnyCase, Batch, Case, Chain
 from bench.commands import CommandMeasured, measure_proved_command, proved_commands
-from bench.comparison import (
-    Comparison,
-    TierComparison,
-    compare_engines,
-    compare_tier,
-)
+from bench.comparison import Comparison, TierComparison, compare_engines, compare_tier
 from bench.compositions import RunsCase, RunsMeasured, many_runs, measure_runs
-from bench.growth import (
-    Command,
-    Growth,
-    measure_alone,
-    measure_command,
-)
+from bench.growth import Command, Growth, measure_alone, measure_command
 from bench.polyhedra import (
     LinearGuards,
     PartialSums,
@@ -33,18 +23,8 @@ from bench.polyhedra import (
     compare_polyhedra,
 )
 from bench.real_inputs import RealCase, RealMeasured, measure_real, real_cases
-from bench.real_outputs import (
-    Published,
-    PublishedComparison,
-    compare_published,
-    published_numbers,
-)
-from bench.replays import (
-    ProofCase,
-    ProofMeasured,
-    measure_proof,
-    proof_cases,
-)
+from bench.real_outputs import Published, PublishedComparison, compare_published, published_numbers
+from bench.replays import ProofCase, ProofMeasured, measure_proof, proof_cases
 from bench.services import ServedBudget, ServiceCase, measure_service, servers
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import Patience

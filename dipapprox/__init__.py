@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
     from dipapprox.errors import LimitReached, SourceError, UserError
     from dipapprox.language.core import Program
-    from dipapprox.language.functions.mechanism import (
-        Mechanism,
-        mechanism,
-    )
+    from dipapprox.language.functions.mechanism import Mechanism, mechanism
     from dipapprox.language.functions.noise import (
         argmax,
         argmin,
@@ -67,13 +64,7 @@ if TYPE_CHECKING:
     from dipapprox.proofs.real_proof import RealProof
     from dipapprox.questions.assertions import assert_private
     from dipapprox.questions.certifying import certify
-    from dipapprox.questions.interface import (
-        decide,
-        pair_distributions,
-        parse,
-        probability,
-        verify,
-    )
+    from dipapprox.questions.interface import decide, pair_distributions, parse, probability, verify
     from dipapprox.questions.pipelines import compose
     from dipapprox.questions.profiling import calibrate, profile
     from dipapprox.questions.proving import prove
@@ -82,17 +73,10 @@ if TYPE_CHECKING:
     from dipapprox.services.service_proof import ServiceProof
 
 _HOMES = {
-    "dipapprox.errors": (
-        "LimitReached",
-        "SourceError",
-        "UserError",
-    ),
+    "dipapprox.errors": ("LimitReached", "SourceError", "UserError"),
     "dipapprox.language.core": ("Program",),
     "dipapprox.language.load": ("OpenProgram",),
-    "dipapprox.language.functions.mechanism": (
-        "Mechanism",
-        "mechanism",
-    ),
+    "dipapprox.language.functions.mechanism": ("Mechanism", "mechanism"),
     "dipapprox.language.functions.noise": (
         "argmax",
         "argmin",
@@ -116,35 +100,16 @@ _HOMES = {
         "sqrt",
         "where",
     ),
-    "dipapprox.language.functions.symbols": (
-        "Condition",
-        "Quantity",
-        "Weight",
-    ),
+    "dipapprox.language.functions.symbols": ("Condition", "Quantity", "Weight"),
     "dipapprox.limits": ("Limits",),
-    "dipapprox.arithmetic.enclosure": (
-        "Enclosure",
-        "NotEnclosed",
-    ),
-    "dipapprox.privacy.certificate": (
-        "Certificate",
-        "ProgramText",
-    ),
+    "dipapprox.arithmetic.enclosure": ("Enclosure", "NotEnclosed"),
+    "dipapprox.privacy.certificate": ("Certificate", "ProgramText"),
     "dipapprox.privacy.claim": ("Claim",),
     "dipapprox.privacy.compositions.compose": ("Composed",),
-    "dipapprox.privacy.compositions.result": (
-        "ComposedAnswer",
-        "ComposedCurve",
-    ),
-    "dipapprox.privacy.decisions.decision": (
-        "Decision",
-        "Violation",
-    ),
+    "dipapprox.privacy.compositions.result": ("ComposedAnswer", "ComposedCurve"),
+    "dipapprox.privacy.decisions.decision": ("Decision", "Violation"),
     "dipapprox.privacy.intervals.verdict": ("IntervalVerdict",),
-    "dipapprox.privacy.options": (
-        "Engine",
-        "Options",
-    ),
+    "dipapprox.privacy.options": ("Engine", "Options"),
     "dipapprox.privacy.masses": ("OutputProbability",),
     "dipapprox.privacy.probabilities": ("OutputDistribution",),
     "dipapprox.privacy.profiles.calibration_result": ("Calibration",),
@@ -169,16 +134,10 @@ _HOMES = {
         "verify",
     ),
     "dipapprox.questions.pipelines": ("compose",),
-    "dipapprox.questions.profiling": (
-        "calibrate",
-        "profile",
-    ),
+    "dipapprox.questions.profiling": ("calibrate", "profile"),
     "dipapprox.questions.proving": ("prove",),
     "dipapprox.replays.any_file": ("check",),
-    "dipapprox.replays.result": (
-        "Outcome",
-        "Replay",
-    ),
+    "dipapprox.replays.result": ("Outcome", "Replay"),
     "dipapprox.services.service_proof": ("ServiceProof",),
 }
 """Where the public names live, the same as above."""

@@ -7,10 +7,7 @@ from dipapprox import Condition, Quantity, Weight, gauss, laplace, mechanism, wh
 
 @mechanism(adjacent="linf 1")
 def svt(
-    q: Annotated[list[Quantity], "[N] in {0, 1}"],
-    eps: Weight,
-    N: int = 2,
-    T: int = 0,
+    q: Annotated[list[Quantity], "[N] in {0, 1}"], eps: Weight, N: int = 2, T: int = 0
 ) -> Annotated[list[int], "[N] in {0, 1}"]:
     """The index of the first query above a noisy threshold.
 

@@ -8,15 +8,7 @@ Decimals. Enclosures as decimal text, rounded outward: what is printed still enc
 from __future__ import annotations
 
 import re
-from decimal import (
-    MAX_EMAX,
-    MAX_PREC,
-    MIN_EMIN,
-    ROUND_CEILING,
-    ROUND_FLOOR,
-    Context,
-    Decimal,
-)
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 from math import ceil, floor

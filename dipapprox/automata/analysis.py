@@ -35,13 +35,7 @@ from dipapprox.automata.determined import (
 )
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.model import Automaton, Transition
-from dipapprox.automata.optimum import (
-    ClosedFamily,
-    OptimumFound,
-    dear_walk,
-    joined_family,
-    search,
-)
+from dipapprox.automata.optimum import ClosedFamily, OptimumFound, dear_walk, joined_family, search
 from dipapprox.automata.paths import lifted_structure
 from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import RunCost, run_cost
@@ -116,11 +110,7 @@ class Analysis:
 
 
 def analyse(
-    automaton: Automaton,
-    limits: Limits,
-    *,
-    with_words: bool = True,
-    looks: Looks | None = None,
+    automaton: Automaton, limits: Limits, *, with_words: bool = True, looks: Looks | None = None
 ) -> Analysis:
     """Find the least budget of an automaton, or bounds of it.
 

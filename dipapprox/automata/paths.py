@@ -9,13 +9,7 @@ from __future__ import annotations
 
 from dipapprox.automata.families import gain_of_round
 from dipapprox.automata.model import Automaton, OutputSample
-from dipapprox.automata.runs import (
-    Run,
-    Segment,
-    closing_walk,
-    dependencies,
-    run_of,
-)
+from dipapprox.automata.runs import Run, Segment, closing_walk, dependencies, run_of
 from dipapprox.automata.structures import LeakingPair, Structure, ViolatingPath, holds
 from dipapprox.automata.unfolding import Quotient, followed
 from dipapprox.graphs import shortest_way

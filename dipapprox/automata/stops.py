@@ -36,9 +36,7 @@ def with_visible_stops(automaton: Automaton) -> Automaton:
             target = len(automaton.states)
             added.append(Transition(state, above, below, target, symbol, 0))
     return replace(
-        automaton,
-        states=(*automaton.states, sink),
-        transitions=(*automaton.transitions, *added),
+        automaton, states=(*automaton.states, sink), transitions=(*automaton.transitions, *added)
     )
 
 

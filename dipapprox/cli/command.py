@@ -54,7 +54,7 @@ class Status(IntEnum):
 
 
 _INSTEAD = {
-    ("decide", "--eps"): "decide answers for every ε; --interval 1/2 is one, and verify has --eps",
+    ("decide", "--eps"): "decide answers for every ε; --interval 1/2 is one, and verify has --eps"
 }
 """Hints for flags of other commands."""
 

@@ -18,13 +18,7 @@ from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_program, load, program_of
 from dipapprox.cli.command import Status
 from dipapprox.cli.explanation import Explanation, explain
-from dipapprox.cli.explanation_view import (
-    as_dot,
-    as_fields,
-    as_latex,
-    as_text,
-    unfinished_fields,
-)
+from dipapprox.cli.explanation_view import as_dot, as_fields, as_latex, as_text, unfinished_fields
 from dipapprox.cli.output import show_json, write
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exact.distributions import ExactDistributions

@@ -32,11 +32,7 @@ from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination import sum_event
 from dipapprox.numerics.integers import sums as integer_sums
 from dipapprox.numerics.kinds import has_sums, is_discrete
-from dipapprox.semantics.state import (
-    FinalState,
-    FinalStates,
-    guards_of,
-)
+from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 from dipapprox.semantics.structure import measure_structure
 
 
@@ -105,11 +101,7 @@ class Explanation:
 
 
 def explain(
-    states: FinalStates,
-    eps: Fraction,
-    inputs: Iterable[Input],
-    strategy: Strategy,
-    limits: Limits,
+    states: FinalStates, eps: Fraction, inputs: Iterable[Input], strategy: Strategy, limits: Limits
 ) -> Explanation:
     """Explain all final states, with the integrals at one eps.
 

@@ -19,13 +19,7 @@ from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
-from dipapprox.language.load import (
-    PYTHON,
-    file_or_bundled,
-    language_of,
-    parts_of_python,
-    read_text,
-)
+from dipapprox.language.load import PYTHON, file_or_bundled, language_of, parts_of_python, read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Description, Table, Tone, count, seconds_text
 from dipapprox.privacy.options import Options

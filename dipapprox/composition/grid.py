@@ -154,11 +154,7 @@ def between(knot: ProfileOnGrid, knots: Sequence[Knot]) -> list[Knot]:
 
 
 def choose_knots(
-    knot: ProfileOnGrid,
-    negligible: float,
-    weight: float,
-    limits: Limits,
-    steepness: float = 0.0,
+    knot: ProfileOnGrid, negligible: float, weight: float, limits: Limits, steepness: float = 0.0
 ) -> list[Knot]:
     """Return knots at whole steps, ascending.
 

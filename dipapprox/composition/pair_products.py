@@ -406,10 +406,7 @@ def slacks(
     if own >= 1 or second >= 1:
         return NotEnclosed("the masses of cells are too inexact")
     most, most_second = 1 / (1 - own), factor / (1 - second)
-    return (
-        own * most + (other + second) * most_second,
-        (own + lost) * most + second * most_second,
-    )
+    return (own * most + (other + second) * most_second, (own + lost) * most + second * most_second)
 
 
 def between(lower: Fraction, upper: Fraction) -> Enclosure:

@@ -101,10 +101,7 @@ def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> RunLoss
 
 
 def from_below(
-    lines: Iterable[tuple[arb, arb]],
-    ends: Ends,
-    step: GridStep,
-    bits: int,
+    lines: Iterable[tuple[arb, arb]], ends: Ends, step: GridStep, bits: int
 ) -> RunLosses:
     """Bound the profile of a pair that the mechanism has, from below.
 

@@ -18,13 +18,7 @@ from dipapprox.language.core import Input, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.semantics.state import (
-    FinalState,
-    FinalStates,
-    InputCondition,
-    Sample,
-    guards_of,
-)
+from dipapprox.semantics.state import FinalState, FinalStates, InputCondition, Sample, guards_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +218,7 @@ def without_inputs(
 
 
 def holds(
-    condition: InputCondition,
-    values: Mapping[str, Value],
-    numbers: Mapping[Symbol, Fraction],
+    condition: InputCondition, values: Mapping[str, Value], numbers: Mapping[Symbol, Fraction]
 ) -> bool:
     """Decide an input condition exactly."""
     if condition.values is not None:

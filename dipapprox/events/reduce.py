@@ -114,10 +114,7 @@ def _fewer(form: LinearForm, laws: Sequence[Distribution]) -> list[Distribution]
         return [*others, *(each.affine(c, Fraction(0)) for c, each in gaussian)]
     family = gaussian[0][1].family
     means = [law.mean] + [Fraction(0)] * (len(scales) - 1)
-    return [
-        *others,
-        *(Distribution(family, m, s) for m, s in zip(means, scales, strict=True)),
-    ]
+    return [*others, *(Distribution(family, m, s) for m, s in zip(means, scales, strict=True))]
 
 
 def sum_of_squares(value: Fraction, most: int) -> list[Fraction] | None:

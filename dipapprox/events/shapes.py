@@ -71,11 +71,7 @@ class Shapes:
     """
 
     def __init__(
-        self,
-        states: FinalStates,
-        instantiator: Instantiator,
-        inputs: Inputs,
-        solutions: Solutions,
+        self, states: FinalStates, instantiator: Instantiator, inputs: Inputs, solutions: Solutions
     ) -> None:
         self._states = states
         self._instantiator = instantiator

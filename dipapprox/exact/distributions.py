@@ -30,10 +30,7 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
 from dipapprox.events.solutions import Numbers
 from dipapprox.exact.methods import EventForms, ratio_sum
-from dipapprox.exponentials import (
-    ONE,
-    ExponentialRatio,
-)
+from dipapprox.exponentials import ONE, ExponentialRatio
 from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits
 from dipapprox.semantics.state import FinalStates, Path, Sample, samples_of

@@ -46,15 +46,7 @@ from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import PLACES, Factor, whole
-from dipapprox.kernel.proofs import (
-    Proof,
-    Step,
-    claimed,
-    growth_bound,
-    pair_of,
-    pairs_of,
-    positive,
-)
+from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, pair_of, pairs_of, positive
 from dipapprox.kernel.published import Label, Published, added_up, published
 from dipapprox.kernel.reading import as_integer
 from dipapprox.kernel.sampled import ZERO

@@ -199,9 +199,7 @@ class Gumbel(RealFamily):
         v = double_functions.exponential(-t)
         density = double_functions.exponential(-t - v)
         tail = np.where(
-            t > 0,
-            double_functions.complement(np.minimum(v, 1.0)),
-            double_functions.exponential(-v),
+            t > 0, double_functions.complement(np.minimum(v, 1.0)), double_functions.exponential(-v)
         )
         reach = np.abs(center) + half
         relative = 1.01 * rounding.UNIT_ROUNDOFF * (9 * reach + 33) * (1 + np.minimum(v, _GREATEST))

@@ -25,12 +25,7 @@ class Reflected(RealFamily):
     """
 
     def __init__(
-        self,
-        base: RealFamily,
-        name: str,
-        constant: str,
-        title: str,
-        moments_below: Fraction | None,
+        self, base: RealFamily, name: str, constant: str, title: str, moments_below: Fraction | None
     ) -> None:
         self.__module__ = type(base).__module__  # where pickles look for the constant
         self._base = base

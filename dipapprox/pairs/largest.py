@@ -273,11 +273,7 @@ _SPARSE = 8
 
 
 def _sums(
-    codes: Callable[[int], Codes],
-    count: int,
-    cells: Sequence[int],
-    weights: Weights,
-    known: _Sums,
+    codes: Callable[[int], Codes], count: int, cells: Sequence[int], weights: Weights, known: _Sums
 ) -> Integers:
     """Add up the weights of the codes in every state.
 

@@ -308,10 +308,7 @@ def _curve(chart: Curve) -> tuple[float, Iterator[str]]:
             yield words(_LEFT + 16, 17 + 20 * k, name)
         if claim is not None:
             down = 20 * len(named)
-            yield from (
-                mark(_LEFT + 5, 13 + down, "mark"),
-                words(_LEFT + 16, 17 + down, claim[2]),
-            )
+            yield from (mark(_LEFT + 5, 13 + down, "mark"), words(_LEFT + 16, 17 + down, claim[2]))
         for y, name in ups:
             yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>'
             yield words(_LEFT - 6, y + 4, name, "end")

@@ -66,9 +66,7 @@ def widened_witness(witness: Witness | None, error: Fraction, by: Fraction) -> W
         return witness
     rows = tuple(
         WitnessRow(
-            row.output,
-            widened(row.probability, error),
-            widened(row.adjacent_probability, error),
+            row.output, widened(row.probability, error), widened(row.adjacent_probability, error)
         )
         for row in witness.rows
     )

@@ -16,15 +16,7 @@ from itertools import groupby
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import (
-    ONE_WAY,
-    Adjacency,
-    Cell,
-    Everyone,
-    Listed,
-    Program,
-    Within,
-)
+from dipapprox.language.core import ONE_WAY, Adjacency, Cell, Everyone, Listed, Program, Within
 from dipapprox.language.domains import domain_text, has_real_inputs
 from dipapprox.pairs.selections import (
     AllPairs,

@@ -50,12 +50,7 @@ _LIKELY = Fraction(1, 1000)
 
 
 def program_of(
-    pipeline: Pipeline,
-    number: int,
-    run: PipelineRun,
-    options: Options,
-    bits: int,
-    margin: Fraction,
+    pipeline: Pipeline, number: int, run: PipelineRun, options: Options, bits: int, margin: Fraction
 ) -> Composed:
     """Look at what a program does that is run; arguments are those of `ComposedProgram`."""
     assert isinstance(run.what, ProgramAt)

@@ -272,11 +272,7 @@ def _mechanism_json(mechanism: Mechanism) -> Json:
         case catalogue.ExponentialMechanism(eps):
             return {"mechanism": "exponential_mechanism", "eps": number_json(eps)}
         case catalogue.ApproximateStatement(eps, delta):
-            return {
-                "mechanism": "approx_dp",
-                "eps": number_json(eps),
-                "delta": number_json(delta),
-            }
+            return {"mechanism": "approx_dp", "eps": number_json(eps), "delta": number_json(delta)}
         case catalogue.RenyiStatement(orders):
             listed: list[Json] = [[number_json(a), number_json(b)] for a, b in orders]
             return {"mechanism": "rdp", "orders": listed}

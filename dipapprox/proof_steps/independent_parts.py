@@ -55,9 +55,7 @@ _SLACK = Fraction(1, 1 << 60)
 
 
 def parts_proof(
-    machine: Json,
-    said: Mapping[str, Json],
-    witness: tuple[Values, Values] | None,
+    machine: Json, said: Mapping[str, Json], witness: tuple[Values, Values] | None
 ) -> tuple[Json, ...]:
     """Return steps to a claim.
 

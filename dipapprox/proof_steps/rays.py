@@ -141,11 +141,7 @@ Ray = Mapping[str, Sequence[Pair]]
 
 
 def ray_step(
-    machine: Rounds,
-    paths: Sequence[int],
-    grows: Growth,
-    limits: Limits,
-    parts: Sequence[Part] = (),
+    machine: Rounds, paths: Sequence[int], grows: Growth, limits: Limits, parts: Sequence[Part] = ()
 ) -> tuple[Json, Fraction | None]:
     """Return a step, and the budget below which it shows that none serves; None for all of them.
 
@@ -216,12 +212,7 @@ def needed(
     return listed, None
 
 
-def step_fields(
-    eps: str,
-    paths: Sequence[int],
-    ray: Ray,
-    noise: Sequence[Pair],
-) -> dict[str, Json]:
+def step_fields(eps: str, paths: Sequence[int], ray: Ray, noise: Sequence[Pair]) -> dict[str, Json]:
     """Return the fields of a step, but for parts and multipliers."""
     return {
         "rule": "ray",

@@ -148,12 +148,7 @@ class WrittenProof:
     steps: tuple[Json, ...]
 
 
-def written(
-    program: Program,
-    goal: Goal,
-    selection: PairSelection,
-    bits: int,
-) -> WrittenProof:
+def written(program: Program, goal: Goal, selection: PairSelection, bits: int) -> WrittenProof:
     """Return a proof.
 
     Args:
@@ -204,11 +199,7 @@ def listed(selection: PairSelection) -> tuple[Json, Json]:
 
 
 def kept(
-    program: Program,
-    machine: Json,
-    said: dict[str, Json],
-    inputs: Json,
-    bits: int,
+    program: Program, machine: Json, said: dict[str, Json], inputs: Json, bits: int
 ) -> Sequence[Json]:
     """Return steps to a claim that is kept, for all adjacent pairs or those that it lists."""
     stated = {name: said[name] for name in ("eps_prv", "delta")}
@@ -240,10 +231,7 @@ def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int
 
 
 def violation(
-    said: dict[str, Json],
-    pair: tuple[Json, Json],
-    outputs: list[Json],
-    bits: int,
+    said: dict[str, Json], pair: tuple[Json, Json], outputs: list[Json], bits: int
 ) -> list[Json]:
     """Return steps to a set of outputs of a pair that breaks a claim at one eps."""
     step: dict[str, Json] = {"from": [-1], "input": pair[0], "adjacent": pair[1]}

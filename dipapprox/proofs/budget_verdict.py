@@ -126,10 +126,7 @@ class MeantClaim:
 
 
 def by_budget(
-    found: Verdict | IntervalVerdict | None,
-    budget: Fraction,
-    claim: MeantClaim,
-    setting: Setting,
+    found: Verdict | IntervalVerdict | None, budget: Fraction, claim: MeantClaim, setting: Setting
 ) -> Verdict | IntervalVerdict | None:
     """Return DP for a claim that a budget proves; for others what was found.
 

@@ -80,10 +80,7 @@ _Costs = tuple[PointCost | None, ...]
 
 
 def between_places(
-    parts: Sequence[PartProof],
-    inputs: RealInputs,
-    limits: Limits,
-    tried: Sequence[Point] = (),
+    parts: Sequence[PartProof], inputs: RealInputs, limits: Limits, tried: Sequence[Point] = ()
 ) -> TwoInputs | None:
     """Look for two adjacent inputs between which much is lost.
 

@@ -8,11 +8,7 @@ from pathlib import Path
 
 from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.description import load_automaton
-from dipapprox.automata.families import (
-    cost_of_rounds,
-    gain_of_round,
-    rounds_beyond,
-)
+from dipapprox.automata.families import cost_of_rounds, gain_of_round, rounds_beyond
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.rays import ray_of
 from dipapprox.automata.shifts import RunCost

@@ -20,11 +20,7 @@ from dipapprox.proof_steps.serving import quiet_budget
 from dipapprox.proofs.automaton_proof import FewRounds, StreamProof
 from dipapprox.proofs.endless_proof import is_unbounded
 from dipapprox.proofs.evidence import in_own_words
-from dipapprox.proofs.prove_automaton import (
-    MOST_STEPS,
-    comes_again,
-    going_round,
-)
+from dipapprox.proofs.prove_automaton import MOST_STEPS, comes_again, going_round
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.rounds.compiled import compile_program
 

@@ -277,12 +277,7 @@ def decide(
 
 @explained("pair_distributions(program, eps=1, input=(0, 1), adjacent=(1, 1))")
 def pair_distributions(
-    program: AnyProgram,
-    *,
-    eps: Number,
-    input: Row,
-    adjacent: Row,
-    options: Options | None = None,
+    program: AnyProgram, *, eps: Number, input: Row, adjacent: Row, options: Options | None = None
 ) -> PairDistributions | NotEnclosed:
     """Enclose the output distributions of two inputs; `to_pld` hands them to dp_accounting.
 

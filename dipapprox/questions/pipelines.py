@@ -124,14 +124,10 @@ _WHOLE = numbers.whole(1)
 
 CATALOGUE: dict[str, Entry] = {
     "gaussian": Entry(
-        Gaussian,
-        {"sensitivity": numbers.positive, "sigma": numbers.positive},
-        {"sensitivity": 1},
+        Gaussian, {"sensitivity": numbers.positive, "sigma": numbers.positive}, {"sensitivity": 1}
     ),
     "laplace": Entry(
-        Laplace,
-        {"sensitivity": numbers.positive, "scale": numbers.positive},
-        {"sensitivity": 1},
+        Laplace, {"sensitivity": numbers.positive, "scale": numbers.positive}, {"sensitivity": 1}
     ),
     "discrete_laplace": Entry(
         DiscreteLaplace, {"sensitivity": _WHOLE, "scale": numbers.positive}, {"sensitivity": 1}
@@ -235,10 +231,7 @@ def _recorded(answer: ComposedAnswer, options: Options) -> Certificate:
 
 
 def pipeline_of(
-    tables: Iterable[Table],
-    places: Iterable[str],
-    stated: Adjacency | None,
-    folder: Path = Path(),
+    tables: Iterable[Table], places: Iterable[str], stated: Adjacency | None, folder: Path = Path()
 ) -> Pipeline:
     """Read tables.
 

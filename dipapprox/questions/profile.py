@@ -91,11 +91,7 @@ class Profile(Question):
 
     eps: Fraction = argument(numbers.positive, "E", "the program's ε, exact: 1/2, 0.5")
     eps_prv: Fraction | str | None = argument(
-        _eps_prv,
-        "P",
-        "the least δ for this ε_prv: 1/2, log(3)",
-        default=None,
-        group=_ONE_OF,
+        _eps_prv, "P", "the least δ for this ε_prv: 1/2, log(3)", default=None, group=_ONE_OF
     )
     delta: Fraction | None = argument(
         numbers.probability,

@@ -24,16 +24,7 @@ from dipapprox.replays.check import meant_by, parameters_of, remembering
 from dipapprox.replays.judged import FileKind, Said, judged, program_of
 from dipapprox.replays.result import PIPELINE_VERSION, Replay
 
-FIELDS = (
-    "format",
-    "version",
-    "programs",
-    "pipeline",
-    "verdict",
-    "proofs",
-    "computed",
-    "digest",
-)
+FIELDS = ("format", "version", "programs", "pipeline", "verdict", "proofs", "computed", "digest")
 
 
 def check_pipeline(

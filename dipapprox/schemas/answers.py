@@ -30,8 +30,7 @@ Claimed = Annotated[
     Text, Meta(description="an exact rational, or the formula of an irrational number")
 ]
 End = Annotated[
-    str,
-    Meta(pattern=f"^([0-9]+(/[0-9]+)?|inf){END}", description='an exact rational, or "inf"'),
+    str, Meta(pattern=f"^([0-9]+(/[0-9]+)?|inf){END}", description='an exact rational, or "inf"')
 ]
 Range = tuple[End, End]
 Seconds = Annotated[float, Meta(ge=0)]

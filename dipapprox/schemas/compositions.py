@@ -6,14 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from dipapprox.schemas.answers import (
-    Enclosure,
-    Extended,
-    Proved,
-    Rational,
-    Reasons,
-    Seconds,
-)
+from dipapprox.schemas.answers import Enclosure, Extended, Proved, Rational, Reasons, Seconds
 from dipapprox.schemas.types import Count, Statement, Text
 
 Positive = Annotated[int, Meta(ge=1)]

@@ -21,10 +21,7 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
         "a proof: --certificate of dipapprox verify and the other judging commands",
         (files.ProofOfAnswer, files.ProofOfBudget, files.ProofOfService, files.ProofOfPipeline),
     ),
-    "verify": (
-        "dipapprox verify --json",
-        (answers.DP, answers.NotDP, answers.Unknown),
-    ),
+    "verify": ("dipapprox verify --json", (answers.DP, answers.NotDP, answers.Unknown)),
     "verify_interval": (
         "dipapprox verify --eps LO..HI --json",
         (answers.IntervalDP, answers.IntervalNotDP, answers.IntervalUnknown),

@@ -36,14 +36,7 @@ from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import as_conjunction
 from dipapprox.semantics.run import Execution, new_run
 from dipapprox.semantics.state import Choice, Constraint, Sample, Store
-from dipapprox.services.model import (
-    NOTHING,
-    CallOutcome,
-    NotPlain,
-    Published,
-    Range,
-    Replied,
-)
+from dipapprox.services.model import NOTHING, CallOutcome, NotPlain, Published, Range, Replied
 from dipapprox.services.ranges import KeptCells, range_of
 from dipapprox.source import Span
 

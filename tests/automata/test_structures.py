@@ -10,12 +10,7 @@ from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.paths import lifted_structure
 from dipapprox.automata.runs import Segment, orders, run_of
-from dipapprox.automata.structures import (
-    DisclosingCycle,
-    Structure,
-    holds,
-    leaking_cycles,
-)
+from dipapprox.automata.structures import DisclosingCycle, Structure, holds, leaking_cycles
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import augment, quotient
 from dipapprox.limits import Limits

@@ -95,10 +95,7 @@ class TestVerify:
 
     @pytest.mark.parametrize(
         ("words", "reason"),
-        [
-            (("--max-states", "1"), "path limit"),
-            (("--max-memory", "1"), "memory limit"),
-        ],
+        [(("--max-states", "1"), "path limit"), (("--max-memory", "1"), "memory limit")],
     )
     def test_a_limit_is_unknown(self, words: tuple[str, str], reason: str) -> None:
         asked = ("verify", "svt.dpg", "--eps", "1", "--delta", "0.5", *words)

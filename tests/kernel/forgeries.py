@@ -376,11 +376,7 @@ def repeated() -> Json:
     (vectors,) = (small for small in SMALL if small.name == "sparse vectors")
     machine = deepcopy(vectors.machine)
     body = machine["body"]
-    machine["body"] = [
-        ["repeat", 3, moving(body[:1])],
-        body[3],
-        ["repeat", 3, moving(body[4:6])],
-    ]
+    machine["body"] = [["repeat", 3, moving(body[:1])], body[3], ["repeat", 3, moving(body[4:6])]]
     return machine
 
 

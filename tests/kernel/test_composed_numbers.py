@@ -100,10 +100,7 @@ def above(delta: Callable[[float], float], far: int) -> list[Any]:
         for k in range(far + 1)
     ]
     fields = {**named, **GRID, "sample": None, "orders": [], "input": None, "adjacent": None}
-    return [
-        *steps,
-        {"rule": "losses", **fields, "from": [*range(len(steps))], "above": True},
-    ]
+    return [*steps, {"rule": "losses", **fields, "from": [*range(len(steps))], "above": True}]
 
 
 def below(first: int, second: int) -> list[Any]:

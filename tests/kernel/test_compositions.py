@@ -30,15 +30,7 @@ from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
 from dipapprox.proof_steps.machines import number_json
 from kernel.edits import places_in, variants, with_at
 from kernel.machines import finite
-from kernel.pipelines import (
-    BITS,
-    adaptive_steps,
-    ball,
-    least_delta,
-    losses,
-    machine,
-    steps_of,
-)
+from kernel.pipelines import BITS, adaptive_steps, ball, least_delta, losses, machine, steps_of
 from tests.thorough import part
 
 

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox import (
-    Limits,
-    Options,
-    Program,
-    calibrate,
-    parse,
-    profile,
-)
+from dipapprox import Limits, Options, Program, calibrate, parse, profile
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
@@ -127,8 +120,7 @@ def test_ends_of_thousands_of_digits_are_proved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "delta"),
-    [("Laplace", "0"), ("Gauss", "1/50"), ("integer", "1/50"), ("choices", "0")],
+    ("name", "delta"), [("Laplace", "0"), ("Gauss", "1/50"), ("integer", "1/50"), ("choices", "0")]
 )
 def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name: str, delta: str) -> None:
     program = program_of(TEXTS[name])

@@ -27,10 +27,7 @@ from kernel.machines import finite
 Json = Any
 ONE, TWO, HALF = Fraction(1), Fraction(2), Fraction(1, 2)
 POINT = Epsilons(ONE, ONE)
-ABOUT = Proof(
-    read_machine(finite([], inputs=[["q", [0, 1]]], outputs=[["o", [0, 1, 2]]])),
-    None,
-)
+ABOUT = Proof(read_machine(finite([], inputs=[["q", [0, 1]]], outputs=[["o", [0, 1, 2]]])), None)
 OUTPUTS = ((0,), (1,), (2,))
 
 

@@ -86,10 +86,7 @@ ROUND_AGAIN = {"input": 1, "cases": [to(0), to(0)]}
 
 REFUSED: dict[str, tuple[list[Json], str]] = {
     "a value twice": (edited(values=TWICE), "a cell twice"),
-    "a cell held twice": (
-        edited(held=["t", "t"], allowances=[["1/2", [1, 1]]]),
-        "a cell twice",
-    ),
+    "a cell held twice": (edited(held=["t", "t"], allowances=[["1/2", [1, 1]]]), "a cell twice"),
     "a cell that is known and held": (
         edited(held=["t", "count"], allowances=[["1/2", [1, 0]]]),
         "a cell twice",
@@ -142,10 +139,7 @@ REFUSED: dict[str, tuple[list[Json], str]] = {
         "or twice",
     ),
     "a third change": (edited(cases=[{**BELOW, "cases": [*BELOW["cases"]] * 2}, ABOVE]), "cases"),
-    "several inputs": (
-        edited(cases=[[BELOW], ABOVE]),
-        "several inputs may change",
-    ),
+    "several inputs": (edited(cases=[[BELOW], ABOVE]), "several inputs may change"),
     "a shift that does not meet a guard": (
         edited(cases=[{**BELOW, "cases": [to(1, [0, [-1]]), to(1, [0, [3]])]}, ABOVE]),
         "a guard does not hold",
@@ -215,10 +209,7 @@ def test_paths_that_are_possible_cost_something() -> None:
 
 
 POSITIVE = [">", ["cell", "x"], 0]
-ENDLESS = stream(
-    [],
-    [read("q"), draw("x", ["cell", "q"]), ["if", POSITIVE, [say(1)], [say(0)]]],
-)
+ENDLESS = stream([], [read("q"), draw("x", ["cell", "q"]), ["if", POSITIVE, [say(1)], [say(0)]]])
 
 
 def test_what_never_ends_costs_without_end() -> None:

@@ -38,10 +38,7 @@ from tests.thorough import part
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 OPTIONS = Options(proved=True)
 
-OUTSIDE = {
-    "laplace_parallel": "more than 20000 paths",
-    "weighted_sum": "no shifts were found",
-}
+OUTSIDE = {"laplace_parallel": "more than 20000 paths", "weighted_sum": "no shifts were found"}
 """Programs with budgets that have no proofs yet, or take seconds."""
 
 

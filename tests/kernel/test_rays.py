@@ -20,11 +20,7 @@ from dipapprox.proof_steps.rays import ray_step
 from kernel.streams import RAY, lost
 from tests.automata.random_automata import random_automaton
 from tests.kernel.edits import require_sound
-from tests.kernel.test_potentials import (
-    SUBJECTS,
-    alone,
-    file_of,
-)
+from tests.kernel.test_potentials import SUBJECTS, alone, file_of
 
 OPTIONS = Options(proved=True)
 

@@ -266,10 +266,7 @@ def test_what_a_part_publishes_is_told_whatever_comes_behind_it() -> None:
     throws = [coin, ["if", ["=", ["cell", "c"], 0], [say(1)], twice]]
     is_quiet = ["=", ["cell", "s"], 1]
     others = ["if", is_quiet, [["set", ["cell", "s"], 2]], throws]
-    turn = [
-        ["if", ["=", ["cell", "s"], 0], speaks, [others]],
-        ["forget", ["q", "x", "out", "c"]],
-    ]
+    turn = [["if", ["=", ["cell", "s"], 0], speaks, [others]], ["forget", ["q", "x", "out", "c"]]]
     inputs = [["next q", {"low": None, "high": 0}]]
     machine = stream([["set", ["cell", "s"], 0]], turn, inputs=inputs)
     step = {**RAY, "inputs": [["next q", [[0, -1]]]], "noise": [[1, 0]]}

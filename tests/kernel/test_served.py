@@ -129,10 +129,7 @@ FALSE: dict[str, tuple[Callable[[list[Json]], None], type[NotProved]]] = {
         BadProof,
     ),
     "real inputs that are integers": (
-        lambda proof: (
-            _with_domain({"low": -1, "high": 1})(proof),
-            proof[2].update(whole=True),
-        )[0],
+        lambda proof: (_with_domain({"low": -1, "high": 1})(proof), proof[2].update(whole=True))[0],
         BadProof,
     ),
     "what exits is seen by nobody": (

@@ -112,11 +112,7 @@ CHAIN = [([1, 0, 0], "<=", 1), ([1, 1, 0], "<=", 1), ([1, 1, 1], ">", 0)]
 @pytest.mark.parametrize("conditions", [[([1, 1, 1], ">", 2)], [([1, -1, -1], "=", 1)], CHAIN])
 @pytest.mark.parametrize("family", ["DLap", "DGauss"])
 def test_sums_of_integers_are_added_up(family: str, conditions: list[Any]) -> None:
-    holds = {
-        ">": lambda a, b: a > b,
-        "<=": lambda a, b: a <= b,
-        "=": lambda a, b: a == b,
-    }
+    holds = {">": lambda a, b: a > b, "<=": lambda a, b: a <= b, "=": lambda a, b: a == b}
     law_of = masses(family, 1.0, 30 if family == "DLap" else 9)
     expected = math.fsum(
         law_of[a] * law_of[b] * law_of[c]

@@ -8,12 +8,7 @@ import pytest
 
 from dipapprox.bundled import BUNDLED
 from dipapprox.language import core
-from dipapprox.language.core import (
-    Everyone,
-    Listed,
-    Norm,
-    Within,
-)  # fmt: skip
+from dipapprox.language.core import Everyone, Listed, Norm, Within  # fmt: skip
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.language.unused import unused

@@ -9,11 +9,7 @@ from hypothesis import given
 
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language.ast import Number
-from dipapprox.language.formula import (
-    Formula,
-    parse_formula,
-    rational_value,
-)
+from dipapprox.language.formula import Formula, parse_formula, rational_value
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
 from tests.formula_strategies import formulas, write
 

@@ -118,11 +118,7 @@ def _eliminate(rows: dict[int, _Row], limits: Limits) -> None:
     while True:
         limits.check()
         others = [state for state in rows if state != 0]
-        state = min(
-            others,
-            key=lambda s: (len(sources[s]) * len(rows[s].weights), s),
-            default=0,
-        )
+        state = min(others, key=lambda s: (len(sources[s]) * len(rows[s].weights), s), default=0)
         row = rows[state]
         loop = row.weights.pop(state, None)
         leaving = row.total if loop is None else row.total - loop

@@ -16,13 +16,7 @@ from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.pieces import Piece, Units
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
-from dipapprox.numerics.algebras.piecewise import (
-    Ends,
-    Marks,
-    Piecewise,
-    PiecewiseAlgebra,
-    union,
-)
+from dipapprox.numerics.algebras.piecewise import Ends, Marks, Piecewise, PiecewiseAlgebra, union
 
 Function = Piecewise[Piece]
 """Of u, with marks in η."""

@@ -69,11 +69,7 @@ _HIGHEST = 16_000
 
 
 def vanishes_too(
-    form: NormalForm,
-    other: ExponentialPolynomial,
-    lower: Fraction,
-    upper: Fraction,
-    limits: Limits,
+    form: NormalForm, other: ExponentialPolynomial, lower: Fraction, upper: Fraction, limits: Limits
 ) -> bool | None:
     """Return whether a function is 0 where another one is.
 

@@ -10,12 +10,7 @@ from typing import Any
 
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
-from dipapprox.language.functions.symbols import (
-    Compute,
-    Condition,
-    Quantity,
-    negated,
-)
+from dipapprox.language.functions.symbols import Compute, Condition, Quantity, negated
 
 MOST_VALUATIONS = 4096
 

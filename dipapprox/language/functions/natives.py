@@ -30,13 +30,7 @@ from dipapprox.language.functions.machine import (
     kind_of,
     plain,
 )
-from dipapprox.language.functions.operators import (
-    MOST_BITS,
-    bounded,
-    key,
-    listed,
-    truth,
-)
+from dipapprox.language.functions.operators import MOST_BITS, bounded, key, listed, truth
 from dipapprox.language.functions.symbols import Symbolic, of_numpy
 
 OURS: dict[str, Callable[..., Any]] = {}

@@ -21,13 +21,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.functions.files import failed
-from dipapprox.language.functions.machine import (
-    Broke,
-    Continued,
-    Raised,
-    Returned,
-    Undone,
-)
+from dipapprox.language.functions.machine import Broke, Continued, Raised, Returned, Undone
 from dipapprox.language.functions.run import Event, Fork, PathRun
 from dipapprox.language.functions.symbols import Condition, refusal, running_as
 from dipapprox.language.functions.trees import Cells, Course, End, course_of, joined

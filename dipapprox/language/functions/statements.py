@@ -39,10 +39,7 @@ def _block(machine: Machine, body: list[ast.stmt], scope: NameScope) -> None:
 # --- what has no statements inside ----------------------------------------------------------------
 
 
-@rule(
-    *(ast.Expr, ast.Pass, ast.Nonlocal),
-    *(ast.Break, ast.Continue, ast.Return, ast.Assert),
-)
+@rule(*(ast.Expr, ast.Pass, ast.Nonlocal), *(ast.Break, ast.Continue, ast.Return, ast.Assert))
 def _simple(machine: Machine, node: Any, scope: NameScope) -> None:
     match node:
         case ast.Expr(value=value) if not isinstance(value, ast.Constant):

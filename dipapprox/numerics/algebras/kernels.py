@@ -26,12 +26,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
-from dipapprox.numerics.algebras.sampled_laws import (
-    DENSITY,
-    FARTHEST,
-    on_grid,
-    restricted_laws,
-)
+from dipapprox.numerics.algebras.sampled_laws import DENSITY, FARTHEST, on_grid, restricted_laws
 
 Array = NDArray[np.float64]
 

@@ -262,12 +262,7 @@ class _Work:
     """
 
     def __init__(
-        self,
-        event: Event,
-        separation: Separation,
-        panels: Sequence[Panels],
-        bits: int,
-        own: int,
+        self, event: Event, separation: Separation, panels: Sequence[Panels], bits: int, own: int
     ) -> None:
         self._event, self._bits, self._own = event, bits, own
         self._separators, self._panels = separation.separators, panels

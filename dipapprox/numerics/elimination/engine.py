@@ -35,12 +35,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
-from dipapprox.numerics.elimination.order_event import (
-    Bound,
-    BoundedSample,
-    OrderEvent,
-    order_event,
-)
+from dipapprox.numerics.elimination.order_event import Bound, BoundedSample, OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.planning import Order, plan_of
 from dipapprox.numerics.elimination.refinement import (

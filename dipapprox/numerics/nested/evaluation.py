@@ -56,14 +56,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import mass_bound
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.nest import (
-    Mass,
-    Nest,
-    NestRange,
-    Node,
-    NodeProduct,
-    NodeSum,
-)
+from dipapprox.numerics.nested.nest import Mass, Nest, NestRange, Node, NodeProduct, NodeSum
 
 _ZERO = arb(0)
 _NOTHING = arb("nan")

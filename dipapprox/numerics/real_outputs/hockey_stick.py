@@ -303,15 +303,10 @@ class _Pair:
         return LineSigns(signs.gaps, signs.first, signs.excess + lost)
 
     def _opened(
-        self,
-        plans: tuple[_Planned, _Planned],
-        kept: int,
-        level: RefinementLevel,
-        limits: Limits,
+        self, plans: tuple[_Planned, _Planned], kept: int, level: RefinementLevel, limits: Limits
     ) -> Densities | NotEnclosed:
         return self._densities.find(
-            (level, kept),
-            lambda: open_densities(*plans, kept, level, self._table, limits),
+            (level, kept), lambda: open_densities(*plans, kept, level, self._table, limits)
         )
 
     def _plans_for(

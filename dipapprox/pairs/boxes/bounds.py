@@ -133,11 +133,7 @@ class SetChoice:
 
 
 def bound(
-    pairs: PairSet,
-    first: Models,
-    second: Models,
-    factor: FactorBounds,
-    choice: SetChoice,
+    pairs: PairSet, first: Models, second: Models, factor: FactorBounds, choice: SetChoice
 ) -> Bound:
     """Bound the largest delta on a set of pairs, or what is asked instead of it.
 

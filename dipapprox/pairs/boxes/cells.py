@@ -13,16 +13,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language.core import (
-    Cell,
-    Everyone,
-    Input,
-    Listed,
-    Norm,
-    Program,
-    Value,
-    Within,
-)
+from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of
 from dipapprox.pairs.boxes.polygons import Polygon, clipped, diagonal, extent, rectangle

@@ -320,11 +320,7 @@ class CornerSearch(SetSearch):
             self._try(self._pair(kind, places[:, :, row, corner]))
 
     def _settle(
-        self,
-        kind: Kind,
-        places: Array,
-        settled: NDArray[np.bool_],
-        upper: Array,
+        self, kind: Kind, places: Array, settled: NDArray[np.bool_], upper: Array
     ) -> NDArray[np.bool_]:
         """Try the pairs that stand for whole sets, as far as they are few; say for which."""
         done = np.zeros(len(upper), dtype=np.bool_)

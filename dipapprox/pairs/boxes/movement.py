@@ -115,10 +115,7 @@ class _State:
 
 
 def _state(
-    states: FinalStates,
-    scales: Sequence[Fraction],
-    outline: Outline,
-    names: Sequence[str | None],
+    states: FinalStates, scales: Sequence[Fraction], outline: Outline, names: Sequence[str | None]
 ) -> _State:
     def slope(form: LinearForm, name: str | None) -> Fraction:
         return Fraction(0) if name is None else form.coefficient(name)

@@ -254,11 +254,7 @@ class BoxSearch(SetSearch):
         return sorted(self._waiting[:1] + ([] if self._current is None else [self._current]))
 
     def _put(
-        self,
-        pairs: PairSet,
-        choice: SetChoice,
-        upper: float,
-        found: Bound | None = None,
+        self, pairs: PairSet, choice: SetChoice, upper: float, found: Bound | None = None
     ) -> None:
         """Open a set, unless it is hopeless."""
         number = next(self._order)

@@ -107,11 +107,7 @@ class Thresholds:
     """
 
     def __init__(
-        self,
-        cuts: Sequence[_Cuts],
-        owners: NDArray[np.intp],
-        outputs: int,
-        reach: Array,
+        self, cuts: Sequence[_Cuts], owners: NDArray[np.intp], outputs: int, reach: Array
     ) -> None:
         self._cuts, self._reach = cuts, reach
         self._owners = owners

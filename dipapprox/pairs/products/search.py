@@ -45,11 +45,7 @@ class ProductPairs(Together):
     """
 
     def __init__(
-        self,
-        losses: Losses,
-        exact: ExactKinds | None,
-        total: int | None,
-        harmless: Fraction = _ONE,
+        self, losses: Losses, exact: ExactKinds | None, total: int | None, harmless: Fraction = _ONE
     ) -> None:
         super().__init__(total)
         self._losses = losses

@@ -23,14 +23,8 @@ from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair, one_by_one
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
-from dipapprox.privacy.decisions.divergences import (
-    Functions,
-    Obstacle,
-    exponential_factor,
-)
-from dipapprox.privacy.decisions.patterns import (
-    PatternDivergences,
-)
+from dipapprox.privacy.decisions.divergences import Functions, Obstacle, exponential_factor
+from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs
@@ -56,11 +50,7 @@ class Settled:
 
 
 def settle(
-    states: FinalStates,
-    claim: FormulaClaim,
-    lower: Fraction,
-    upper: Fraction,
-    setting: Setting,
+    states: FinalStates, claim: FormulaClaim, lower: Fraction, upper: Fraction, setting: Setting
 ) -> Settled | None:
     """Decide a claim for every ε in [lower, upper] by closed forms; None if they do not tell.
 

@@ -22,15 +22,8 @@ from dipapprox.privacy.decisions.decision import (
     LeastUniformDelta,
     Violation,
 )
-from dipapprox.privacy.decisions.divergences import (
-    Count,
-    Functions,
-    Obstacle,
-    exponential_factor,
-)
-from dipapprox.privacy.decisions.patterns import (
-    PatternDivergences,
-)
+from dipapprox.privacy.decisions.divergences import Count, Functions, Obstacle, exponential_factor
+from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged

@@ -25,11 +25,7 @@ from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.question import claim_words, interval_words
 from dipapprox.privacy.description import Description, Table, count, known_to_be
-from dipapprox.privacy.notation import (
-    ends,
-    valuation,
-    valuation_text,
-)
+from dipapprox.privacy.notation import ends, valuation, valuation_text
 from dipapprox.privacy.provenance import End
 from dipapprox.privacy.run import BY_BUDGET, Run, RunResult, WitnessRow, pair_table
 from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Replayed, proved_fact, proved_fields

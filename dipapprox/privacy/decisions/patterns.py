@@ -21,12 +21,7 @@ from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.zero import ZeroCluster, in_order
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import Orbit
-from dipapprox.privacy.decisions.divergences import (
-    Count,
-    Divergence,
-    Functions,
-    Terms,
-)
+from dipapprox.privacy.decisions.divergences import Count, Divergence, Functions, Terms
 from dipapprox.privacy.decisions.signs import SignChanges, Signs
 
 _MOST_TOGETHER = 8

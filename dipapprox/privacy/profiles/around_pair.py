@@ -18,15 +18,7 @@ from typing import TypeAlias, assert_never
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language.core import (
-    Adjacency,
-    Everyone,
-    Input,
-    Listed,
-    Norm,
-    Program,
-    Within,
-)
+from dipapprox.language.core import Adjacency, Everyone, Input, Listed, Norm, Program, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.pairs.divergence import Growth, divergence
 from dipapprox.pairs.maximum import FACTOR_BITS

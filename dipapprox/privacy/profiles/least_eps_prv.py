@@ -160,11 +160,7 @@ def least_eps_prv(
 
 
 def _most_demanding(
-    maxima: Maxima,
-    details: PairDetails,
-    found: Maximum,
-    delta: Fraction,
-    slack: Fraction,
+    maxima: Maxima, details: PairDetails, found: Maximum, delta: Fraction, slack: Fraction
 ) -> tuple[LeastFactor, int, Pair]:
     """Solve a pair, and others that need more as long as what is enough is known badly.
 

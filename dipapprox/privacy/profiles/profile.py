@@ -99,8 +99,7 @@ class Profiler:
         published = self._subject.published
         with nullcontext() if published is None else published.claiming(question.growth):
             found = self.maxima.sharpened(
-                question.growth.bounds,
-                lambda delta: delta.width <= question.tolerance(delta),
+                question.growth.bounds, lambda delta: delta.width <= question.tolerance(delta)
             )
         wanted = question.tolerance(found.delta)
         if question.width is None and self._subject.boxes is not None:

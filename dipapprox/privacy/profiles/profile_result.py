@@ -15,16 +15,8 @@ from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
-from dipapprox.privacy.description import (
-    Description,
-    Fact,
-    Table,
-    count,
-)
-from dipapprox.privacy.notation import (
-    ends,
-    valuation,
-)
+from dipapprox.privacy.description import Description, Fact, Table, count
+from dipapprox.privacy.notation import ends, valuation
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.question import Order
 from dipapprox.privacy.run import Run, RunResult, Witness
@@ -287,10 +279,7 @@ class PrivacyCurve(_AtOneEps):
         return {
             "eps_prv": str(point.eps_prv),
             "delta_enclosure": ends(point.delta),
-            "line": {
-                "intercept": point.line.ends()[0],
-                "slope": point.line.ends()[1],
-            },
+            "line": {"intercept": point.line.ends()[0], "slope": point.line.ends()[1]},
             "witness": pair,
         }
 

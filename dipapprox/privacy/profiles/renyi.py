@@ -210,10 +210,7 @@ class _Terms:
                 least = np.where(tabled.upper == 0, 0.0, tabled.upper * low)
                 most = np.where(tabled.lower == 0, 0.0, tabled.lower * high)
             least = np.where(np.isnan(least) | (least == -inf), -0.5, least)
-            start = (
-                _step(least.sum(axis=1), least, -inf),
-                _step(most.sum(axis=1), most, inf),
-            )
+            start = (_step(least.sum(axis=1), least, -inf), _step(most.sum(axis=1), most, inf))
             return cls(tabled.lower, tabled.upper, -high, -low, *start)
         own = powers(tabled.lower, tabled.upper, order)
         other = powers(tabled.lower, tabled.upper, 1 - order)

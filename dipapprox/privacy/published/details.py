@@ -41,12 +41,7 @@ from dipapprox.pairs.published.processed import COARSE_BITS
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
-from dipapprox.privacy.profiles.details import (
-    LARGEST_FACTOR,
-    POSSIBLE,
-    ExcessSet,
-    LeastFactor,
-)
+from dipapprox.privacy.profiles.details import LARGEST_FACTOR, POSSIBLE, ExcessSet, LeastFactor
 from dipapprox.privacy.run import Witness, WitnessRow
 
 LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")

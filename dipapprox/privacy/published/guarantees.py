@@ -28,12 +28,7 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.details import PairDetails
-from dipapprox.privacy.profiles.least_eps_prv import (
-    ANYTHING,
-    LEAST,
-    EpsPrvBounds,
-    least_eps_prv,
-)
+from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, LEAST, EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 
 _BITS = 64
@@ -130,10 +125,7 @@ def least_published(
 
 
 def _least_pure(
-    pairs: PublishedPairs,
-    details: PairDetails,
-    bits: int,
-    budgets: Mapping[Pair, Fraction | None],
+    pairs: PublishedPairs, details: PairDetails, bits: int, budgets: Mapping[Pair, Fraction | None]
 ) -> EpsPrvBounds | None:
     """Bound the least eps_prv for δ = 0 where closed forms compare densities.
 

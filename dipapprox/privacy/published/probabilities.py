@@ -97,8 +97,7 @@ def _asked(
             continue
         if len(form.terms) > 1:
             raise UserError(
-                f"'{cell.name}' is a sum of numbers that other outputs show, too",
-                "ask about those",
+                f"'{cell.name}' is a sum of numbers that other outputs show, too", "ask about those"
             )
         ((coordinate, factor),) = form.terms
         assert isinstance(coordinate, int)

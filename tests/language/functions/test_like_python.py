@@ -200,12 +200,7 @@ def compound(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]
             body,
         ),
         st.builds(
-            lambda p, x, y: [
-                f"match {p}:",
-                *indented(x),
-                "    case _:",
-                *indented(y),
-            ],
+            lambda p, x, y: [f"match {p}:", *indented(x), "    case _:", *indented(y)],
             st.sampled_from(
                 [
                     "(k, n):\n        case (0, y)",
