@@ -56,7 +56,6 @@ class Analysis:
     """What is known; budgets are multiples of ε.
 
     Attributes:
-        automaton: What was looked at.
         well_formed: Whether there is no bad structure, so that there is a budget; None if unknown.
             If there is one, coarser cells may still have a budget.
         determined: Whether outputs determine the run; None if unknown.
@@ -115,9 +114,7 @@ def analyse(
     """Find the least budget of an automaton, or bounds of it.
 
     Args:
-        automaton: A valid automaton.
-        limits: Nodes of graphs count as states. Where they end, what is known by then is returned,
-            with the reason.
+        limits: Nodes of graphs count as states.
         with_words: Whether bounds by words are looked for: they are about inputs that change both
             ways.
         looks: What is seen of each transition where that does not tell the transitions; None if its

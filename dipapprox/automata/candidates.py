@@ -23,12 +23,7 @@ _ROUNDS = (0, 2, 4, 8)
 
 
 def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterator[RunCost]:
-    """Yield dearer and dearer runs; none if the shortest that is constructed is too long.
-
-    Args:
-        weight: Whose path is followed.
-        limits: Checked between runs.
-    """
+    """Yield dearer and dearer runs along a weight's path; none if the shortest made is too long."""
     automaton = quotient.whole.automaton
     best: RunCost | None = None
     for walk in _walks(quotient.graph, weight, limits):
@@ -62,10 +57,8 @@ def _covering(graph: Unfolding, weight: PathWeight, rounds: int, limits: Limits)
 
 
 def _tour(graph: Unfolding, node: int, limits: Limits) -> list[int]:
-    """Return a closed walk from a node through all edges of its component; empty if none.
-
-    It stops short where the walk would be too long to be of use.
-    """
+    """Return a closed walk from a node through all edges of its component; empty if none, or if it
+    would be too long to be of use."""
     component = graph.components[node]
     left: dict[int, list[int]] = {}
     for edge in range(len(graph.edges)):

@@ -55,14 +55,7 @@ _SEPARATOR = LaplaceNoise(Fraction(0))
 
 @dataclass(frozen=True, slots=True)
 class _Joint:
-    """Steps that are taken as one.
-
-    Attributes:
-        steps: Indices of the steps.
-        one: What they are.
-        least: Running minima.
-        largest: Running maxima.
-    """
+    """Steps that are taken as one, with running minima and maxima."""
 
     steps: tuple[int, ...]
     one: Transition
@@ -78,10 +71,8 @@ class _Joint:
 def cells_of(whole: Unfolding) -> Automaton | None:
     """Return the automaton whose walks are coarser cells; None if no steps are taken as one.
 
-    It has the variables of the original; where it draws a separator its rate is 0.
-
-    Args:
-        whole: The augmented automaton, all of it.
+    It has the variables of the original; where it draws a separator its rate is 0. `whole` is all
+    of the augmented automaton.
     """
     automaton = whole.automaton
     joints = _joints(whole)

@@ -23,23 +23,15 @@ _SAMPLES = {sample.value: sample for sample in OutputSample}
 
 
 def load_automaton(path: Path) -> Automaton:
-    """Read a `.dipa` file and check the automaton.
-
-    Raises:
-        UserError: If the file cannot be read.
-        SourceError: If it is no automaton; with all that is wrong.
-    """
+    """Read a `.dipa` file and check the automaton."""
     return automaton_of(parse_dipa(read_text(path), shown_name(path)))
 
 
 def automaton_of(text: AutomatonText) -> Automaton:
     """Build the automaton that a text describes, and check that it is one.
 
-    A state that is only gone to stops there.
-
-    Raises:
-        SourceError: If a state is declared twice, a variable is never assigned, or a condition of
-            `validity.check` fails; with all that is wrong.
+    A state that is only gone to stops there. Declaring a state twice, assigning a variable nowhere,
+    and what `validity.check` finds raise `SourceError`, with all that is wrong.
     """
     problems = Diagnosis()
     states: dict[str, ControlState] = {}

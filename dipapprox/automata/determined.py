@@ -26,10 +26,8 @@ _Other = tuple[int, tuple[Hashable, ...]]
 
 
 def outputs_distinguish(automaton: Automaton) -> bool:
-    """Whether two transitions of a state never look alike (the paper's output distinction).
-
-    Then an output word fits one run.
-    """
+    """Whether two transitions of a state never look alike (the paper's output distinction): then an
+    output word fits one run."""
     steps = automaton.transitions
     return _are_apart(map(steps.__getitem__, row) for row in automaton.leaving())
 
@@ -59,7 +57,6 @@ def is_determined(
     """Whether no other feasible run shows the same, however often some segments are repeated.
 
     Args:
-        looks: What is seen.
         run: A feasible run.
         repeated: Disjoint segments of it, ascending. If one of them does not lead back to its
             node of the augmented automaton, the answer is no.
@@ -113,7 +110,6 @@ def _along(
     """Return where runs that show what a walk shows, but are another, may be at its end.
 
     Args:
-        looks: What is seen.
         walk: Edges, one after the other.
         others: Where other runs may be at its beginning.
     """
@@ -131,7 +127,6 @@ def _caught_up(
     """Return where other runs may be when they have shown what one step shows, too.
 
     Args:
-        looks: What is seen.
         own: What the step shows.
         others: Where they are before, with what they have shown since then.
     """

@@ -39,12 +39,8 @@ def cycles_of(structure: Structure) -> tuple[Segment, ...]:
 
 
 def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[Run, Changes]:
-    """Return the run that goes round every cycle `rounds` times, and the changes of its inputs.
-
-    Args:
-        structure: A structure that holds.
-        rounds: At least 1.
-    """
+    """Return the run that goes round every cycle `rounds` >= 1 times, and the changes of its
+    inputs."""
     run: list[int] = []
     copies: list[tuple[int, int]] = []  # place in the structure's run, number of the copy
     cycles = cycles_of(structure)
@@ -72,10 +68,8 @@ def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[R
 
 
 def _along_chain(automaton: Automaton, run: Run, structure: LeakingCycle, rounds: int) -> Changes:
-    """Return changes for the pairs (last assignment, use) of the variable in the copies.
-
-    Uses of one sign, all copies of one transition of the cycle; a chain alternates.
-    """
+    """Return changes for the pairs (last assignment, use) of the variable in the copies: uses of
+    one sign, all copies of one transition of the cycle; a chain alternates."""
     start, bit = structure.cycle.start, 1 << structure.variable
     offset, _ = _use(automaton, structure)
     length = structure.cycle.end - start
@@ -96,10 +90,8 @@ def _along_chain(automaton: Automaton, run: Run, structure: LeakingCycle, rounds
 
 
 def _use(automaton: Automaton, structure: LeakingCycle) -> tuple[int, Fraction]:
-    """Return the place in the cycle, from its start, that compares the variable, and its gain.
-
-    The first one that gains something, if there is one.
-    """
+    """Return the place in the cycle, from its start, that compares the variable, and its gain: the
+    first one that gains something, if there is one."""
     cycle, bit = structure.cycle, 1 << structure.variable
     inside = [automaton.transitions[t] for t in structure.run[cycle.start : cycle.end]]
     lesser = min(automaton.rate(t) for t in inside if (t.used | t.assigned) & bit)

@@ -51,7 +51,6 @@ class ControlState(Located):
     """A control state.
 
     Attributes:
-        reads: Whether a step from here reads an input.
         compared: Noise of `insample`; None only where nothing is drawn, at a halting state.
         fresh: Noise of `insample'`; None if it is not used.
     """
@@ -69,7 +68,6 @@ class Transition(Located):
     Attributes:
         above: Mask of the variables x with `insample >= x` in the guard.
         below: Mask of the variables x with `insample < x` in the guard.
-        output: What becomes visible.
         assigned: Mask of the variables that become `insample`.
     """
 
@@ -91,9 +89,9 @@ class Automaton:
     """An automaton; `validity.check` says whether the theory speaks of it.
 
     Attributes:
-        variables: Names of the stored values; bit i of a mask is variable i.
-        states: The states; the first one is initial.
-        transitions: The transitions, those of one state in order of the text.
+        variables: Bit i of a mask is variable i.
+        states: The first one is initial.
+        transitions: Those of one state in order of the text.
         changes: The ends of the interval in which changes of inputs lie: costs are convex in them.
             Words are about 1 and -1, whatever these are; weights and the graphs of structures
             bound all of them.

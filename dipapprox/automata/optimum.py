@@ -52,7 +52,6 @@ class ClosedFamily:
 
     Attributes:
         pairs: How many pairs of vectors the families have.
-        value: The budget.
         cases: How many families there are: each run is a walk of the graph without some edges, for
             one of several sets of these; for each set there is a family.
         cells: How many nodes the graph has, if it is that of coarser cells; None for the automaton.
@@ -74,9 +73,7 @@ class OptimumFound:
         passed_cap: Whether it costs more than the cap: there is no budget, unless values are
             pinned.
         is_pinned: Whether some shifts were fixed, so that the walk may cost less than it seems.
-        family: The proof that no walk costs more; None if the search did not end.
-        reason: Why it did not end; None if it did.
-        vectors: How many pairs of vectors were made.
+        family: The proof that no walk costs more; None, with the reason, if the search did not end.
     """
 
     walk: tuple[int, ...]
@@ -156,7 +153,6 @@ def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     """Look for a dear walk, not for the dearest: of what a step makes only the first is kept.
 
     Args:
-        graph: As for `search`.
         cap: A walk that costs more ends the search.
 
     Returns:
@@ -186,8 +182,7 @@ def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFami
     Args:
         cap: Costs above it are not told apart.
 
-    Returns:
-        None if the vectors pass the cap, or are too large.
+    None if the vectors pass the cap, or are too large.
     """
     prices = _prices(graph, cap)
     if prices is None:
@@ -211,11 +206,8 @@ def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFami
 
 
 class _Search:
-    """The state of one search: all vectors made, with how they were reached.
-
-    Args:
-        most: How many of the pairs that a step makes are kept; None for all.
-    """
+    """The state of one search: all vectors made, with how they were reached; of the pairs that a
+    step makes `most` are kept, all if None."""
 
     def __init__(self, prices: Prices, limits: Limits, most: int | None = None) -> None:
         self.prices = prices

@@ -11,10 +11,8 @@ from dipapprox.data_classes import dataclass
 class ValueOrder:
     """What is known of the order of values: rows of masks, one for each variable.
 
-    Attributes:
-        over: Variables whose value is known to be larger.
-        under: Variables whose value is known to be smaller; the transpose of `over`.
-        equal: Variables that hold the same sample, the variable itself among them.
+    Of variables that are larger, those that are smaller (the transpose), and those that hold the
+    same sample, the variable itself among them.
     """
 
     over: tuple[int, ...]
@@ -36,11 +34,9 @@ class ValueOrder:
         return found
 
     def after(self, above: int, below: int, assigned: int) -> ValueOrder | None:
-        """Return the order after a sample above `above`, below `below` went to `assigned`.
-
-        None if no sample can lie there: some value that is to be below it is not below some value
-        that is to be above it.
-        """
+        """Return the order after a sample above `above`, below `below` went to `assigned`; None if
+        no sample can lie there, as some value that is to be below it is not below one that is to be
+        above it."""
         small, large = self.at_most(above), self.at_least(below)
         if small & large:
             return None
@@ -74,10 +70,8 @@ def unordered(count: int) -> ValueOrder:
 
 
 def steps_before_stops(automaton: Automaton, most: int) -> int:
-    """Return how many steps all feasible runs take, whatever their samples are, up to `most`.
-
-    Perhaps fewer, where there are many orders of the values.
-    """
+    """Return how many steps all feasible runs take, whatever their samples are, up to `most`;
+    perhaps fewer, where there are many orders of the values."""
     leaving = automaton.leaving()
     now = {(0, unordered(len(automaton.variables)))}
     for steps in range(most):

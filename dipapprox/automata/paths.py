@@ -112,11 +112,8 @@ def _with_cycles(
 def _closed(
     quotient: Quotient, before: tuple[int, ...], cycle: tuple[int, ...]
 ) -> tuple[tuple[int, ...], Segment]:
-    """Repeat a cycle of the quotient until the augmented automaton is at a node a second time.
-
-    Returns:
-        The copies, and the positions from the first to the second visit.
-    """
+    """Repeat a cycle of the quotient until the augmented automaton is at a node a second time;
+    return the copies, and the positions from the first to the second visit."""
     seen: dict[int, int] = {}
     copies = 0
     while True:

@@ -64,11 +64,7 @@ def pin(
 
 
 def pinned(graph: Unfolding, live: Sequence[int], most: int) -> Pins:
-    """Pin values of an automaton.
-
-    Args:
-        live: The variables that are live at each node, as masks.
-    """
+    """Pin values of an automaton; `live` are masks of variables for each node."""
     kept, compared = [], []
     for index, edge in enumerate(graph.edges):
         transition = graph.transition(index)

@@ -55,11 +55,8 @@ def inputs_at(
 
 
 def ray_of(automaton: Automaton, known: RunCost, limits: Limits) -> WordBound | None:
-    """Return inputs for which a run loses what it costs as ε grows; None if none are near.
-
-    Args:
-        known: The run, feasible, with its cost.
-    """
+    """Return inputs for which a feasible run loses what it costs as ε grows; None if none are
+    near."""
     run, changes = known.run, known.changes
     fresh = [
         automaton.fresh_cost(automaton.transitions[index]) * abs(change)

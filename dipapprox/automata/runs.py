@@ -56,10 +56,8 @@ def dependencies(automaton: Automaton, run: Run) -> tuple[Arc, ...]:
 
 
 def orders(automaton: Automaton, run: Run) -> tuple[ValueOrder, ...] | None:
-    """Return what is known of the order of the values before, between and after the steps.
-
-    None if the run is not feasible.
-    """
+    """Return what is known of the order of the values before, between and after the steps; None if
+    the run is not feasible."""
     order: ValueOrder | None = unordered(len(automaton.variables))
     found = [unordered(len(automaton.variables))]
     for index in run:
@@ -74,10 +72,8 @@ def orders(automaton: Automaton, run: Run) -> tuple[ValueOrder, ...] | None:
 def shortest_walk(
     graph: Unfolding, start: int, is_goal: Callable[[int], bool], component: int | None = None
 ) -> tuple[int, ...] | None:
-    """Return the edges of a shortest walk from a node to a goal; None if there is none.
-
-    If a component is given, the walk stays in it.
-    """
+    """Return the edges of a shortest walk from a node to a goal, in a component if one is given;
+    None if there is none."""
 
     def leaving(node: int) -> Iterator[tuple[int, int]]:
         for edge in graph.leaving[node]:

@@ -74,7 +74,6 @@ class RunCost:
     """W(Δ) of a run, and a shift of that cost; a lower bound at every ε if its word is its own.
 
     Attributes:
-        run: The run.
         changes: Δ.
         value: The cost in units of ε.
         shift: An optimal s, in {-1, 0, 1} at every position.

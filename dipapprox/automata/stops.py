@@ -41,11 +41,7 @@ def with_visible_stops(automaton: Automaton) -> Automaton:
 
 
 def stopping_states(automaton: Automaton, limits: Limits) -> tuple[int, ...]:
-    """Return the states in which some feasible run may find no guard that holds.
-
-    Raises:
-        LimitReached: If the augmented automaton has more nodes than `limits.states`.
-    """
+    """Return the states in which some feasible run may find no guard that holds."""
     total = with_visible_stops(automaton)
     seen = {edge.transition for edge in augment(total, limits).edges}
     added = range(len(automaton.transitions), len(total.transitions))

@@ -90,11 +90,8 @@ class LeakingPair:
 
 @dataclass(frozen=True, slots=True)
 class ViolatingPath:
-    """`path` joins a position that shows insample and the cycle.
-
-    Attributes:
-        shown_first: Whether the shown sample is the lower one.
-    """
+    """`path` joins a position that shows insample, the lower end if `shown_first`, and the
+    cycle."""
 
     run: Run
     cycle: Segment

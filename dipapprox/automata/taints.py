@@ -56,8 +56,7 @@ def marked_edges(quotient: Quotient) -> frozenset[int]:
 def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
     """Return a walk of the augmented automaton that breaks WF⁺ by a path; None if there is none.
 
-    Raises:
-        LimitReached: If more than `limits.states` sets are met, or time is up.
+    Sets that are met count as states.
     """
     whole = quotient.whole
     marked = marked_edges(quotient)

@@ -101,13 +101,10 @@ def augment(automaton: Automaton, limits: Limits, most: int | None = None) -> Un
     """Build the reachable part of the augmented automaton, or less of it.
 
     Args:
-        limits: Of nodes and time.
+        limits: Nodes count as states.
         most: How many nodes are enough, at least 1. They are found depth first then, so that
             cycles come soon, and walks are feasible runs, but not all of them: what is found is
             true of the automaton, what is not found says nothing. None for all nodes.
-
-    Raises:
-        LimitReached: If there are more nodes than `limits.states`, or time is up.
     """
     leaving = automaton.leaving()
     start: Node = (0, unordered(len(automaton.variables)))
@@ -138,27 +135,16 @@ def augment(automaton: Automaton, limits: Limits, most: int | None = None) -> Un
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """The coarsest bisimulation of an unfolding.
-
-    Attributes:
-        graph: Its classes as nodes.
-        whole: The unfolding.
-        classes: The class of each of its nodes.
-    """
+    """The coarsest bisimulation of an unfolding: a graph of its classes, and the class of each
+    node."""
 
     graph: Unfolding
     whole: Unfolding
     classes: tuple[int, ...]
 
     def lift(self, walk: Iterable[int]) -> tuple[int, ...]:
-        """Return the walk of the unfolding that follows a walk of the quotient.
-
-        Args:
-            walk: Edges of `graph`, beginning at its initial node.
-
-        Returns:
-            The edges of `whole`, as many.
-        """
+        """Return the walk of the unfolding that follows a walk of the quotient from its initial
+        node."""
         return followed(self.whole, map(self.graph.label, walk), self.whole.label)
 
 
@@ -168,13 +154,8 @@ Step = TypeVar("Step")
 def followed(
     graph: Unfolding, steps: Iterable[Step], step_of: Callable[[int], Step]
 ) -> tuple[int, ...]:
-    """Return the edges of the walk from the start whose steps these are.
-
-    Args:
-        graph: No two edges that leave a node have one step.
-        steps: What the edges are known by.
-        step_of: What an edge is known by.
-    """
+    """Return the edges of the walk from the start whose steps, as `step_of` knows them, these are;
+    no two edges that leave a node have one step."""
     node, walk = 0, list[int]()
     for wanted in steps:
         edges = (edge for edge in graph.leaving[node] if step_of(edge) == wanted)

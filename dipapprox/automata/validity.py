@@ -23,11 +23,8 @@ from dipapprox.language.traversal import reachable
 
 
 def check(automaton: Automaton) -> None:
-    """Check the conditions.
-
-    Raises:
-        SourceError: With every violation, each at its state or transition.
-    """
+    """Raise `SourceError` with every violation of the conditions, each at its state or
+    transition."""
     problems = Diagnosis()
     for state, leaving in zip(automaton.states, automaton.leaving(), strict=True):
         transitions = [automaton.transitions[index] for index in leaving]
@@ -142,13 +139,8 @@ def uncovered(
 ) -> Iterator[tuple[int, int]]:
     """Yield disjoint guards, as pairs (above, below), for all cases that `guards` leave out.
 
-    Cases are split at a variable that a guard compares, until no guard is left or one holds
-    throughout.
-
-    Args:
-        guards: Guards that exclude each other.
-        above: Variables that the sample is known to be at least.
-        below: Variables that it is known to be less than.
+    These exclude each other. Cases, first that of a sample at least `above` and less than `below`,
+    are split at a variable that a guard compares, until no guard is left or one holds throughout.
     """
     left = [g for g in guards if not (g.above & below or g.below & above)]
     if not left:

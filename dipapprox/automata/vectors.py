@@ -44,7 +44,6 @@ class VectorStep:
     """One edge, with all changes of its input that are looked at.
 
     Attributes:
-        edge: Index of the edge.
         changes: 1 and -1 at an input, else 0.
         before: For every index of a new vector the old indices it may come from; the last column
             of an old vector, infinite, fills the rows up.
@@ -101,7 +100,6 @@ class Prices:
 
         Args:
             stack: Shape (pairs, 2, 2^live).
-            step: A step from their node.
 
         Returns:
             Shape (pairs, changes of the step, 2, 2^live at its target).
@@ -113,10 +111,8 @@ class Prices:
         return found
 
     def normalise(self, stack: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Bring pairs to least entry 0 in v and no entry that is too dear, in place.
-
-        Args:
-            stack: Shape (…, 2, 2^live).
+        """Bring pairs, shape (…, 2, 2^live), to least entry 0 in v and no entry that is too dear,
+        in place.
 
         Returns:
             The least cost of each pair; more than the cap where every shift is too dear.

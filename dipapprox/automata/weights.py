@@ -47,11 +47,7 @@ from dipapprox.graphs import masks_ahead
 
 @dataclass(frozen=True, slots=True)
 class PathWeight:
-    """A sum along a heaviest path through the components.
-
-    Attributes:
-        bridges: The edges between components on the path, in order.
-    """
+    """A sum along a heaviest path through the components, and the edges between them in order."""
 
     value: Fraction
     bridges: tuple[int, ...]

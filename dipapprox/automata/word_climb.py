@@ -36,14 +36,7 @@ _MOST_WORK = 10_000
 def bounds_of_run(
     graph: Unfolding, run: Run, changes: Changes, limits: Limits
 ) -> Iterator[WordBound]:
-    """Yield better and better bounds for the word of a run.
-
-    Args:
-        graph: As for `WordSearch`.
-        run: A feasible run.
-        changes: Those of its inputs.
-        limits: As for `WordSearch`.
-    """
+    """Yield better and better bounds for the word of a feasible run."""
     automaton, search = graph.automaton, WordSearch(graph, limits, _MOST_WORK)
     best: Fraction | None = None
     rays = (tuple([Fraction(-change * times) for change in changes]) for times in _TIMES)
@@ -107,11 +100,7 @@ Word = tuple[WordStep, ...]
 
 
 def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> Iterator[WordBound]:
-    """Yield better and better bounds.
-
-    Args:
-        known: The best bound so far; it is climbed from first.
-    """
+    """Yield better and better bounds; the best one so far is climbed from first."""
     climb = Climb(graph, limits)
     best = known
     again = True

@@ -45,7 +45,6 @@ def better_words(
     """Yield better bounds.
 
     Args:
-        known: The best bound so far.
         endless: Whether to look for steps that lose again and again: one word is enough then.
     """
     found = endless_word(graph, known, limits) if endless else None
@@ -56,11 +55,8 @@ def better_words(
 
 
 def endless_word(graph: Unfolding, known: WordBound | None, limits: Limits) -> WordBound | None:
-    """Return a word with a part that loses again and again; None if none is found.
-
-    Args:
-        known: The best bound so far; it is looked at first.
-    """
+    """Return a word with a part that loses again and again, the known one if it does; None if none
+    is found."""
     search = WordSearch(graph, limits, MOST_WORK)
     climb = Climb(graph, limits)
     if known is not None:
@@ -101,8 +97,6 @@ def loses_again(
     """Whether all of a word from a step on loses more each time that it comes again.
 
     Args:
-        first, second: Adjacent inputs.
-        word: What is seen.
         start: Where the part begins.
 
     Returns:

@@ -95,10 +95,8 @@ class WordSearch:
 
     def rate(self, letters: Letters, word: Sequence[Seen]) -> Fraction | None:
         """Return the rate of a word, or of words near it; None if no feasible run fits its closure.
-
         Args:
             letters: The inputs; a run fits only if it reads at the same places.
-            word: What is seen.
         """
         passes = Passes(self, letters, word)
         costs = passes.over(letters, word, passes.start)
@@ -229,10 +227,8 @@ class _Units:
     def prices(
         self, automaton: Automaton, transition: Transition, letter: Fraction | None, seen: Seen
     ) -> list[tuple[int, int]]:
-        """Return the values that a step's output allows, ascending, each with what it costs.
-
-        None are allowed if the output is not what is seen.
-        """
+        """Return the values that a step's output allows, ascending, each with what it costs; none
+        if the output is not what is seen."""
         state = automaton.states[transition.source]
         if isinstance(seen, SeenSymbol):
             if transition.output != seen.name:

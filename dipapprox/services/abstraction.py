@@ -88,12 +88,8 @@ def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:
 
 
 class _Search(PairSearch):
-    """Pairs with some cells by differences, and pairs in which a course is searched.
-
-    Args:
-        system: All counters by differences.
-        fine: Additive cells by differences.
-    """
+    """Pairs with some cells by differences: all counters in `system`, additive ones in `fine`; and
+    pairs in which a course is searched."""
 
     lost: tuple[Fraction, ...] = ()
     """What may be lost from each pair."""

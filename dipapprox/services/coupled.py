@@ -33,13 +33,7 @@ class UnmatchedCall(Exception):
 
 
 class CouplingWriter:
-    """Writes the step of couplings.
-
-    Args:
-        machine: The service, as the kernel has it.
-        loss: With an upper bound.
-        exact: The calls that are followed exactly.
-    """
+    """Writes the step of couplings, where a loss has an upper bound; `exact` calls are followed."""
 
     def __init__(
         self, machine: kernel.Service, limits: Limits, loss: Loss, pairs: RunPairs, exact: set[int]

@@ -28,10 +28,8 @@ def by_label(step: Step) -> dict[tuple[object, ...], Step]:
 def matched(
     left: Sequence[T], right: Sequence[T], state: Callable[[T], object]
 ) -> list[tuple[Sequence[T], Sequence[T]]]:
-    """Match ways of two runs to show the same, as the lemma of `pairs` allows.
-
-    Those that lead to the same states, those that come about alike, or all with all.
-    """
+    """Match ways of two runs to show the same, as the lemma of `pairs` allows: those that lead to
+    the same states, those that come about alike, or all with all."""
     ours, theirs = ({state(each): each for each in side} for side in (left, right))
     if len(ours) == len(left) and len(theirs) == len(right) and ours.keys() == theirs.keys():
         return [((each,), (theirs[key],)) for key, each in ours.items()]

@@ -51,7 +51,6 @@ def replayed(
 
     Args:
         loss: What was found, for every eps.
-        budget: The claimed one; None if none was.
 
     Raises:
         NoCertificate: If none can be written.
@@ -102,10 +101,8 @@ class _Evidence:
     # --- a budget that serves -------------------------------------------------------------------
 
     def _upper(self, budget: Fraction) -> dict[str, Json]:
-        """Return couplings.
-
-        Calls whose samples decide something, or are not seen, are followed exactly.
-        """
+        """Return couplings; calls whose samples decide something, or are not seen, are followed
+        exactly."""
         pairs = self._loss.pairs
         if pairs is None:
             raise NoCertificate("no pairs of runs are known")

@@ -32,12 +32,7 @@ from dipapprox.services.system import System
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """What pairs may still lose.
-
-    Attributes:
-        values: In eps.
-        equal: Whether every state may lose nothing against itself.
-    """
+    """What pairs may still lose, in eps; if `equal`, 0 for every state against itself."""
 
     values: Mapping[tuple[State, State], Fraction]
     equal: bool
@@ -62,7 +57,6 @@ class Families:
         step: δ, in eps; without levels all that may be lost.
         steps: t; without levels 1.
         common: For all states and data; None if there is none.
-        named: For single states and data.
     """
 
     step: Fraction
@@ -85,10 +79,8 @@ class Rejection:
     """The first thing that is not as it should be.
 
     Attributes:
-        reason: What is missing.
         state: Before the data call whose family it is; None for all.
         data: Of that call.
-        pair: The related states.
         budget: What they may still lose, in eps.
         call: That cannot be matched.
         unmatched: Replies of the first run whose matches are too few (a Hall violator).
@@ -104,11 +96,7 @@ class Rejection:
 
 
 def check_families(system: System, families: Families) -> Rejection | None:
-    """Check that families cover everything; None if they do.
-
-    Raises:
-        SourceError, UserError, Inexpressible: See `System.step`.
-    """
+    """Check that families cover everything; None if they do."""
     checked: dict[int, Rejection | None] = {}
     data = [call for call in system.calls if call.is_data]
     for state in system.reachable():

@@ -31,11 +31,7 @@ _LARGEST = 50 * 2**20  # bytes
 
 
 def read_families(path: Path, service: Service) -> Families:
-    """Read a file of families.
-
-    Raises:
-        UserError: If it cannot be read, is malformed, or does not suit the service.
-    """
+    """Read a file of families; `UserError` if it is malformed, or does not suit the service."""
     try:
         content = json.loads(read_text(path, _LARGEST), parse_float=str)
     except (ValueError, RecursionError) as error:

@@ -78,14 +78,11 @@ def prove_families(
     """Check families of relations.
 
     Args:
-        budget: The claimed one; None for none.
         users: Whose queries and replies are seen; empty: everybody's.
         limits: States count as states.
-        eps: The only one that is asked about; None for every eps > 0.
 
     Raises:
-        UserError: If there is no such user, the service has two data calls that differ in more than
-            one being there, or a choice is no probability distribution.
+        UserError: If the service has two data calls that differ in more than one being there.
         SourceError: If a handler does something meaningless in a state that calls lead to.
     """
     begun = time.monotonic()

@@ -56,12 +56,8 @@ _CLAMPED = " clamped"
 
 
 class PlainHandlers:
-    """Runs the handlers of one service.
-
-    Args:
-        kept: Cells that are symbols.
-        epsilons: Where random choices have to be probability distributions.
-    """
+    """Runs the handlers of one service; cells that are `kept` are symbols, choices have to be
+    probability distributions at `epsilons`."""
 
     def __init__(
         self, service: Service, kept: frozenset[str], epsilons: EpsilonInterval, limits: Limits
@@ -80,13 +76,7 @@ class PlainHandlers:
         """Run a handler; outcomes may come several times.
 
         Args:
-            place: Of the handler.
             held: What state cells and arguments hold; None for what is a symbol.
-
-        Raises:
-            NotPlain: If it is not of the kind.
-            UserError: If a choice is no probability distribution for some eps.
-            LimitReached: If the time runs out, or there are too many ways.
         """
         handler = self._handlers[place]
         if place not in self._runs:
@@ -206,13 +196,10 @@ class PlainHandlers:
         return tuple(reply)
 
     def _require_fit(self, form: LinearForm, cell: str, ranges: Mapping[str, Range]) -> None:
-        """Make sure that a cell certainly gets a value of its domain.
+        """Raise `NotPlain` unless a cell certainly gets a value of its domain.
 
-        Data that is a symbol may be added to additive cells only: what is compared has to differ
-        by numbers that all are looked at, not the ends of their range.
-
-        Raises:
-            NotPlain: If it may not.
+        Data that is a symbol may be added to additive cells only: what is compared has to differ by
+        numbers that all are looked at, not the ends of their range.
         """
         unknown = [name for name in form.inputs() if name not in ranges]
         if unknown:

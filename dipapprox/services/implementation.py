@@ -64,16 +64,13 @@ def prove_implementation(
 
     Args:
         idealised: With ideal mechanisms in their place.
-        budget: The claimed one; None for none.
         users: Whose queries and replies are seen; empty: everybody's.
 
     Returns:
         What holds of both; Unknown, with the place, if the service does not implement the other.
 
     Raises:
-        UserError: If they have other cells or calls, there is no such user, or a choice is no
-            probability distribution.
-        SourceError: If a handler does something meaningless in a state that calls lead to.
+        UserError: If they have other cells or calls.
     """
     begun = time.monotonic()
     asked, ideal = (
@@ -93,13 +90,7 @@ def prove_implementation(
 
 
 def first_deviation(asked: AskedService, idealised: AskedService) -> Deviation | None:
-    """Return where a service does not implement another; None if it does.
-
-    Raises:
-        UserError: If they have other cells or calls, or a choice is no probability distribution.
-        SourceError: If a handler does something meaningless in a state that calls lead to.
-        Inexpressible: If a law has no closed form.
-    """
+    """Return where a service does not implement another; None if it does."""
     _require_alike(asked.service, idealised.service)
     own, ideal = System(asked), System(idealised)
     for state in ideal.reachable():

@@ -24,10 +24,7 @@ Cycle = tuple[tuple[int, int], ...]
 
 
 def longest_paths(arcs: Sequence[Sequence[Arc]], limits: Limits) -> tuple[tuple[int, ...], Cycle]:
-    """Find the longest path from every node.
-
-    Args:
-        arcs: For each node.
+    """Find the longest path from every node; `arcs` are given for each.
 
     Returns:
         For each node the greatest weight of a path that begins there, at least 0; and a cycle of

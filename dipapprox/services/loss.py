@@ -52,7 +52,6 @@ class Loss:
         repetition: Calls to repeat: then there is no budget.
         one_sided: Whether only the first run can give the last reply of `trace`.
         vanishing: Whether the quotient of `trace` stays away from 1 as eps vanishes.
-        reason: Why the least budget is not known; empty if it is.
         pairs: Those that were looked at; None for none.
         values: Of the pairs, where `upper` is known: how much may still be lost from there.
     """

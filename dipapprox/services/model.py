@@ -36,12 +36,9 @@ NOTHING = "no reply"
 
 @dataclass(frozen=True, slots=True)
 class AskedService:
-    """What is asked about.
+    """What is asked about: an elaborated service, at every eps if `eps` is None.
 
     Attributes:
-        service: Elaborated.
-        limits: Of time, memory and states.
-        eps: The only one at which probabilities are compared; None: at every one.
         users: Who looks, together; none: all queries and replies are seen.
     """
 
@@ -53,11 +50,10 @@ class AskedService:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: the name of its handler and what it carries.
+    """One call: the name of its handler, "data" or of the query, and what it carries.
 
     Attributes:
-        handler: Index of the handler; 0 brings a data point.
-        name: "data", or of the query.
+        handler: Its index; 0 brings a data point.
         values: Of the arguments; () for data of any value, in states by differences.
     """
 
@@ -83,7 +79,6 @@ class Published:
     """A sample of its own that a reply cell shows, and nothing else sees.
 
     Attributes:
-        family: Laplace, discrete or not.
         mean: Over cells kept by differences and the data argument.
         scale: g > 0 of the scale g / eps.
         ends: What it is clamped to; None for no clamp.
@@ -111,8 +106,6 @@ class CallOutcome:
 
     Attributes:
         probability: A function of eps, not the zero function.
-        reply: Of the call.
-        state: Afterwards.
         forms: What happens to the cells that are kept by differences.
         where: What these have to hold for the call to end so; cells not named: anything.
     """
@@ -158,11 +151,7 @@ Step = tuple[CallOutcome, ...]
 
 
 class _NeedsValues(Exception):
-    """Something is not known of cells unless their values are.
-
-    Args:
-        cells: Whose values are needed, as far as known.
-    """
+    """Something is not known of cells unless their values are: of these, as far as known."""
 
     def __init__(self, cells: Collection[str] = ()) -> None:
         super().__init__()

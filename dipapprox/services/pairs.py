@@ -87,8 +87,6 @@ class Edge:
         target: Index of a node, or EQUAL.
         gain: Of the first run's probability over the second's, published samples left out.
         cost: Of published samples, in eps.
-        call: With the value of the data, if it is one.
-        outcomes: Of the two runs.
     """
 
     target: int
@@ -118,8 +116,6 @@ class Covering:
 
     Attributes:
         state: Before the call in which the runs differ.
-        first: The data of the first run; None if it has none.
-        second: The data of the second run.
         gain: How much likelier the first run is to come there, at most, in eps: where data decides
             with which probabilities a call chooses.
     """
@@ -132,9 +128,6 @@ class Covering:
 
 class RunPairs:
     """Pairs of runs as a graph: all that calls lead to from the covering ones, or what is asked.
-
-    Args:
-        system: By differences or not.
 
     Attributes:
         edges: For each node, where `explore` has come to it.
@@ -171,11 +164,6 @@ class RunPairs:
         """Find the pairs from all covering ones, until a reply is one-sided.
 
         What is found before a limit is reached stays.
-
-        Raises:
-            LimitReached: If there are too many.
-            Untracked: If differences do not determine what happens to them.
-            SourceError, UserError, Inexpressible: See `System.step`.
         """
         limits = self.system.limits
         self.parents = self.system.reachable(most)
@@ -263,13 +251,6 @@ class RunPairs:
         second: Fraction | None,
     ) -> Fraction:
         """Return how much more one form is than another, from the differences of their cells.
-
-        Args:
-            ours: Of the first run.
-            theirs: Of the second run.
-            differences: Of the additive cells before the call.
-            first: The data in the first form, if it occurs.
-            second: The data in the second one.
 
         Raises:
             Untracked: If that depends on what the cells hold.
@@ -377,7 +358,6 @@ class RunPairs:
 
         Raises:
             Untracked: If samples whose means are not known would have to be spelled out.
-            Inexpressible: If they have too many values, or one of them has no match.
         """
         ours, theirs = by_label(left), by_label(right)
         if ours.keys() != theirs.keys() and any(each.samples for each in (*left, *right)):

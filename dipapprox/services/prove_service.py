@@ -35,11 +35,7 @@ _MOST_COURSES = 300
 
 
 def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
-    """Yield courses whose last reply may tell two runs apart, and the runs after them.
-
-    Raises:
-        Inexpressible: See `System.step`.
-    """
+    """Yield courses whose last reply may tell two runs apart, and the runs after them."""
     waiting = deque([(Trace(), Runs(system), False)])
     compared = 0
     while waiting and compared < _MOST_COURSES:
@@ -101,12 +97,7 @@ _MOST_JUMPS = 200
 
 
 def find_loss(asked: AskedService) -> Loss:
-    """Find the least budget, or bounds of it.
-
-    Raises:
-        SourceError: If a handler does something meaningless in a state that calls lead to.
-        UserError: If a random choice is no probability distribution for some eps.
-    """
+    """Find the least budget, or bounds of it."""
     if _size(asked.service) <= _LARGE:
         return loss_by_values(asked)
     coarse = loss_by_counters(asked, _LARGE)
@@ -131,11 +122,7 @@ def _size(service: Service) -> int:
 
 
 def loss_by_values(asked: AskedService, most: float = inf) -> Loss:
-    """Find the loss with values for all cells that are not additive.
-
-    Raises:
-        SourceError, UserError: See `find_loss`.
-    """
+    """Find the loss with values for all cells that are not additive."""
     service = asked.service
     additive = frozenset(cell.name for cell in service.states if cell.is_additive)
     numbers = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
@@ -266,10 +253,8 @@ class _Search(PairSearch):
                         yield [*leading, self.event(edge)]
 
     def repetition(self, known: Loss, cycle: Cycle) -> Loss:
-        """Return what is known when the calls round a cycle were run on values.
-
-        Where replies leave open where the runs are, single calls that lead back are tried, too.
-        """
+        """Return what is known when the calls round a cycle were run on values; where replies leave
+        open where the runs are, single calls that lead back are tried, too."""
         single = (
             ((node, number),)
             for node, row in enumerate(self.pairs.edges)

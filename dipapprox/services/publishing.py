@@ -22,12 +22,8 @@ _WIDEST = 20_000
 
 
 def shown_probability(published: Published, number: Fraction) -> ExponentialRatio:
-    """Return the probability that a sample shows a number; of continuous noise the density.
-
-    Args:
-        published: Its mean is a number.
-        number: Within its ends, whole for discrete noise.
-    """
+    """Return the probability that a sample with a number as mean shows one within its ends, whole
+    for discrete noise; of continuous noise the density."""
     mean = published.mean.constant
     decay = _power(published, abs(number - mean))
     if isinstance(published.family, RealFamily):
@@ -67,12 +63,7 @@ def _power(published: Published, exponent: Fraction) -> ExponentialPolynomial:
 
 
 def spelled_out(outcome: CallOutcome) -> Iterator[CallOutcome]:
-    """Yield an outcome once for each number that its samples may show.
-
-    Raises:
-        Untracked: If a mean is not known.
-        Inexpressible: If there are too many numbers.
-    """
+    """Yield an outcome once for each number that its samples may show."""
     choices: list[list[tuple[Value, ExponentialRatio]]] = []
     for each in outcome.reply:
         if not isinstance(each, Published):

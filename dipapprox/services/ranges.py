@@ -36,20 +36,13 @@ def range_of(cell: Cell) -> Range | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptCells(Knowledge):
-    """What a path knows of cells that are symbols: of some, between which numbers they lie.
-
-    Attributes:
-        ranges: Of these.
-    """
+    """What a path knows of cells that are symbols: of some, between which numbers they lie."""
 
     ranges: Mapping[str, Range]
 
     def assume(self, form: LinearForm, strict: bool) -> KeptCells | None:
-        """Add form <= 0 (< 0 if `strict`); None if that is never so.
-
-        Raises:
-            NotPlain: If it is not about one cell with a range.
-        """
+        """Add form <= 0 (< 0 if `strict`); None if that is never so; it has to be about one cell
+        with a range."""
         (name, factor), *others = form.terms
         if others or name not in self.ranges:
             raise NotPlain(form.inputs())
@@ -71,8 +64,6 @@ def cases(
     """Yield the outcomes that two runs may have together, whatever their cells hold.
 
     Args:
-        left: Of the first run.
-        right: Of the second run.
         values: All that cells may hold.
         apart: How much more the first run's cell holds than the second's, a whole number.
 

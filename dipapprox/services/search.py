@@ -23,10 +23,10 @@ from dipapprox.services.traces import Reply, SeenCall, with_best_replies
 def tight_path(
     start: int, edges: Callable[[int], Iterable[Edge]], lost: Callable[[int], Fraction]
 ) -> list[Edge] | None:
-    """Return a shortest path along which all is lost that may be lost from a pair; None for none.
+    """Return a shortest path along which all is lost that may be lost from a pair on; None for
+    none.
 
-    Args:
-        lost: What may be lost from a pair on; nothing from EQUAL.
+    Nothing is lost from EQUAL.
     """
 
     def tight(node: int) -> Iterator[tuple[Edge, int]]:
@@ -94,10 +94,8 @@ class PairSearch:
         return None if path is None else self.events_from(self.pairs.covers[path[0]], path[1])
 
     def events_from(self, cover: Covering, edges: Sequence[Edge]) -> list[SeenCall]:
-        """Return the calls up to a covering pair and along edges.
-
-        Replies have None where samples are published after the runs differ.
-        """
+        """Return the calls up to a covering pair and along edges; replies have None where samples
+        are published after the runs differ."""
         events = list(self._before(cover.state))
         events.append(SeenCall(self._data(cover.first), self._data(cover.second), None))
         return events + [self.event(edge) for edge in edges]

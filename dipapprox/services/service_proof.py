@@ -32,8 +32,6 @@ class ServiceProof(BudgetAnswer):
     """The answer about a service, for every sequence of calls.
 
     Attributes:
-        subject: What was asked about.
-        loss: All that was found.
         implements: The name of a service with the same laws of replies and states, of which `loss`
             was found; None if it was found of the service.
     """
@@ -212,15 +210,10 @@ def prove_service(
     """Find the least D for which a service is (D·eps, 0)-private for every eps.
 
     Args:
-        service: Elaborated.
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         users: Whose queries and replies are seen; empty: everybody's.
         limits: States, and pairs of states, count as states.
         eps: The only one that is asked about; None for every eps > 0.
-
-    Raises:
-        UserError: If there is no such user, or a choice is no probability distribution.
-        SourceError: If a handler does something meaningless in a state that calls lead to.
     """
     begun = time.monotonic()
     asked = AskedService(service, limits, eps, users_of(service, users))
@@ -229,11 +222,7 @@ def prove_service(
 
 
 def users_of(service: Service, users: Iterable[str]) -> frozenset[str]:
-    """Return some users.
-
-    Raises:
-        UserError: If no query of the service names one of them.
-    """
+    """Return some users; a `UserError` if no query of the service names one of them."""
     declared = dict.fromkeys(user for handler in service.queries for user in handler.users)
     for user in users:
         if user not in declared:

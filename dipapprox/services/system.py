@@ -104,11 +104,7 @@ class System:
         return self.service.handlers[call.handler].is_seen_by(self.asked.users)
 
     def reachable(self, most: float = inf) -> dict[State, Arrival | None]:
-        """Return the states that calls lead to, each with how it was first come to.
-
-        Raises:
-            LimitReached: If there are too many.
-        """
+        """Return the states that calls lead to, each with how it was first come to."""
         begin = self.number(self.initial)
         found: dict[int, Arrival | None] = {begin: None}
         waiting = [begin]
@@ -149,12 +145,7 @@ class System:
     def step(self, state: State, call: Call) -> Step:
         """Return the outcomes of a call.
 
-        Args:
-            call: One of `calls`.
-
         Raises:
-            SourceError: If the handler does something meaningless in this state.
-            UserError: If a choice is no probability distribution for some eps.
             Untracked: If it needs the values of cells that have none, or of data.
             Inexpressible: If there are no closed forms.
         """
@@ -190,11 +181,7 @@ class System:
             return self._decided(state, call)
 
     def _decided(self, state: State, call: Call) -> list[CallOutcome]:
-        """Return the outcomes of any handler, in a state in which all cells have values.
-
-        Raises:
-            SourceError, UserError, Inexpressible, LimitReached: As `step`.
-        """
+        """Return the outcomes of any handler, in a state in which all cells have values."""
         handler = self.service.handlers[call.handler]
         self.decided.add(call.handler)
         for statement in statements_in(handler.body):
@@ -280,9 +267,6 @@ def handler_program(service: Service, handler: Handler, state: State, call: Call
 
     Its outputs are the reply cells, `NOTHING` where none is assigned, then the state cells, without
     additive ones that change.
-
-    Raises:
-        Inexpressible: If a reply has no bounds.
     """
     body: list[core.Statement] = []
     changed = _assigned(handler)

@@ -54,13 +54,9 @@ Trace = tuple[SeenCall, ...]
 
 
 class Runs:
-    """The two runs of a trace, event by event.
+    """The two runs of a trace, event by event, with values for all cells.
 
-    Args:
-        system: With values for all cells.
-
-    Attributes:
-        orders: How many densities their probabilities have for factors.
+    `orders` is how many densities their probabilities have for factors.
     """
 
     def __init__(self, system: System) -> None:
@@ -116,11 +112,8 @@ class Runs:
         return found.get(least, {}), least
 
     def gain(self) -> Gain | None:
-        """Return how much likelier the first run is; None if one of them cannot answer so.
-
-        Raises:
-            ValueError: If the first run cannot.
-        """
+        """Return how much likelier the first run is, which can answer so; None if the second
+        cannot."""
         if not self.first:
             raise ValueError("the first run cannot answer so")
         if not self.second or self.orders[0] != self.orders[1]:
@@ -167,7 +160,6 @@ def with_best_replies(
 
     Args:
         events: With None in replies where samples are published.
-        system: With values for all cells.
         runs: Where the events begin; None for the beginning.
 
     Returns:
