@@ -182,7 +182,8 @@ def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFami
     Args:
         cap: Costs above it are not told apart.
 
-    None if the vectors pass the cap, or are too large.
+    Returns:
+        None if the vectors pass the cap, or are too large.
     """
     prices = _prices(graph, cap)
     if prices is None:

@@ -112,10 +112,8 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
 
 
 def join_negative_values(words: Sequence[str]) -> list[str]:
-    """Write `--input -1,0` as `--input=-1,0`, which argparse does not take for another flag.
-
-    No flag begins with a minus sign and a digit, so nothing else is meant.
-    """
+    """Write `--input -1,0` as `--input=-1,0`, which argparse does not take for another flag: no
+    flag begins with a minus sign and a digit, so nothing else is meant."""
     joined: list[str] = []
     for word in words:
         before = joined[-1] if joined else ""
@@ -144,12 +142,8 @@ class _LateConsole:
 
 
 def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """Build the parser of the command that `words` begin with.
-
-    Args:
-        words: What it will parse, after all names of commands if they begin with none; None for
-            a parser of all commands, which loads them all.
-    """
+    """Build the parser of the command that `words` begin with; with the names of all commands if
+    they begin with none; of all commands, which it loads, if they are None."""
     parser = Parser(
         prog="dipapprox",
         description="Verify differential privacy of programs with Gaussian, Laplace, Gumbel,\n"

@@ -57,13 +57,7 @@ def load(
     """Check and elaborate a program.
 
     Args:
-        given: The program, not elaborated yet.
         pairs: The value of --pairs: a file may extend the domain of a `.dip` program.
-        reals: Whether inputs may be any real numbers.
-        delta: Of the claim, if it is a number.
-
-    Raises:
-        UserError: If the program is wrong, or a parameter or a domain does not suit it.
     """
     source = given.source
     if isinstance(delta, Fraction):
@@ -128,23 +122,14 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
 
 
 def program_of(words: argparse.Namespace) -> OpenProgram:
-    """Read the words of `add_program`, and the file.
-
-    Raises:
-        UserError: If a parameter is not NAME=VALUE, a domain is malformed, a name comes twice, or
-            the file is wrong.
-    """
+    """Read the words of `add_program`, and the file."""
     rounds, parameters = read_rounds(words.rounds, words.values), parameters_of(words)
     widening = read_widening(words.widen)
     return OpenProgram(read_source(words.file, parameters), widening, rounds)
 
 
 def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
-    """Read the words of `add_parameters`.
-
-    Raises:
-        UserError: If one is not NAME=VALUE, or a name comes twice.
-    """
+    """Read the words of `add_parameters`."""
     parameters: dict[str, Fraction] = {}
     for text in words.param:
         name, equals, value = text.partition("=")
@@ -174,11 +159,7 @@ def add_question(parser: argparse.ArgumentParser, question: type[Question]) -> N
 
 
 def question_of(words: argparse.Namespace, question: type[AnyQuestion]) -> AnyQuestion:
-    """Read the flags of a question.
-
-    Raises:
-        UserError: If a value is malformed or out of range, or they do not go together.
-    """
+    """Read the flags of a question."""
     return read(question, vars(words), spelled_as_flag)
 
 
@@ -203,11 +184,7 @@ def add_computing(
 
 
 def options_of(words: argparse.Namespace) -> Options:
-    """Read the flags of `add_computing`; the clock of their limits starts now.
-
-    Raises:
-        UserError: If a value is malformed or out of range, or they do not go together.
-    """
+    """Read the flags of `add_computing`; the clock of their limits starts now."""
     return read_options(vars(words), spelled_as_flag, flags.limits_of(words))
 
 
@@ -219,13 +196,8 @@ STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
 
 @dataclass(frozen=True, slots=True)
 class Asking(Generic[AnyQuestion]):
-    """A question of the command line, how to answer it, and where the answer goes.
-
-    Attributes:
-        certificate: Where to write one; None for nowhere.
-        report: Where to write the page for a reviewer; None for nowhere.
-        plot: Where to draw; None for nowhere.
-    """
+    """A question of the command line, how to answer it, and where the answer goes; None for
+    nowhere."""
 
     question: AnyQuestion
     options: Options
@@ -258,12 +230,7 @@ def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[AnyQuestion]:
-    """Read the flags of a question and of how it is computed, and where its answer goes.
-
-    Raises:
-        UserError: If a value is malformed or out of range, no picture can be drawn, or a file
-            cannot be where it is wanted.
-    """
+    """Read the flags of a question and of how it is computed, and where its answer goes."""
     plot: Path | None = getattr(words, "plot", None)
     if plot is not None:
         pictures.check_picture(plot)
@@ -280,18 +247,8 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
 def write_report(
     asked: Asking[AnyQuestion], source: Source, found: Result, digest: str | None, *others: Chart
 ) -> None:
-    """Write the page for a reviewer, if one is wanted.
-
-    Args:
-        asked: What was asked.
-        source: About which program.
-        found: The answer.
-        digest: Of the certificate that was written; None for none.
-        others: Pictures besides those of the answer.
-
-    Raises:
-        UserError: If it cannot be written.
-    """
+    """Write the page for a reviewer, if one is wanted, with other pictures besides those of the
+    answer."""
     if asked.report is not None:
         listing = pages.Listing(source.name, source.language, source.text)
         review.write(asked.report, found, (listing,), asked.certificate, digest, others)
@@ -300,11 +257,7 @@ def write_report(
 def loaded(
     program: OpenProgram, pairs: Pairs, *, reals: bool = False, delta: object = None
 ) -> Program:
-    """Load a program about which something is claimed; warn if the claim says nothing.
-
-    Raises:
-        UserError: If the program or the pairs are wrong.
-    """
+    """Load a program about which something is claimed; warn if the claim says nothing."""
     found = load(program, pairs.text, reals=reals, delta=delta)
     if count_selected(found, pairs.select(found)) == 0:
         print(_VACUOUS, file=sys.stderr)
@@ -326,11 +279,8 @@ def write_certificate(
     found: Verdict | IntervalVerdict | Decision,
     pairs: Pairs,
 ) -> str | None:
-    """Write the certificate of an answer, if one is wanted and it has a proof; return its digest.
-
-    Raises:
-        UserError: If it cannot be written.
-    """
+    """Write the certificate of an answer, if one is wanted and it has a proof; return its
+    digest."""
     if asked.certificate is None or found.replayed is None:
         return None
     text = records.ProgramText(program.name, source.language, source.text)

@@ -17,12 +17,8 @@ Answered = TypeVar("Answered")
 
 
 def proved(found: Answered, prove: Callable[[], Answered]) -> Answered:
-    """Return an answer with a proof that the kernel has replayed; if there is none, say so.
-
-    Args:
-        found: The answer.
-        prove: Returns it with its proof, or raises what keeps it from that.
-    """
+    """Return an answer with a proof that the kernel has replayed, or that `prove` raises why not:
+    then say so."""
     with EarlyEnd() as end:
         try:
             return prove()
@@ -34,18 +30,8 @@ def proved(found: Answered, prove: Callable[[], Answered]) -> Answered:
 
 
 def write(path: Path, record: Callable[[], Certificate]) -> str | None:
-    """Write the certificate of an answer that has a proof.
-
-    Args:
-        path: Where to.
-        record: Returns it.
-
-    Returns:
-        Its digest; None if there is none.
-
-    Raises:
-        UserError: If the program's file has changed, or the certificate cannot be written.
-    """
+    """Write the certificate of an answer that has a proof; return its digest, None if there is
+    none."""
     try:
         certificate = record()
     except NoCertificate as missing:

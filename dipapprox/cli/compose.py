@@ -123,11 +123,7 @@ def _certified(
 def _pipeline(
     files: Sequence[Path], parameters: Mapping[str, Fraction], question: Compose
 ) -> Pipeline:
-    """Read programs, or one file that describes a pipeline.
-
-    Raises:
-        UserError: If one is wrong, or they do not go together.
-    """
+    """Read programs, or one file that describes a pipeline."""
     first = files[0]
     if first.suffix.lower() != ".toml":
         sources = [read_source(path, parameters) for path in files]

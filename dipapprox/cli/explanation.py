@@ -41,7 +41,6 @@ class ExplainedState:
     """One final state, in words; integrals are those at the explanation's eps and input.
 
     Attributes:
-        outputs: Values of the output cells.
         conditions: Comparisons of inputs under which the state exists.
         numbers: What its real outputs are: "y = r + 1".
         choices: The outcomes of random choices that the state needs; the integrals leave them out.
@@ -55,7 +54,6 @@ class ExplainedState:
         after: The optimised integral.
         input: The input that the integrals are for: the first of the candidates for which the
             state exists; None if there is none.
-        obstacle: Why there are no integrals.
     """
 
     outputs: tuple[Value, ...]
@@ -103,13 +101,8 @@ class Explanation:
 def explain(
     states: FinalStates, eps: Fraction, inputs: Iterable[Input], strategy: Strategy, limits: Limits
 ) -> Explanation:
-    """Explain all final states, with the integrals at one eps.
-
-    Each state's integrals are for the first of `inputs` for which it exists.
-
-    Raises:
-        LimitReached: If the time or the memory runs out.
-    """
+    """Explain all final states, with the integrals at one eps, for the first of `inputs` for which
+    each exists."""
     names = sample_names(states.samples)
     instantiator = Instantiator(states, eps)
     events = _first_events(instantiator, inputs, limits)
@@ -215,12 +208,8 @@ def _sums(
 ) -> tuple[str, ...]:
     """Write the sums of samples that stand for the samples in them, with their laws.
 
-    Args:
-        event: The guards at an input, over positions in `samples`.
-        samples: The samples that guards mention.
-        reals: What is published, over samples and inputs.
-        laws: Of all samples.
-        names: Of all samples.
+    The event is the guards at an input, over positions in `samples`, those that guards mention;
+    `reals` are over samples and inputs, laws and names of all samples.
     """
     numbers: dict[Symbol, Symbol] = dict(enumerate(samples))
     guards = [form.renamed(numbers.__getitem__) for form in irredundant(event.guards) or ()]

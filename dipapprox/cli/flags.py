@@ -24,11 +24,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def limits_of(words: argparse.Namespace) -> Limits:
-    """Read the limits; their clock starts now.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
+    """Read the limits; their clock starts now."""
     memory = words.max_memory
     given = {**vars(words), "max_memory": default_memory() if memory is None else memory}
     return read_limits(given, spelled_as_flag)

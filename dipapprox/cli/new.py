@@ -47,11 +47,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Write the file, and return the exit status.
-
-    Raises:
-        UserError: If the name is none for a program, or the file exists.
-    """
+    """Write the file, and return the exit status."""
     (template,) = TEMPLATES.glob(f"{words.template}.*")
     ending = template.suffix
     path = Path(words.name if words.name.endswith(ending) else f"{words.name}{ending}")

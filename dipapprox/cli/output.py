@@ -61,11 +61,7 @@ def show_json(console: Console, fields: dict[str, object]) -> None:
 
 
 def write(console: Console, text: str) -> None:
-    """Write text as it is, but for what steers terminals; quietly if nobody reads any more.
-
-    Raises:
-        UserError: If it cannot be written for another reason, e.g. a full disk.
-    """
+    """Write text as it is, but for what steers terminals; quietly if nobody reads any more."""
     _write(console, HIDDEN.sub("?", text))
 
 
@@ -78,11 +74,7 @@ def _write(console: Console, text: str) -> None:
 
 
 def write_new(path: Path, text: str, console: Console) -> None:
-    """Write a text file that must not exist yet, and say so.
-
-    Raises:
-        UserError: If it exists or cannot be written.
-    """
+    """Write a text file that must not exist yet, and say so."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -94,11 +86,7 @@ def write_new(path: Path, text: str, console: Console) -> None:
 
 
 def check_place(path: Path, flag: str) -> None:
-    """Refuse a place where no file can be, before anything is computed.
-
-    Raises:
-        UserError: If the folder is missing or not writable, or `path` is a folder.
-    """
+    """Refuse a place where no file can be, before anything is computed."""
     if path.is_dir():
         raise UserError(f"{flag}: '{path}' is a directory")
     if str(path) == "-":
@@ -110,22 +98,14 @@ def check_place(path: Path, flag: str) -> None:
 
 
 def check_new(path: Path, flag: str) -> None:
-    """Refuse a place where a file cannot be, or is already, before anything is computed.
-
-    Raises:
-        UserError: If there is something, or nothing can be.
-    """
+    """Refuse a place where a file cannot be, or is already, before anything is computed."""
     check_place(path, flag)
     if path.exists():
         raise UserError(f"{flag}: '{path}' exists already", "choose another name")
 
 
 def write_whole(path: Path, text: str, flag: str) -> None:
-    """Write a text file whole or not at all.
-
-    Raises:
-        UserError: If it cannot be written.
-    """
+    """Write a text file whole or not at all."""
     stop_watching()
     unfinished = path.with_name(f"{path.name}.partial")
     try:
@@ -137,11 +117,7 @@ def write_whole(path: Path, text: str, flag: str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder to write to, before work begins that would be lost without it.
-
-    Raises:
-        UserError: If it cannot be made or written to.
-    """
+    """Make a folder to write to, before work begins that would be lost without it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -25,12 +25,7 @@ _IN_A_ROW = 3
 
 
 def draw(chart: Curve | Heights, path: Path) -> None:
-    """Draw a chart; the extension chooses the format.
-
-    Raises:
-        UserError: If the file cannot be written, or another format than SVG is wanted and
-            matplotlib is missing.
-    """
+    """Draw a chart; the extension chooses the format, others than SVG need matplotlib."""
     if path.suffix.lower() == ".svg":
         Picture(chart).save(path)
     elif isinstance(chart, Heights):

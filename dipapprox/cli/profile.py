@@ -80,11 +80,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
 
 
 def _check_planes(program: Program) -> None:
-    """Refuse to draw planes of a program that has none, before anything is computed.
-
-    Raises:
-        UserError: If there are none.
-    """
+    """Refuse to draw planes of a program that has none, before anything is computed."""
     if not has_real_inputs(program):
         raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT, or --renyi ORDERS")
     worst_pair.check_drawable(program)

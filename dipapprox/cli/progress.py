@@ -31,11 +31,8 @@ class Bar(Protocol):
 
 @contextmanager
 def reporting(unit: str = "pairs") -> Iterator[Progress]:
-    """Yield what is told about progress; it opens a bar when the run turns out to be long.
-
-    Args:
-        unit: What is counted.
-    """
+    """Yield what is told about progress; it opens a bar of `unit`s when the run turns out to be
+    long."""
     bar: Bar | None = None
     due = time.monotonic() + _PATIENCE
 

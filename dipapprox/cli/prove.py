@@ -156,11 +156,7 @@ def _shown_as(path: Path) -> str:
 def _implementation(
     words: argparse.Namespace, asked: Asking[Prove], subject: Subject, idealised: Subject
 ) -> Proof:
-    """Compare with an idealised service.
-
-    Raises:
-        UserError: If one is no service, or more is asked than is answered.
-    """
+    """Compare with an idealised service."""
     question = asked.question
     for each, file in ((subject, words.file), (idealised, words.implements)):
         if not isinstance(each, Service):
@@ -175,11 +171,7 @@ def _implementation(
 
 
 def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> Proof:
-    """Check given families.
-
-    Raises:
-        UserError: If it is about no service, or more is asked than is answered.
-    """
+    """Check given families."""
     if not isinstance(subject, Service):
         raise UserError(f"{_FAMILIES} is for services: '{words.file}' is none")
     if asked.certificate is not None:

@@ -49,19 +49,8 @@ def write(
     digest: str | None,
     others: Sequence[Chart] = (),
 ) -> None:
-    """Write the page of an answer.
-
-    Args:
-        path: Where to.
-        found: The answer.
-        listings: What it is about, as it was read.
-        certificate: Where its certificate was written, if `digest` is not None.
-        digest: Of the certificate.
-        others: Pictures besides those of the answer.
-
-    Raises:
-        UserError: If it cannot be written.
-    """
+    """Write the page of an answer, about what was read, with its certificate if it has a digest,
+    and other pictures besides those of the answer."""
     signed = None
     if certificate is not None and digest is not None:
         signed = WrittenCertificate(certificate.name, digest)
@@ -71,15 +60,8 @@ def write(
 
 
 def refuse_changes(before: Sequence[Listing], after: Sequence[Listing]) -> None:
-    """Refuse to show a text that may not be the one the answer is about.
-
-    Args:
-        before: As read before the program was loaded.
-        after: As read when there is an answer.
-
-    Raises:
-        UserError: If they differ.
-    """
+    """Refuse to show a text that may not be the one the answer is about: that was read before the
+    program was loaded, and differs from what is read when there is an answer."""
     if list(before) != list(after):
         raise UserError("no report: the program's file has changed since it was read")
 
@@ -132,18 +114,8 @@ def _of_all_pairs(verdict: Verdict, curve: PrivacyCurve) -> str | None:
 def around(
     program: Program, found: RunResult, pairs: Pairs, options: Options, plot: Path | None
 ) -> tuple[Chart, ...]:
-    """Draw where the pair of an answer lies among real inputs, and say it on standard error.
-
-    Args:
-        program: What the answer is about.
-        found: The answer; one without a pair, or about finite inputs, has no picture.
-        pairs: What was asked about.
-        options: How to compute.
-        plot: Where to write the picture; None for nowhere.
-
-    Raises:
-        UserError: If the picture cannot be written.
-    """
+    """Draw where the pair of an answer lies among real inputs, and say it on standard error; one
+    without a pair, or about finite inputs, has no picture."""
     try:
         planes = around_worst_pair(program, found, pairs, options)
     except UserError as error:

@@ -56,11 +56,8 @@ def condition_text(condition: InputCondition) -> str:
 
 
 def choices_text(states: FinalStates, chosen: int) -> tuple[str, ...]:
-    """Write which outcomes of choices a state needs: "out[1] outcome 1 of 3", one by one.
-
-    If it takes more than outcomes of single choices to say that: "9 of 32 combinations of outcomes
-    of 'coin'".
-    """
+    """Write which outcomes of choices a state needs: "out[1] outcome 1 of 3", one by one; if more
+    is needed to say it: "9 of 32 combinations of outcomes of 'coin'"."""
     single = as_conjunction(states.sets, chosen)
     if single is None:
         return (_combinations(states, chosen),)

@@ -173,11 +173,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Run the sweep or show the file, and return the exit status.
-
-    Raises:
-        UserError: If the words ask for nothing, or for two things.
-    """
+    """Run the sweep or show the file, and return the exit status."""
     if words.summary is not None:
         if words.spec is not None or words.out is not None or words.cluster is not None:
             raise UserError("--summary shows a results file and runs nothing")

@@ -31,11 +31,7 @@ FORMATS = (".svg", ".png", ".pdf")
 
 
 def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Any, Any]:
-    """Return an empty figure, in inches, and its axes.
-
-    Raises:
-        UserError: If matplotlib is missing.
-    """
+    """Return an empty figure, in inches, and its axes."""
     figure = _load("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
 
@@ -56,12 +52,8 @@ def _heading(title: str, lines: Iterable[str]) -> str:
 
 
 def set_delta_axis(axis: Any, values: Iterable[float]) -> None:
-    """Make an axis of a δ logarithmic where `needs_powers` says so; zeros lie below its end.
-
-    Args:
-        axis: `axes.xaxis` or `axes.yaxis`.
-        values: What stands on it.
-    """
+    """Make `axes.xaxis` or `axes.yaxis`, of a δ, logarithmic where `needs_powers` says so of its
+    values; zeros lie below its end."""
     known = [value for value in values if isfinite(value)]
     positive = [value for value in known if value > 0]
     if not needs_powers(known):
@@ -97,22 +89,13 @@ def line_style(number: int) -> dict[str, Any]:
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a picture of an answer that cannot be drawn, before anything is computed.
-
-    Raises:
-        UserError: If the name of the file stands for no format, or for one that needs matplotlib,
-            which is missing.
-    """
+    """Refuse a picture of an answer that cannot be drawn, before anything is computed."""
     if picture_format(path) != "svg":
         _load("matplotlib.figure")
 
 
 def picture_format(path: Path) -> str:
-    """Return the format that a file name stands for.
-
-    Raises:
-        UserError: If it stands for none.
-    """
+    """Return the format that a file name stands for."""
     if path.suffix.lower() not in FORMATS:
         raise UserError(
             f"--plot cannot write '{path.name}'", f"the name must end in {', '.join(FORMATS)}"
@@ -121,11 +104,7 @@ def picture_format(path: Path) -> str:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure; the extension chooses the format.
-
-    Raises:
-        UserError: If the file cannot be written.
-    """
+    """Write a figure; the extension chooses the format."""
     kind = picture_format(path)
     # No date: the same data give the same file.
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})

@@ -54,7 +54,6 @@ class CaseOutcome:
     Attributes:
         result: The answer's JSON without its running time; None if there is none.
         failure: Why there is none: a limit, or an error of the case.
-        seconds: Wall-clock time of the case.
     """
 
     result: dict[str, object] | None

@@ -41,13 +41,8 @@ _own = threading.local()
 def run_on_cluster(cases: Iterator[Case], address: str) -> Generator[list[Answered], None, None]:
     """Yield cases with their outcomes, in the order in which they finish, all that there are.
 
-    Args:
-        cases: Taken as the cluster has room.
-        address: Of the scheduler, "tcp://host:8786".
-
-    Raises:
-        UserError: If `distributed` is not installed, or there is no scheduler at the address.
-        WorkerLost: If several workers died with the same case.
+    Cases are taken as the cluster has room. The scheduler's address is "tcp://host:8786". A
+    `WorkerLost` ends it if several workers died with the same case.
     """
     if not _ADDRESS.fullmatch(address):
         raise UserError(f"'{address}' is no address of a Dask scheduler", "tcp://host:8786")
@@ -114,10 +109,8 @@ def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[list[
 
 
 def run_remotely(bundle: Sequence[Case]) -> list[CaseOutcome]:
-    """Run cases in the cluster worker that this is called in, in order: at least the first.
-
-    The others follow as long as all together take a moment; one pool for each thread.
-    """
+    """Run cases in the cluster worker that this is called in, in order: at least the first, and
+    others as long as all together take a moment; one pool for each thread."""
     pool = getattr(_own, "pool", None)
     if pool is None:
         pool = _own.pool = Pool(jobs=1)

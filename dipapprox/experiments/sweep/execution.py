@@ -49,10 +49,6 @@ def program_of(case: Case) -> Program:
 
     The pairs asked about extend the domain of a `.dip` program; its undeclared `delta` is that of
     the case.
-
-    Raises:
-        SourceError: If it is wrong.
-        UserError: If a parameter or the wider domain does not suit it.
     """
     pairs = case.fields.get("pairs", "all") if case.program.language == DIP else None
     parameters = tuple(case.parameters.items())

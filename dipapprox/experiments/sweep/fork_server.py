@@ -60,12 +60,8 @@ _KILLED = CaseOutcome(None, "killed twice from outside: did the machine run out 
 
 @dataclass(slots=True)
 class _Request:
-    """A case on its way.
-
-    Attributes:
-        number: Of whoever asks.
-        again: Whether this is its second run, for which the child must be new.
-    """
+    """A case on its way, as whoever asks numbers it; `again` in its second run, for which the child
+    must be new."""
 
     number: int
     case: Case
@@ -74,12 +70,7 @@ class _Request:
 
 @dataclass(slots=True, eq=False)
 class _Child:
-    """A child as the server sees it.
-
-    Attributes:
-        served: Requests that it got.
-        request: What it is busy with.
-    """
+    """A child as the server sees it: the requests that it got, and the one that it is busy with."""
 
     process: int
     connection: Connection
@@ -111,13 +102,8 @@ class _Child:
 
 
 class _Server:
-    """The loop of the server.
-
-    Args:
-        requests: Tuples (number, case).
-        replies: Tuples (number, outcome), in the order in which cases finish.
-        jobs: Most children at a time.
-    """
+    """The loop of the server: requests (number, case) become replies (number, outcome), in the
+    order in which cases finish, with so many children at a time."""
 
     def __init__(self, requests: Connection, replies: Connection, jobs: int) -> None:
         self.requests = requests

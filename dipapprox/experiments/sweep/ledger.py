@@ -27,16 +27,10 @@ from dipapprox.experiments.sweep.lines import (
 
 
 class Ledger:
-    """A results file that is open for appending.
+    """A results file that is open for appending; made if it does not exist.
 
-    Args:
-        path: Made if it does not exist.
-        digest: Of all cases of the sweep; a file of other cases is refused.
-        size: The number of cases.
-
-    Raises:
-        UserError: If the file cannot be used: it is no results file, of another sweep, damaged,
-            held by another process, or not writable.
+    One of other cases, whose `digest` is another, is refused, and so is one that is damaged, held
+    by another process or not writable. `size` is the number of cases.
     """
 
     def __init__(self, path: Path, digest: str, size: int) -> None:
@@ -62,11 +56,8 @@ class Ledger:
         self._file.close()  # and lets the lock go
 
     def append(self, records: Sequence[Mapping[str, object]]) -> None:
-        """Write the lines of cases, and wait until they are on the disk.
-
-        Raises:
-            UserError: If that fails, e.g. because the disk is full; the lines that fit are kept.
-        """
+        """Write the lines of cases, and wait until they are on the disk; if that is full, those
+        that fit are kept."""
         self._write(*records)
         self.finished.update(str(record["case"]) for record in records)
 
@@ -121,11 +112,7 @@ class Ledger:
 
 
 def read_lines(path: Path) -> Iterator[FinishedCase]:
-    """Yield the lines of finished cases.
-
-    Raises:
-        UserError: If the file cannot be read or is no results file.
-    """
+    """Yield the lines of finished cases."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise UserError(f"'{path}' is no regular file")
     try:

@@ -88,11 +88,7 @@ class _Parts(Struct, frozen=True):
 
 
 class FinishedCase(_Parts, frozen=True):
-    """A finished case.
-
-    Attributes:
-        asked: The fields of the question, as texts: all other keys of the line.
-    """
+    """A finished case; its question's fields are texts: all other keys of the line."""
 
     asked: dict[str, str]
 
@@ -103,11 +99,8 @@ _PARTS = frozenset(_Parts.__struct_fields__)
 
 
 def read_part(line: bytes, kind: type[T]) -> T:
-    """Read what a heading has, or the key of a case.
-
-    Raises:
-        ValueError: If the line is another; the message says what is wrong with it.
-    """
+    """Read what a heading has, or the key of a case; a `ValueError` says what is wrong with the
+    line."""
     try:
         return msgspec.json.decode(line, type=kind)
     except msgspec.ValidationError as error:
@@ -117,11 +110,7 @@ def read_part(line: bytes, kind: type[T]) -> T:
 
 
 def read_line(line: bytes) -> FinishedCase:
-    """Read the line of a finished case.
-
-    Raises:
-        ValueError: If it is none; the message says what is wrong with it.
-    """
+    """Read the line of a finished case; a `ValueError` says what is wrong with it."""
     try:
         fields = msgspec.json.decode(line, type=dict[str, object])
         asked = {name: fields.pop(name) for name in list(fields) if name not in _PARTS}

@@ -62,11 +62,7 @@ _WIDE = 50
 
 
 def plot_groups(groups: Iterable[Group], folder: Path) -> tuple[Path, ...]:
-    """Draw what can be drawn of every group, as SVG and PNG; return the files.
-
-    Raises:
-        UserError: If matplotlib is missing or a file cannot be written.
-    """
+    """Draw what can be drawn of every group, as SVG and PNG; return the files."""
     written: list[Path] = []
     for group in groups:
         stem = re.sub(r"\W+", "-", f"{group.task}-{Path(group.program).stem}").strip("-")
@@ -202,10 +198,8 @@ def _measured_series(group: Group, name: str) -> dict[str, list[_Line]]:
 
 
 def _numbers(group: Group, quantity: str, name: str, lines: Iterable[_Line]) -> Any:
-    """Guarantee against noise, or against any other field; bars are the enclosures.
-
-    Lines only join what belongs together: nothing is certified between the points.
-    """
+    """Guarantee against noise, or against any other field; bars are the enclosures. Lines only join
+    what belongs together: nothing is certified between the points."""
     figure, axes = new_figure()
     values_on_axis: list[Fraction] = []
     ends: list[float] = []

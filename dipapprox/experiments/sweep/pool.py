@@ -32,12 +32,8 @@ class WorkerLost(Exception):
 
 
 class Server:
-    """A fork server that runs.
-
-    Attributes:
-        requests: Takes tuples (number, case).
-        replies: Gets tuples (number, outcome); None at the end, when the server is dead.
-    """
+    """A fork server that runs: takes tuples (number, case) as requests, and gives (number, outcome)
+    as replies; None at the end, when it is dead."""
 
     def __init__(self, jobs: int) -> None:
         its_requests, self.requests = Pipe(duplex=False)
@@ -90,9 +86,6 @@ class Pool:
         """Yield cases with their outcomes, in the order in which they finish, all that there are.
 
         A server that dies is replaced, and has its cases run again.
-
-        Args:
-            cases: Taken as there is room for them.
 
         Raises:
             WorkerLost: If the server dies twice without an answer in between.

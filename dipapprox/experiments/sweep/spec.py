@@ -49,16 +49,8 @@ class Axis:
 
 
 def read_axis(name: str, value: object, where: str) -> Axis:
-    """Read the values of one axis.
-
-    Args:
-        name: The field.
-        value: From TOML, floats as `Fraction`.
-        where: Where in the spec, for messages: "grid 1: eps".
-
-    Raises:
-        UserError: If it is empty, of a wrong type, or a value comes twice.
-    """
+    """Read the values of one axis, from TOML with floats as `Fraction`; `where` is for messages:
+    "grid 1: eps"."""
     if isinstance(value, dict):
         values = _range(value, where)
     elif isinstance(value, list):
@@ -202,12 +194,7 @@ class Spec:
 
 
 def read_spec(path: Path) -> Spec:
-    """Read and check a spec file.
-
-    Raises:
-        UserError: If it cannot be read, is no TOML, has unknown keys, wrong types, missing
-            programs or more than `MOST_CASES` cases.
-    """
+    """Read and check a spec file, of at most `MOST_CASES` cases."""
     content = read_toml(path)
     check_known(content, ("limits", "grid"), f"{path}")
     grids = content.get("grid", [])

@@ -23,11 +23,8 @@ FULL = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A number with its enclosure, to drawing accuracy.
-
-    Attributes:
-        quantity: "eps_prv" (the least), "eps" (the calibrated one) or "delta" (the least).
-    """
+    """A number with its enclosure, to drawing accuracy: "eps_prv" (the least), "eps" (the
+    calibrated one) or "delta" (the least)."""
 
     quantity: str
     lower: float
@@ -94,11 +91,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The cases of a group in which just two fields vary, both numbers: None where there is none.
-
-    Attributes:
-        cells: One row for every value of `down`, one column for every value of `across`.
-    """
+    """The cases of a group in which just two fields vary, both numbers: a row for every value of
+    `down`, a column for every value of `across`; None where there is none."""
 
     down: tuple[str, tuple[Fraction, ...]]
     across: tuple[str, tuple[Fraction, ...]]

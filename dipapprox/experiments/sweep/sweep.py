@@ -42,13 +42,7 @@ class Sweep:
     failed: int = 0
 
     def run(self, progress: Progress) -> None:
-        """Run all cases that are not finished.
-
-        Raises:
-            UserError: If a program is wrong (before anything runs), the results file cannot be
-                used, or there is no cluster.
-            WorkerLost: If processes keep dying.
-        """
+        """Run all cases that are not finished; before anything runs, programs are checked."""
         check_programs(self.spec)
         digest, self.cases = digest_of(self.spec)
         with Ledger(self.out, digest, self.cases) as ledger:
@@ -78,14 +72,8 @@ def digest_of(spec: Spec) -> tuple[str, int]:
 
 
 def check_programs(spec: Spec) -> None:
-    """Elaborate every program with the first and the last value of every parameter.
-
-    What only goes wrong in between becomes a failure of its case.
-
-    Raises:
-        SourceError: If a program is wrong.
-        UserError: If it has no such parameter, or a value does not suit.
-    """
+    """Elaborate every program with the first and the last value of every parameter; what only goes
+    wrong in between becomes a failure of its case."""
     for case in _corners(spec):
         try:
             program_of(case)

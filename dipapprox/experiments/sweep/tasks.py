@@ -41,11 +41,7 @@ def keys_of(task: str) -> tuple[Argument, ...]:
 
 
 def check_key(key: Argument, value: str, where: str) -> None:
-    """Check a value, as far as can be without a program.
-
-    Raises:
-        UserError: If it is malformed or out of range; `where` is in the spec.
-    """
+    """Check a value, as far as can be without a program; `where` is in the spec."""
     # Files would have to exist wherever a case runs.
     if key.read is kinds.pairs and value not in ("all", "single") and "~" not in value:
         hint = 'use all, single or "0,0~0,1; 0,0~1,0"'
@@ -54,11 +50,7 @@ def check_key(key: Argument, value: str, where: str) -> None:
 
 
 def check_keys(task: str, given: set[str], where: str) -> None:
-    """Check that the keys of a grid are enough, and go together.
-
-    Raises:
-        UserError: If they do not.
-    """
+    """Check that the keys of a grid are enough, and go together."""
     for key in keys_of(task):
         if key.required and key.name not in given:
             raise UserError(f"{where}: '{key.name}' is missing", f"{task} needs {key.help}")
@@ -66,11 +58,7 @@ def check_keys(task: str, given: set[str], where: str) -> None:
 
 
 def claimed_delta(task: str, fields: Fields) -> Fraction | None:
-    """Return the exact δ that a case claims or asks about: what `delta` in a program is.
-
-    Raises:
-        UserError: If it is malformed.
-    """
+    """Return the exact δ that a case claims or asks about: what `delta` in a program is."""
     given = {name: fields[name] for name in ("eps", "delta") if name in fields}
     if "delta" not in given or "delta" not in {each.name for each in arguments_of(TASKS[task])}:
         return None
@@ -83,9 +71,7 @@ def claimed_delta(task: str, fields: Fields) -> Fraction | None:
 def answer(program: Program, task: str, fields: Fields, limits: Limits) -> dict[str, object]:
     """Answer one case; return the fields of the answer's JSON object.
 
-    Raises:
-        UserError: If a value does not suit the program.
-        LimitReached: If a limit is reached where the task has no Unknown.
+    Limits that are reached are raised where the task has no Unknown.
     """
 
     def spelled(name: str) -> str:

@@ -82,11 +82,9 @@ class ColumnLayout(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TablePlan(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table.
+    """A table, by its name on the command line, and that of the file of its figures.
 
     Attributes:
-        name: On the command line.
-        figures: The CSV file's name.
         quick: Greatest values of rows that take little time, by column; `every`: of a grid's rows.
         added: Rows that are not printed, each `after` the row of a program, or at the end.
     """
@@ -122,11 +120,9 @@ class AutomatonPlan(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):
-    """Why cells differ from the printed ones, or what they mean.
+    """Why cells, of tables and headings, differ from the printed ones, or what they mean.
 
     Attributes:
-        tables: By name.
-        at: Headings.
         when: Values that a row must have, by column.
         unless: Values that it must not have.
     """
@@ -171,11 +167,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         return self.sources[name.partition("-")[0] if "-" in name else ""]
 
     def chosen(self, names: Iterable[str]) -> tuple[TablePlan, ...]:
-        """Return tables by their names; without any, all.
-
-        Raises:
-            UserError: If there is no such table.
-        """
+        """Return tables by their names; without any, all."""
         known = {table.name: table for table in self.tables}
         wanted = tuple(names)
         for name in wanted:

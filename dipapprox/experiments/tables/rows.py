@@ -62,12 +62,8 @@ def make_tables(
     quick: bool,
     progress: Callable[[int, int | None], None],
 ) -> Iterator[PaperTable]:
-    """Make tables; rows that several have in common are run once.
-
-    Args:
-        quick: Only rows that take little time.
-        progress: Told how many are done, and how many there are.
-    """
+    """Make tables, perhaps only rows that take little time; those that several have in common are
+    run once. `progress` is told how many are done, and how many there are."""
     for done, table in enumerate(tables):
         progress(done, len(tables))
         yield _make(plan, table, quick)
@@ -113,11 +109,8 @@ class _Cells:
     notes: Notes
 
     def row(self, row: Printed) -> tuple[str, ...]:
-        """Return the cells of a row.
-
-        Raises:
-            BrokenInvariant: If two answers to one question contradict each other.
-        """
+        """Return the cells of a row; `BrokenInvariant` if two answers to one question contradict
+        each other."""
         cells = tuple(self._cell(row, *column) for column in self.layout.columns)
         known: dict[tuple[str, str, int], str] = {}
         for asked in self.layout.answers.values():

@@ -37,12 +37,8 @@ REFUSED = "refused"
 
 
 class RerunSubject(NamedTuple):
-    """A program with parameters.
-
-    Attributes:
-        file: Below the folder of bundled programs, without the extension.
-        domain: Replaces the domain of every input cell; None: as the program says.
-    """
+    """A program with parameters, by its `file` below the folder of bundled programs, without the
+    extension; a domain replaces that of every input cell."""
 
     file: str
     parameters: tuple[tuple[str, Fraction], ...]

@@ -99,11 +99,7 @@ Ours: {machine}
 def write_tables(
     plan: Plan, tables: Sequence[PaperTable], folder: Path, command: str, machine: Mapping[str, str]
 ) -> tuple[Path, ...]:
-    """Write `tables.md` and `table-NAME.csv` into a folder; return the files.
-
-    Raises:
-        UserError: If that fails.
-    """
+    """Write `tables.md` and `table-NAME.csv` into a folder; return the files."""
     described = ", ".join(f"{key} {value}" for key, value in machine.items())
     parts = [_HEADING.format(command=command, machine=described)]
     source = ""

@@ -113,12 +113,8 @@ def _stored(node: Any) -> str:
 
 
 def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
-    """Return the identities of all that can be changed, and is reached from some values.
-
-    Args:
-        values: From here.
-        whole: Whether a function reaches all that its file has.
-    """
+    """Return the identities of all that can be changed, and is reached from some values; if
+    `whole`, a function reaches all that its file has."""
     seen: dict[int, Any] = {}
     waiting = list(values)
     while waiting:

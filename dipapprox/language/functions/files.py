@@ -57,7 +57,6 @@ class Files:
         """Return the file that a name imports; None if it is none of the user's.
 
         Args:
-            machine: Evaluates the import.
             name: With dots; what a package does at its head is done before.
             folder: Where the name is looked for, if that is said by dots before it.
         """
@@ -186,7 +185,6 @@ class LiveScope(NameScope):
         """Find the text of a function, and all that it names.
 
         Args:
-            function: The function.
             seen: What is known of values by identity, with these: containers stay the same ones.
 
         Raises:
@@ -311,11 +309,7 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 
 def _definition(function: FunctionType) -> Any:
-    """Return the text of a function as a tree.
-
-    Raises:
-        UserError: If it is not known, or has changed.
-    """
+    """Return the text of a function as a tree; `UserError` if it is not known, or has changed."""
     code = function.__code__
     file = code.co_filename
     lines = linecache.getlines(file, function.__globals__)

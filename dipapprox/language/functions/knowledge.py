@@ -116,10 +116,8 @@ class PathKnowledge:
 def _sides(
     node: ast.Expression,
 ) -> tuple[ast.Expression, ast.Expression | Fraction, frozenset[str]]:
-    """Return two sides, a number the second, and which signs of their difference a condition has.
-
-    What is no comparison says nothing of signs.
-    """
+    """Return two sides, a number the second, and which signs of their difference a condition has:
+    what is no comparison says nothing of signs."""
     match node:
         case ast.Comparison((left, right), (relation,)):
             meant, number = _SIGNS[Relation(relation)], _number(right)

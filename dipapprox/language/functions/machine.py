@@ -65,7 +65,6 @@ class NameScope(Uncopied):
         kind: "" or one of class (functions in it do not see it), comprehension (`:=` assigns
             outside) and module (names that it has no value for are Python's own).
         method: Of a method: the class that it stands in, and its object.
-        tree: Of a file.
     """
 
     local: Set[str]
@@ -77,12 +76,8 @@ class NameScope(Uncopied):
     tree: ast.AST | None = None
 
     def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
-        """Return the scope that a name belongs to, as Python decides it: by the text alone.
-
-        Args:
-            name: The name.
-            inside: Whether it stands in this scope, and not in a function of it.
-        """
+        """Return the scope that a name belongs to, as Python decides it: by the text alone. If not
+        `inside`, it stands in a function of this scope."""
         seen = self.kind != "class" or (inside and name in self.values)
         if seen and name in self.local:
             return self
@@ -97,7 +92,6 @@ class Function(Uncopied):
         signature: With the annotations of user's functions as nodes; those of the prelude say how
             arguments are taken.
         standard: Whether the prelude defines it.
-        owner: The class that it was defined in.
         adjacent: The decorator that makes it a mechanism.
     """
 
@@ -120,12 +114,8 @@ class Function(Uncopied):
 
 @dataclass(frozen=True, slots=True)
 class ImportedName(Uncopied):
-    """What is imported, by its whole name: "math", "numpy.random.normal".
-
-    Attributes:
-        name: The name; "|" of a union.
-        arguments: Of a type: what stands in its brackets.
-    """
+    """What is imported, by its whole name: "math", "numpy.random.normal", "|" of a
+    union; `arguments` are what stands in the brackets of a type."""
 
     name: str
     arguments: tuple[Any, ...] = ()
@@ -133,12 +123,8 @@ class ImportedName(Uncopied):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A name of a file whose statement is not followed: whoever uses it hears why.
-
-    Attributes:
-        error: Why.
-        mechanism: Whether it would be a mechanism.
-    """
+    """A name of a file whose statement is not followed, perhaps a mechanism: whoever uses it hears
+    why."""
 
     error: SourceError
     mechanism: bool = False
@@ -320,13 +306,8 @@ class Machine:
     def evaluate(
         self, node: ast.AST, scope: NameScope, then: Callable[[Any, Any], Any] | None = None
     ) -> Any:
-        """Return the value of an expression, or do what a statement says.
-
-        Args:
-            node: The expression or statement.
-            scope: Its variables.
-            then: What is done with the value at the same place: (machine, value).
-        """
+        """Return the value of an expression, or do what a statement says, then with the value what
+        `then` does of (machine, value), at the same place."""
         self.step()
         before = self.node
         if hasattr(node, "text"):

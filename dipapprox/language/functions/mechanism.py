@@ -59,11 +59,9 @@ Returned = TypeVar("Returned")
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What a function is for some values of its parameters.
+    """What a function is for some values of its parameters, named with these: "svt(N=2, T=0)".
 
-    Attributes:
-        name: With the values: "svt(N=2, T=0)".
-        program: Without parameters; its spans are in the Python file.
+    The program is without parameters; its spans are in the Python file.
     """
 
     name: str
@@ -133,11 +131,7 @@ class Mechanism(Generic[Arguments, Returned]):
         self._read = read
 
     def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Returned:
-        """Refuse: a mechanism is read, and not called; another mechanism may call it.
-
-        Raises:
-            UserError: Always.
-        """
+        """Raise `UserError`: a mechanism is read, and not called; another mechanism may call it."""
         raise UserError(
             "noise is drawn in a mechanism that dipapprox executes, not by calling it",
             "dipapprox.verify(function, …) asks about it",
@@ -256,8 +250,6 @@ def read_mechanism(path: Path, text: str, name: str) -> Mechanism[Any, Any]:
     """Read a Python file and return one of its mechanisms.
 
     Args:
-        path: Of the file.
-        text: What stands in it.
         name: Of the mechanism; empty if it is the only one.
 
     Raises:

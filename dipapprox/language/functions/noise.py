@@ -158,13 +158,8 @@ def _with_probabilities(
 def _check_probabilities(
     pairs: list[tuple[Any, Any]], weights: list[Weight], told_apart: bool
 ) -> None:
-    """Refuse numbers that are no probabilities, and pairs that stand the other way round.
-
-    Args:
-        pairs: (value, probability), as they are given.
-        weights: The probabilities.
-        told_apart: Whether it is clear which is which.
-    """
+    """Refuse numbers that are no probabilities, and pairs (value, probability) that stand the other
+    way round, unless they are `told_apart`."""
     shares = [each.known for each in weights if each.known is not None]
     if len(shares) < len(weights):
         return  # they depend on eps or inputs: the program is checked
@@ -219,10 +214,8 @@ def where(condition: Condition | bool, yes: Any, no: Any) -> Any:
 
 
 def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
-    """Return the number from `low` to `high` that is nearest to a number.
-
-    Integer noise becomes one of finitely many numbers; real noise stays what it is in between.
-    """
+    """Return the number from `low` to `high` that is nearest to a number: integer noise becomes one
+    of finitely many numbers, real noise stays what it is in between."""
     run = _path()
     held, ends = _number(value, "the value"), _ends(low, high)
     values = run.knowledge.possible(held)

@@ -146,8 +146,6 @@ def define(
     """Return a class.
 
     Args:
-        machine: Evaluates.
-        node: Its definition.
         base: From `base_of`.
         scope: What its body assigned.
         options: Of a data class; None of others.

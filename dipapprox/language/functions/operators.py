@@ -241,10 +241,8 @@ def _small(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> t
 
 
 def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
-    """Apply an operator where a symbol stands.
-
-    Divisors, and both sides of // % ** << >> & | ^, are each of the values that they may have.
-    """
+    """Apply an operator where a symbol stands; divisors, and both sides of // % ** << >> & | ^,
+    are each of the values that they may have."""
     sign = _BINARY[op][0] if op in _BINARY else "@"
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Symbolic) or type(side) in NUMBERS:
@@ -375,11 +373,8 @@ def _refuse_others(machine: Machine, *sides: Any) -> None:
 
 
 def equal(machine: Machine, left: Any, right: Any) -> Any:
-    """Compare values, and lists and tuples cell by cell, in Python's order.
-
-    Returns:
-        A truth value, or a condition.
-    """
+    """Compare values, and lists and tuples cell by cell, in Python's order: to a truth value, or to
+    a condition."""
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
         if any(_is_itself(each) for each in (left, right)):
             symbol = left if isinstance(left, Symbolic) else right

@@ -31,11 +31,8 @@ MOST_PATHS = 4096
 
 
 class Exploration:
-    """The paths of a function.
-
-    Attributes:
-        whole: Where branches are not followed at once: they cannot be undone.
-    """
+    """The paths of a function; `whole` ones where branches cannot be undone: there they are not
+    followed at once."""
 
     def __init__(
         self,
@@ -47,10 +44,7 @@ class Exploration:
         """Explore no path yet.
 
         Args:
-            begin: Makes a run.
             finish: Says what outputs are, given what the function returns.
-            span: Of its definition.
-            cells: The output cells.
         """
         self.begin, self.finish, self.span, self.cells = begin, finish, span, cells
         self.whole = set[Span | None]()

@@ -33,12 +33,8 @@ class _Text:
 
 
 def tree_of(source: SourceFile) -> ast.Module:
-    """Read a file.
-
-    Raises:
-        SourceError: If it is no Python.
-        UserError: If it has what no file of Python has.
-    """
+    """Read a file; `SourceError` if it is no Python, `UserError` if it has what no file of Python
+    has."""
     try:
         tree = ast.parse(source.text)
         compile(source.text, source.name, "exec", dont_inherit=True)  # says more, runs nothing
@@ -92,12 +88,8 @@ def span_of(node: Any) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the text of a function says of its names.
-
-    Attributes:
-        local: Those that it binds.
-        refused: The first `yield` or `global`: wherever it stands, the function is another one.
-    """
+    """What the text of a function says of its names: those that it binds, and the first `yield` or
+    `global`: wherever it stands, the function is another one."""
 
     local: frozenset[str]
     refused: ast.AST | None

@@ -62,12 +62,8 @@ _RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """A condition was decided.
-
-    Attributes:
-        other: What happens if it is decided the other way, where that is known: nothing, if no
-            input of the domains leads there.
-    """
+    """A condition was decided; `other` is what happens if it is decided the other way, where that
+    is known: nothing, if no input of the domains leads there."""
 
     condition: ast.Expression
     holds: bool
@@ -86,11 +82,8 @@ class SavedRun:
 
 
 class PathRun(Machine):
-    """One path of a function.
-
-    Attributes:
-        split: Follows branches that return: (condition, branches); see `paths`.
-    """
+    """One path of a function; `split` follows branches that return: (condition, branches); see
+    `paths`."""
 
     draws = True
 
@@ -105,8 +98,7 @@ class PathRun(Machine):
         """Make a run.
 
         Args:
-            load: As for `Machine`.
-            outside: As for `Machine`.
+            load, outside: As for `Machine`.
             domains: The values of the input cells that have finitely many.
             names: Taken by declarations.
             texts: The named values among them.
@@ -141,13 +133,8 @@ class PathRun(Machine):
             setattr(self, name, value.copy() if name in _COPIED else value)
 
     def restart(self, state: SavedRun, ways: list[bool], expected: list[Event]) -> None:
-        """Begin a path at a place.
-
-        Args:
-            state: Of the run there.
-            ways: Which way to take at the first forks.
-            expected: What these ways led to before.
-        """
+        """Begin a path at a place: go `ways` at the first forks, which led to what is `expected`
+        before."""
         self.restore(state)
         self.kept = None if self.kept is None else {}
         self.ways, self.expected = list(ways), expected
@@ -281,7 +268,6 @@ class PathRun(Machine):
         """Assign an expression to a new variable, and return that.
 
         Args:
-            value: The expression.
             otherwise: See `fresh`; `kind`, too, if `values` do not say it.
             values: What it may be: one of some; None where these are not finitely many; nothing
                 for a truth value.

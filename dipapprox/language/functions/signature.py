@@ -63,14 +63,7 @@ class SignatureHead:
         adjacent: str,
         given: Container[str] = frozenset(),
     ) -> None:
-        """Read a signature.
-
-        Args:
-            machine: Evaluates annotations.
-            function: The function.
-            adjacent: Which inputs are neighbours.
-            given: The parameters that replace defaults.
-        """
+        """Read a signature; parameters that are `given` replace defaults."""
         self.parameters: list[str] = []
         self.needed: set[str] = set()
         self.weights: list[str] = []
@@ -167,10 +160,8 @@ def _domain_text(hint: Any) -> list[str]:
 
 
 def _domain_of_type(hint: Any, taken: Container[str], whose: str, span: Span | None) -> list[str]:
-    """Return the text for bool and Literal["low", "high"]; nothing for other types.
-
-    Texts must be names that mean themselves: no numbers, truth values or arguments (`taken`).
-    """
+    """Return the text for bool and Literal["low", "high"]; nothing for other types. Texts must be
+    names that mean themselves: no numbers, truth values or arguments (`taken`)."""
     if isinstance(hint, Function) and hint.standard and hint.name == "bool":
         return ["in bool"]
     if not isinstance(hint, ImportedName) or hint.name != "typing.Literal" or not hint.arguments:

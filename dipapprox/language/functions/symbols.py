@@ -58,11 +58,7 @@ _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
 
 
 def running() -> SymbolRun:
-    """Return what evaluates: on the paths of a mechanism, the path.
-
-    Raises:
-        UserError: If nothing does.
-    """
+    """Return what evaluates: on the paths of a mechanism, the path; `UserError` if nothing does."""
     found: SymbolRun | None = _RUNNING.get()
     if found is None:
         raise UserError(
@@ -113,7 +109,6 @@ class Symbolic(Uncopied, Generic[Result]):
         """Hold an expression.
 
         Args:
-            node: The expression.
             cells: The variables with finitely many values in it.
             compute: Its value, given theirs; None if it is random, any real number, or of eps.
             numpy: Whether it is a number or a truth value of numpy's, which has other operators.
@@ -387,10 +382,8 @@ _EQUALITIES = (Relation.EQUAL, Relation.NOT_EQUAL)
 
 
 def compared(relation: Relation, left: Any, right: Any) -> Any:
-    """Return a comparison, one side of which is a symbol: a condition, or what is known of it.
-
-    A condition that is compared is a number: with ==, that of the path.
-    """
+    """Return a comparison, one side of which is a symbol: a condition, or what is known of it. A
+    condition that is compared is a number: with ==, that of the path."""
     if not isinstance(left, Symbolic) or isinstance(left, Weight) < isinstance(right, Weight):
         return compared(relation.mirrored(), right, left)
     if isinstance(left, Weight):

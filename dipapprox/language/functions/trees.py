@@ -46,12 +46,7 @@ class BranchSide:
 
 @dataclass(slots=True)
 class Course:
-    """What happens from some point on.
-
-    Attributes:
-        steps: The last one first.
-        size: How many statements it is.
-    """
+    """What happens from some point on: steps, the last one first; the size counts statements."""
 
     steps: list[ast.Statement | BranchSide]
     end: End
@@ -69,14 +64,8 @@ def course_of(end: End) -> Course:
 
 
 def joined(condition: ast.Expression, yes: Course, no: Course, cells: Cells) -> Course:
-    """Return the course of a fork; the two are used up.
-
-    Args:
-        condition: Of the fork.
-        yes: What happens if it holds.
-        no: What happens if not.
-        cells: The output cells.
-    """
+    """Return the course of a fork, of what happens if its condition holds and if not; these are
+    used up."""
     differing = _differing(yes, no, cells)
     if differing is not None:
         if differing:
@@ -91,10 +80,8 @@ def joined(condition: ast.Expression, yes: Course, no: Course, cells: Cells) -> 
 
 
 def with_defaults(course: Course, cells: Cells) -> ast.Block:
-    """Return the statements of a whole program, with what outputs mostly are at their head.
-
-    Where no input leads, no output may be assigned: then there is no such head.
-    """
+    """Return the statements of a whole program, with what outputs mostly are at their head: not
+    where no input leads and no output may be assigned."""
     courses = list(_courses(course))
     ends = [each.end for each in courses]
     found: list[ast.Statement] = []
@@ -153,10 +140,8 @@ Pair = tuple[ast.Expression, ast.Expression]
 
 
 def _differing(yes: Course, no: Course, cells: Cells) -> dict[int, Pair] | None:
-    """Return the outputs that are one constant all over one way, and one all over the other.
-
-    None if the courses differ in more, or are nothing but two ends, which need no joining.
-    """
+    """Return the outputs that are one constant all over one way, and one all over the other; None
+    if the courses differ in more, or are nothing but two ends, which need no joining."""
     if yes.size != no.size or _skeleton(yes) != _skeleton(no):
         return None
     pairs: dict[int, set[Pair]] = defaultdict(set)
