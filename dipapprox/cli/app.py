@@ -154,9 +154,8 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     version = f"dipapprox {VERSION}"
-    parser.add_argument(
-        "--version", action="version", version=version, help="show the version and exit"
-    )
+    help = "show the version and exit"
+    parser.add_argument("--version", action="version", version=version, help=help)
     # With a `prog` of its own argparse does not format the usage to find one.
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, prog=parser.prog

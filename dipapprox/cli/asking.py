@@ -97,16 +97,10 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "all inputs with numbers, q=-5..5 or q={0,1/2,1} for one (repeatable)",
     )
 
-    parser.add_argument(
-        "--rounds",
-        metavar="N",
-        help="take so many rounds of a program with streams, with the --values for inputs",
-    )
-    parser.add_argument(
-        "--values",
-        metavar="DOMAIN",
-        help="with --rounds: what the inputs may be, -1..1 or {0,1/2,1}",
-    )
+    help = "take so many rounds of a program with streams, with the --values for inputs"
+    parser.add_argument("--rounds", metavar="N", help=help)
+    help = "with --rounds: what the inputs may be, -1..1 or {0,1/2,1}"
+    parser.add_argument("--values", metavar="DOMAIN", help=help)
 
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
@@ -153,9 +147,8 @@ def add_question(parser: argparse.ArgumentParser, question: type[Question]) -> N
     add_computing(parser, question.computing)
     flags.add_output(parser)
     if question.name != "probability":  # whose answers have no ends
-        parser.add_argument(
-            "--why", action="store_true", help="say which method gave each end of the answer"
-        )
+        help = "say which method gave each end of the answer"
+        parser.add_argument("--why", action="store_true", help=help)
 
 
 def question_of(words: argparse.Namespace, question: type[AnyQuestion]) -> AnyQuestion:
@@ -215,12 +208,8 @@ def add_asking(parser: argparse.ArgumentParser, question: type[Question]) -> Non
 
 def add_certificate(parser: argparse.ArgumentParser) -> None:
     """Add --certificate, for answers that may have one."""
-    parser.add_argument(
-        "--certificate",
-        type=flags.path,
-        metavar="OUT",
-        help="write a record of DP or Not_DP that `dipapprox check` can check",
-    )
+    help = "write a record of DP or Not_DP that `dipapprox check` can check"
+    parser.add_argument("--certificate", type=flags.path, metavar="OUT", help=help)
 
 
 def add_plot(parser: argparse.ArgumentParser, what: str) -> None:

@@ -42,11 +42,8 @@ exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 i
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
     parser.add_argument("file", type=flags.path, metavar="CERT", help="a certificate (JSON)")
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="show every step of a proof, from the claim down, with its theorem",
-    )
+    help = "show every step of a proof, from the claim down, with its theorem"
+    parser.add_argument("--explain", action="store_true", help=help)
     flags.add_limits(parser)
     flags.add_output(parser)
     flags.add_report(parser)

@@ -67,13 +67,8 @@ _OF_PROGRAMS = ("eps", "times", "subsample")
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=asking.file,
-        metavar="FILE",
-        help="programs (.dpg, .dip, module.py:name, names of examples), or one pipeline (.toml)",
-    )
+    help = "programs (.dpg, .dip, module.py:name, names of examples), or one pipeline (.toml)"
+    parser.add_argument("files", nargs="+", type=asking.file, metavar="FILE", help=help)
     add_parameters(parser)
     asking.add_question(parser, Compose)
     asking.add_plot(parser, "the curve")

@@ -89,10 +89,8 @@ def _inputs(program: Program) -> Iterator[Input]:
 def _all_inputs(program: Program) -> list[Input]:
     inputs = list(islice(_inputs(program), _MOST_IN_FORMULAS + 1))
     if len(inputs) > _MOST_IN_FORMULAS:
-        raise UserError(
-            f"the program has more than {_MOST_IN_FORMULAS} inputs",
-            "choose one, for example --input 0,1",
-        )
+        hint = "choose one, for example --input 0,1"
+        raise UserError(f"the program has more than {_MOST_IN_FORMULAS} inputs", hint)
     return inputs
 
 
@@ -195,15 +193,11 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     add_program(parser)
     parser.add_argument("--eps", default="1", metavar="E", help="the program's ε (default: 1)")
     parser.add_argument("--input", metavar="ROW", help="values of all input cells: 0,1")
-    parser.add_argument(
-        "--closed-form",
-        action="store_true",
-        help="show every output's probability as a formula in ε instead, valid for all ε > 0",
-    )
+    help = "show every output's probability as a formula in ε instead, valid for all ε > 0"
+    parser.add_argument("--closed-form", action="store_true", help=help)
     asking.add_computing(parser, (*STRUCTURE, *LIMITS), timeout=_SECONDS)
-    parser.add_argument(
-        "--format", choices=list(_FORMATS), default="text", help="(default: %(default)s)"
-    )
+    help = "(default: %(default)s)"
+    parser.add_argument("--format", choices=list(_FORMATS), default="text", help=help)
     flags.add_output(parser)
 
 

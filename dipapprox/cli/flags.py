@@ -57,12 +57,8 @@ def path(text: str) -> Path:
 
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Add --report, for answers that are handed to others."""
-    parser.add_argument(
-        REPORT,
-        type=path,
-        metavar="OUT.html",
-        help="write a page to hand to a reviewer: program, answer, pictures, in one file",
-    )
+    help = "write a page to hand to a reviewer: program, answer, pictures, in one file"
+    parser.add_argument(REPORT, type=path, metavar="OUT.html", help=help)
 
 
 def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:

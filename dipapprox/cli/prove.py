@@ -63,30 +63,15 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
     add_file(parser, "a program (.dpg, module.py:name), an automaton (.dipa), or the name of one")
     add_parameters(parser)
-    parser.add_argument(
-        "--for-all",
-        metavar="N",
-        help="take the parameter N as any number: the loop up to it is one over rounds",
-    )
+    help = "take the parameter N as any number: the loop up to it is one over rounds"
+    parser.add_argument("--for-all", metavar="N", help=help)
     asking.add_question(parser, Prove)
-    parser.add_argument(
-        _DRAW,
-        type=flags.path,
-        metavar="OUT",
-        help="draw it in the DOT language, a tight run or what leaves no budget in red",
-    )
-    parser.add_argument(
-        _FAMILIES,
-        type=flags.path,
-        metavar="FILE",
-        help="check these unwinding families of a service, instead of finding the budget (JSON)",
-    )
-    parser.add_argument(
-        _IMPLEMENTS,
-        type=flags.path,
-        metavar="SERVICE",
-        help="show that a service with subroutines has the laws of this one, and find its budget",
-    )
+    help = "draw it in the DOT language, a tight run or what leaves no budget in red"
+    parser.add_argument(_DRAW, type=flags.path, metavar="OUT", help=help)
+    help = "check these unwinding families of a service, instead of finding the budget (JSON)"
+    parser.add_argument(_FAMILIES, type=flags.path, metavar="FILE", help=help)
+    help = "show that a service with subroutines has the laws of this one, and find its budget"
+    parser.add_argument(_IMPLEMENTS, type=flags.path, metavar="SERVICE", help=help)
     asking.add_certificate(parser)
     flags.add_report(parser)
 

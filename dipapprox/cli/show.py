@@ -49,9 +49,8 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
     add_file(parser, "a mechanism in Python (module.py:name), or a program (.dpg, .dip)")
     add_parameters(parser)
-    parser.add_argument(
-        "--core", action="store_true", help="the machine that it means, which proofs are about"
-    )
+    help = "the machine that it means, which proofs are about"
+    parser.add_argument("--core", action="store_true", help=help)
     flags.add_output(parser)
 
 

@@ -149,27 +149,18 @@ exit status: 0 all cases are in the file (whatever their answers), 2 bad input o
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
-    parser.add_argument(
-        "spec", nargs="?", type=flags.path, metavar="SPEC", help="a TOML file that describes a grid"
-    )
-    parser.add_argument(
-        "--out", type=flags.path, metavar="FILE", help="the results file, made or continued"
-    )
-    parser.add_argument(
-        "--jobs", default="1", metavar="N", help="cases at the same time (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--cluster", metavar="ADDRESS", help="run the cases on this Dask cluster (tcp://host:port)"
-    )
-    parser.add_argument(
-        "--summary", type=flags.path, metavar="FILE", help="show a results file, run nothing"
-    )
-    parser.add_argument(
-        "--plot",
-        type=flags.path,
-        metavar="FOLDER",
-        help="with --summary: draw heat maps, times, and numbers against noise, as SVG and PNG",
-    )
+    help = "a TOML file that describes a grid"
+    parser.add_argument("spec", nargs="?", type=flags.path, metavar="SPEC", help=help)
+    help = "the results file, made or continued"
+    parser.add_argument("--out", type=flags.path, metavar="FILE", help=help)
+    help = "cases at the same time (default: %(default)s)"
+    parser.add_argument("--jobs", default="1", metavar="N", help=help)
+    help = "run the cases on this Dask cluster (tcp://host:port)"
+    parser.add_argument("--cluster", metavar="ADDRESS", help=help)
+    help = "show a results file, run nothing"
+    parser.add_argument("--summary", type=flags.path, metavar="FILE", help=help)
+    help = "with --summary: draw heat maps, times, and numbers against noise, as SVG and PNG"
+    parser.add_argument("--plot", type=flags.path, metavar="FOLDER", help=help)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
@@ -179,10 +170,8 @@ def run(words: argparse.Namespace, console: Console) -> int:
             raise UserError("--summary shows a results file and runs nothing")
         return _summary(words.summary, words.plot, console)
     if words.spec is None or words.out is None:
-        raise UserError(
-            "sweep needs a SPEC and --out FILE, or --summary FILE",
-            "dipapprox sweep grid.toml --out results.jsonl",
-        )
+        hint = "dipapprox sweep grid.toml --out results.jsonl"
+        raise UserError("sweep needs a SPEC and --out FILE, or --summary FILE", hint)
     if words.plot is not None:
         raise UserError("--plot goes with --summary")
     jobs = numbers.whole(1)(words.jobs, "--jobs")
@@ -198,9 +187,8 @@ def run(words: argparse.Namespace, console: Console) -> int:
             )
             return Status.INTERRUPTED
         except WorkerLost as lost:
-            raise LimitReached(
-                f"{lost}; {sweep.before + sweep.done} cases are kept in {words.out}"
-            ) from lost
+            message = f"{lost}; {sweep.before + sweep.done} cases are kept in {words.out}"
+            raise LimitReached(message) from lost
     failed = f", {sweep.failed} of them without an answer" if sweep.failed else ""
     cases = count_cases(sweep.cases)
     show(console, f"{cases}: {sweep.before} finished before, {sweep.done} now{failed}")

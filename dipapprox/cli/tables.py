@@ -40,16 +40,11 @@ exit status: 0 every difference is explained, 1 some is not, 2 bad input or usag
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="TABLE",
-        help="1 … 8, dipc-1 … 8, dipaut-1 … 4, coupling-1 (default: all)",
-    )
+    help = "1 … 8, dipc-1 … 8, dipaut-1 … 4, coupling-1 (default: all)"
+    parser.add_argument("names", nargs="*", metavar="TABLE", help=help)
     parser.add_argument("--quick", action="store_true", help="only rows that take little time")
-    parser.add_argument(
-        "--out", type=flags.path, metavar="FOLDER", help="write tables.md and CSV files there, too"
-    )
+    help = "write tables.md and CSV files there, too"
+    parser.add_argument("--out", type=flags.path, metavar="FOLDER", help=help)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

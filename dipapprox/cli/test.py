@@ -167,20 +167,13 @@ _JUNIT = "--junit"
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command to its parser."""
-    parser.add_argument(
-        "files",
-        type=flags.path,
-        nargs="+",
-        metavar="FILE",
-        help="programs, automata, Python files (or module.py:name), folders",
-    )
+    help = "programs, automata, Python files (or module.py:name), folders"
+    parser.add_argument("files", type=flags.path, nargs="+", metavar="FILE", help=help)
     parser.add_argument(_JUNIT, type=flags.path, metavar="OUT", help="write a report as JUnit XML")
-    parser.add_argument(
-        "--allow-empty", action="store_true", help="a file without claims is no mistake"
-    )
-    parser.add_argument(
-        "--timeout", dest="each_timeout", metavar="SECONDS", help="wall-clock time for each claim"
-    )
+    help = "a file without claims is no mistake"
+    parser.add_argument("--allow-empty", action="store_true", help=help)
+    help = "wall-clock time for each claim"
+    parser.add_argument("--timeout", dest="each_timeout", metavar="SECONDS", help=help)
     flags.add_output(parser)
     flags.add_report(parser)
 

@@ -45,15 +45,10 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "a service (.dpg)")
     parser.add_argument("calls", metavar="CALLS", help="'data 1, sum', with commas between them")
     add_parameters(parser)
-    parser.add_argument(
-        "--examiner",
-        metavar="USERS",
-        default="",
-        help="show what these users see only (default: everything)",
-    )
-    parser.add_argument(
-        _OUT, type=flags.path, metavar="FILE", help="write a file instead of to standard output"
-    )
+    help = "show what these users see only (default: everything)"
+    parser.add_argument("--examiner", metavar="USERS", default="", help=help)
+    help = "write a file instead of to standard output"
+    parser.add_argument(_OUT, type=flags.path, metavar="FILE", help=help)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

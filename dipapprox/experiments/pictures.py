@@ -97,9 +97,8 @@ def check_picture(path: Path) -> None:
 def picture_format(path: Path) -> str:
     """Return the format that a file name stands for."""
     if path.suffix.lower() not in FORMATS:
-        raise UserError(
-            f"--plot cannot write '{path.name}'", f"the name must end in {', '.join(FORMATS)}"
-        )
+        hint = f"the name must end in {', '.join(FORMATS)}"
+        raise UserError(f"--plot cannot write '{path.name}'", hint)
     return path.suffix.lower().removeprefix(".")
 
 
@@ -121,7 +120,5 @@ def _load(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise UserError(
-            "this picture needs matplotlib, which is not installed",
-            "pip install 'dipapprox[plots]'; .svg files of one answer do not need it",
-        ) from None
+        hint = "pip install 'dipapprox[plots]'; .svg files of one answer do not need it"
+        raise UserError("this picture needs matplotlib, which is not installed", hint) from None

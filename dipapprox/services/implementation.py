@@ -112,10 +112,8 @@ def _require_alike(service: Service, idealised: Service) -> None:
     )
     for name, own, ideal in parts:
         if own != ideal:
-            raise UserError(
-                f"'{service.name}' and '{idealised.name}' differ in their {name}",
-                "an implementation has the cells and calls of what it implements",
-            )
+            hint = "an implementation has the cells and calls of what it implements"
+            raise UserError(f"'{service.name}' and '{idealised.name}' differ in their {name}", hint)
 
 
 def _differing(ours: Step, theirs: Step) -> Shown | None:

@@ -49,9 +49,8 @@ def run_on_cluster(cases: Iterator[Case], address: str) -> Generator[list[Answer
     try:
         distributed = importlib.import_module("distributed")
     except ImportError:
-        raise UserError(
-            "--cluster needs the package 'distributed'", "pip install 'dipapprox[cluster]'"
-        ) from None
+        hint = "pip install 'dipapprox[cluster]'"
+        raise UserError("--cluster needs the package 'distributed'", hint) from None
     # What goes wrong is raised: its tracebacks are no news for whoever runs a sweep.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:

@@ -65,9 +65,8 @@ class Ledger:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(
-                f"'{self.path}' is in use by another process", "wait for it, or use another --out"
-            ) from None
+            hint = "wait for it, or use another --out"
+            raise UserError(f"'{self.path}' is in use by another process", hint) from None
         except OSError as error:
             raise UserError(f"cannot lock '{self.path}': {error.strerror}") from None
 
@@ -105,10 +104,8 @@ class Ledger:
             whole = lines.rfind(b"\n", 0, written) + 1
             with contextlib.suppress(OSError):  # if not now, the next run cuts the line off
                 self._file.truncate(start + whole)
-            raise UserError(
-                f"cannot write '{self.path}': {error.strerror}",
-                "finished cases are kept: make room, then run the same command again",
-            ) from None
+            hint = "finished cases are kept: make room, then run the same command again"
+            raise UserError(f"cannot write '{self.path}': {error.strerror}", hint) from None
 
 
 def read_lines(path: Path) -> Iterator[FinishedCase]:
@@ -147,7 +144,5 @@ def _check_heading(line: bytes, digest: str | None, path: Path) -> None:
     if heading is None or heading.sweep != FORMAT:
         raise UserError(f"'{path}' is not a results file of a sweep", "use another --out")
     if digest is not None and heading.digest != digest:
-        raise UserError(
-            f"'{path}' holds results of another sweep: the spec or a program has changed",
-            "use another --out, or remove the file",
-        )
+        message = f"'{path}' holds results of another sweep: the spec or a program has changed"
+        raise UserError(message, "use another --out, or remove the file")

@@ -280,10 +280,8 @@ def _programs(value: object, folder: Path, where: str) -> tuple[NamedProgram, ..
         for match in matches:
             path = folder / match
             if language_of(path) == PYTHON:
-                raise UserError(
-                    f"{where}: '{match}' is Python: the programs of a grid are .dpg files",
-                    "'dipapprox show module.py:name' writes one",
-                )
+                message = f"{where}: '{match}' is Python: the programs of a grid are .dpg files"
+                raise UserError(message, "'dipapprox show module.py:name' writes one")
             try:
                 found[match] = NamedProgram(match, language_of(path), read_text(path))
             except UserError as error:

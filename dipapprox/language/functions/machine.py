@@ -343,11 +343,9 @@ class Machine:
     def change(self, thing: Any) -> Any:
         """Return what is going to be changed: not what was there before the function began."""
         if id(thing) in self.outside:
-            raise self.refusal(
-                "the function changes what it finds again when it runs again",
-                "lists, attributes and defaults that it changes belong inside it",
-                "error",
-            )
+            message = "the function changes what it finds again when it runs again"
+            hint = "lists, attributes and defaults that it changes belong inside it"
+            raise self.refusal(message, hint, "error")
         self.keep(thing)
         return thing
 

@@ -132,10 +132,8 @@ class Mechanism(Generic[Arguments, Returned]):
 
     def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Returned:
         """Raise `UserError`: a mechanism is read, and not called; another mechanism may call it."""
-        raise UserError(
-            "noise is drawn in a mechanism that dipapprox executes, not by calling it",
-            "dipapprox.verify(function, …) asks about it",
-        )
+        message = "noise is drawn in a mechanism that dipapprox executes, not by calling it"
+        raise UserError(message, "dipapprox.verify(function, …) asks about it")
 
     def __repr__(self) -> str:
         return f"<mechanism {self.name}>"

@@ -114,9 +114,8 @@ def key(machine: Machine, value: Any) -> Any:
         return tuple(key(machine, each) for each in value)
     if isinstance(value, Symbolic) and not value.numpy:
         return symbols.truth(value) if isinstance(value, Condition) else symbols.value(value)
-    raise machine.refusal(
-        f"{kind_of(value)} is no key here, and no element of a set", _PLAIN * _is_numpys(value)
-    )
+    message = f"{kind_of(value)} is no key here, and no element of a set"
+    raise machine.refusal(message, _PLAIN * _is_numpys(value))
 
 
 def keys(machine: Machine, values: Any) -> set[Any]:

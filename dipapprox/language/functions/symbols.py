@@ -61,10 +61,9 @@ def running() -> SymbolRun:
     """Return what evaluates: on the paths of a mechanism, the path; `UserError` if nothing does."""
     found: SymbolRun | None = _RUNNING.get()
     if found is None:
-        raise UserError(
-            "noise is drawn in a mechanism that dipapprox executes, not by calling it",
-            "@dipapprox.mechanism makes a function one; dipapprox.verify(function, …) asks",
-        )
+        message = "noise is drawn in a mechanism that dipapprox executes, not by calling it"
+        hint = "@dipapprox.mechanism makes a function one; dipapprox.verify(function, …) asks"
+        raise UserError(message, hint)
     return found
 
 
