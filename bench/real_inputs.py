@@ -86,7 +86,7 @@ def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeas
     source = read_source(programs / f"{case.file}.dpg", case.parameters)
     program = program_from(source, reals=True)
     verdict = _verdict(program, case, Limits())
-    certificate = certify_answer(program, text_of(source), verdict, AllPairs(), Limits()).to_json()
+    certificate = certify_answer(_setting(program), text_of(source), verdict).to_json()
 
     def prove(cap: float) -> None:
         found = _verdict(program, case, Limits(seconds=cap))
@@ -103,4 +103,8 @@ def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeas
 
 def _verdict(program: Program, case: RealCase, limits: Limits) -> Verdict:
     claim = Claim(case.eps, case.delta, case.eps_prv)
-    return verify(Setting(program, AllPairs(), Options(limits=limits)), claim)
+    return verify(_setting(program, limits), claim)
+
+
+def _setting(program: Program, limits: Limits | None = None) -> Setting:
+    return Setting(program, AllPairs(), Options(limits=limits or Limits()))

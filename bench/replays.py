@@ -181,13 +181,14 @@ def _prepare(case: ProofCase, programs: Path) -> _Prepared:
             raise NoAnswer("the largest delta is not known")
         delta = (found.upper if case.room > 0 else found.lower) + case.room
     claim = Claim(EPSILON, delta, case.eps_prv)
-    verdict = verify(Setting(program, selection, Options()), claim)
+    setting = Setting(program, selection, Options())
+    verdict = verify(setting, claim)
     if verdict.answer is not case.answer:
         raise NoAnswer(verdict.reason or verdict.answer.value)
-    replayed = proved(program, verdict, selection, Limits())
+    replayed = proved(setting, verdict)
     if replayed.replayed is None:
         raise NoAnswer(replayed.reason or "no proof")
-    written = certify_answer(program, text_of(source), replayed, selection, Limits()).to_json()
+    written = certify_answer(setting, text_of(source), replayed).to_json()
     return _Prepared(program, claim, selection, replayed, written)
 
 
@@ -208,12 +209,13 @@ def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofM
             raise NoAnswer(found.reason or found.answer.value)
 
     def write(cap: float) -> None:
-        limits, verdict = Limits(seconds=cap), prepared.verdict
+        setting = Setting(program, selection, Options(limits=Limits(seconds=cap)))
+        verdict = prepared.verdict
         assert verdict.replayed is not None
-        with asking(limits.check):
-            proof = written_proof(program, goal_of(verdict), selection, verdict.replayed.bits)
+        with asking(setting.limits.check):
+            proof = written_proof(setting, goal_of(verdict), verdict.replayed.bits)
         again = replace(verdict, replayed=replace(verdict.replayed, proof=proof))
-        certify_answer(program, text_of(source), again, selection, limits).to_json()
+        certify_answer(setting, text_of(source), again).to_json()
 
     def replay_it(cap: float) -> None:
         proof = json.loads(prepared.text)

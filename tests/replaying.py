@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Answer, Program
+from dipapprox import Answer, Options, Program
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel import sets
 from dipapprox.kernel.errors import Refused, Refuted
@@ -73,7 +73,7 @@ def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str
     with EarlyEnd() as end, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sets, "MOST_PARTS", MOST_PARTS)
         try:
-            proved.replayed(program, goal_of(verdict), selection, Limits())
+            proved.replayed(Setting(program, selection, Options()), goal_of(verdict))
         except (NoCertificate, Refused) as outside:
             return str(outside)
         except Refuted:
@@ -110,7 +110,7 @@ def _replay_decision(program: Program, decision: Decision, selection: PairSelect
     if _is_large(program, decision.run.outputs):
         return "large"
     with EarlyEnd() as end:
-        found = throughout.proved_decision(program, decision, selection, Limits())
+        found = throughout.proved_throughout(Setting(program, selection, Options()), decision)
         if found.replayed is None:
             return f"decision: {found.reason}"
         return "replayed decisions"

@@ -32,6 +32,7 @@ from dipapprox.language.unused import unused
 from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.argument import spelled_as_flag
@@ -257,8 +258,8 @@ def with_proof(asked: Asking[AnyQuestion], program: Program, found: Found, pairs
     """Return an answer with the proof that its certificate will record, if one is wanted."""
     if asked.certificate is None:
         return found
-    chosen, limits = pairs.select(program), asked.options.limits
-    return certificate.proved(found, lambda: files.with_proof(program, found, chosen, limits))
+    setting = Setting(program, pairs.select(program), asked.options)
+    return certificate.proved(found, lambda: files.with_proof(setting, found))
 
 
 def write_certificate(
@@ -273,10 +274,8 @@ def write_certificate(
     if asked.certificate is None or found.replayed is None:
         return None
     text = records.ProgramText(program.name, source.language, source.text)
-    chosen, limits = pairs.select(program), asked.options.limits
-    return certificate.write(
-        asked.certificate, lambda: files.certify_answer(program, text, found, chosen, limits)
-    )
+    setting = Setting(program, pairs.select(program), asked.options)
+    return certificate.write(asked.certificate, lambda: files.certify_answer(setting, text, found))
 
 
 def status_of(found: Verdict | IntervalVerdict | Decision | Proof) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from time import perf_counter
+from typing import TypeVar
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate, SourceError, UserError
@@ -14,64 +15,34 @@ from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Epsilons, Signs
-from dipapprox.language.core import Program
-from dipapprox.limits import Limits
-from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.run import Witness
+from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.formulas import formula_json, ratio_json, times_eps
 from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.throughout import Broken, GoalThroughout, written_throughout
 
-
-def proved_decision(
-    program: Program, decision: Decision, selection: PairSelection, limits: Limits
-) -> Decision:
-    """Return a decision with what the kernel says; Unknown where it does not follow.
-
-    Args:
-        program: What was decided.
-        decision: What was found.
-        selection: The pairs that were selected.
-        limits: Asked while the kernel works.
-    """
-    if decision.answer is Answer.UNKNOWN:
-        return decision
-    found = attempted(lambda: replayed_throughout(program, goals_of(decision), selection, limits))
-    if not isinstance(found, NoProof):
-        return replace(decision, replayed=found)
-    return replace(
-        decision,
-        run=replace(decision.run, reason=found.to(decision.answer)),
-        answer=Answer.UNKNOWN,
-        cause=Cause.INTERRUPTED if found.interrupted else Cause.NO_PROOF,
-        note="",
-        violation=None,
-        violated_on=None,
-    )
+Found = TypeVar("Found", bound=Decision | IntervalVerdict)
 
 
-def proved_interval(
-    program: Program, verdict: IntervalVerdict, selection: PairSelection, limits: Limits
-) -> IntervalVerdict:
-    """Return a verdict for all ε of an interval likewise."""
-    if verdict.answer is Answer.UNKNOWN:
-        return verdict
-    found = attempted(lambda: replayed_throughout(program, goals_of(verdict), selection, limits))
-    if not isinstance(found, NoProof):
-        return replace(verdict, replayed=found)
-    return replace(
-        verdict,
-        run=replace(verdict.run, reason=found.to(verdict.answer)),
-        answer=Answer.UNKNOWN,
-        violation=None,
-        remaining=((verdict.lower, verdict.upper),),
-        interrupted=found.interrupted,
-    )
+def proved_throughout(setting: Setting, found: Found) -> Found:
+    """Return an answer with what the kernel says; Unknown where it does not follow."""
+    if found.answer is Answer.UNKNOWN:
+        return found
+    said = attempted(lambda: replayed_throughout(setting, goals_of(found)))
+    if not isinstance(said, NoProof):
+        return replace(found, replayed=said)
+    run, unknown = replace(found.run, reason=said.to(found.answer)), Answer.UNKNOWN
+    if isinstance(found, Decision):
+        cause = Cause.INTERRUPTED if said.interrupted else Cause.NO_PROOF
+        found = replace(found, cause=cause, note="", violated_on=None)
+    else:
+        left = ((found.lower, found.upper),)
+        found = replace(found, remaining=left, interrupted=said.interrupted)
+    return replace(found, run=run, answer=unknown, violation=None)
 
 
 def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
@@ -95,9 +66,7 @@ def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
         yield GoalThroughout(on, eps_prv, bound, broken)
 
 
-def replayed_throughout(
-    program: Program, goals: Iterable[GoalThroughout], selection: PairSelection, limits: Limits
-) -> Replayed:
+def replayed_throughout(setting: Setting, goals: Iterable[GoalThroughout]) -> Replayed:
     """Replay proofs of goals until one holds.
 
     Raises:
@@ -108,8 +77,8 @@ def replayed_throughout(
     failed: NotProved | NoCertificate = Refuted("there is nothing to try")
     for goal in goals:
         try:
-            with asking(limits.check):
-                for proof in written_throughout(program, goal, selection, limits):
+            with asking(setting.limits.check):
+                for proof in written_throughout(setting, goal):
                     start = perf_counter()
                     try:
                         replay(proof.machine, proof.claim, proof.steps)

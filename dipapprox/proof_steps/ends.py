@@ -19,16 +19,13 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
 from dipapprox.kernel.proofs import MOST_EPS_PRV
-from dipapprox.language.core import Program
-from dipapprox.limits import Limits
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.divergence import Growth
-from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
-from dipapprox.privacy.run import Run, Witness
+from dipapprox.privacy.run import Run, Setting, Witness
 from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.proved import replayed
@@ -46,23 +43,12 @@ _LONGEST = 1 << 10_000
 """Denominators of exact ends are smaller: proofs have their digits."""
 
 
-def proved_delta(
-    program: Program,
-    question: AtEpsPrv,
-    answer: LeastDelta,
-    selection: PairSelection,
-    limits: Limits,
-) -> LeastDelta:
+def proved_delta(setting: Setting, question: AtEpsPrv, answer: LeastDelta) -> LeastDelta:
     """Return a least δ, its ends as far as the kernel confirms them.
 
-    Args:
-        program: What was asked about.
-        question: The ε_prv. For an irrational one, rational numbers on both sides are proved.
-        answer: What was found.
-        selection: The pairs that were selected.
-        limits: Asked while the kernel works.
+    For an irrational ε_prv, rational numbers on both sides are proved.
     """
-    prover = _Prover(program, selection, limits, answer.run)
+    prover = _Prover(setting, answer.run)
     found, witness = answer.delta_enclosure, answer.witness
     hair = _HAIR * max(question.tolerance(found), found.width)
     below, above = _rational_bounds(question.growth, hair / 8)
@@ -98,15 +84,9 @@ def proved_delta(
     )
 
 
-def proved_eps_prv(
-    program: Program,
-    question: AtDelta,
-    answer: LeastEpsPrv,
-    selection: PairSelection,
-    limits: Limits,
-) -> LeastEpsPrv:
+def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> LeastEpsPrv:
     """Return a least ε_prv, its ends as far as the kernel confirms them; see `proved_delta`."""
-    prover = _Prover(program, selection, limits, answer.run)
+    prover = _Prover(setting, answer.run)
     found, witness, delta = answer.eps_prv_enclosure, answer.witness, answer.delta
     width = found.width or Fraction(0)
     hair = _HAIR * max(question.tolerance, width)
@@ -136,14 +116,12 @@ def proved_eps_prv(
     )
 
 
-def proved_calibration(
-    program: Program, answer: Calibration, selection: PairSelection, limits: Limits
-) -> Calibration:
+def proved_calibration(setting: Setting, answer: Calibration) -> Calibration:
     """Return a calibration, its ends as far as the kernel confirms them; see `proved_delta`.
 
     The ε_prv that the ends need are what follows from that: at most, and more than the claimed one.
     """
-    prover = _Prover(program, selection, limits, answer.run)
+    prover = _Prover(setting, answer.run)
     certified, refuted, eps_prv = answer.certified, answer.refuted, answer.eps_prv
     witness = None if refuted is None else refuted.witness
     if refuted is not None:
@@ -174,13 +152,8 @@ def proved_calibration(
 class _Prover:
     """Asks the kernel about the ends of an answer, and remembers what it says."""
 
-    def __init__(
-        self, program: Program, selection: PairSelection, limits: Limits, run: Run
-    ) -> None:
-        self._program = program
-        self._selection = selection
-        self._limits = limits
-        self._run = run
+    def __init__(self, setting: Setting, run: Run) -> None:
+        self._setting, self._run = setting, run
         self._ended: str | None = None
         self._missing: dict[str, list[str]] = {}
         self.replayed: Replayed | None = None
@@ -200,8 +173,7 @@ class _Prover:
         """Return the first of some goals that the kernel confirms; note the obstacle if none is."""
         missing = self._ended
         for goal in goals if self._ended is None else ():
-            ask = partial(replayed, self._program, goal, self._selection, self._limits)
-            found = attempted(ask)
+            found = attempted(partial(replayed, self._setting, goal))
             if not isinstance(found, NoProof):
                 self.replayed = found if self.replayed is None else self.replayed + found
                 return goal

@@ -10,10 +10,7 @@ from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.grid import MOST_BITS
 from dipapprox.kernel.replay import replay
-from dipapprox.language.core import Program
-from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.selections import PairSelection
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Replayed, Verdict
 from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.verdicts import (
@@ -28,18 +25,11 @@ from dipapprox.proof_steps.verdicts import (
 )
 
 
-def proved(program: Program, verdict: Verdict, selection: PairSelection, limits: Limits) -> Verdict:
-    """Return the verdict with what the kernel says; Unknown where it does not follow.
-
-    Args:
-        program: What was verified.
-        verdict: What was found.
-        selection: The pairs that were selected.
-        limits: Asked while the kernel works.
-    """
+def proved(setting: Setting, verdict: Verdict) -> Verdict:
+    """Return a verdict with what the kernel says; Unknown where it does not follow."""
     if verdict.answer is Answer.UNKNOWN:
         return verdict
-    found = attempted(lambda: replayed(program, goal_of(verdict), selection, limits))
+    found = attempted(lambda: replayed(setting, goal_of(verdict)))
     if not isinstance(found, NoProof):
         return replace(verdict, replayed=found)
     return replace(
@@ -50,7 +40,7 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
     )
 
 
-def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Limits) -> Replayed:
+def replayed(setting: Setting, goal: Goal) -> Replayed:
     """Replay proofs of a goal until one holds.
 
     Raises:
@@ -61,14 +51,14 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
     start = perf_counter()
     failed: NotProved | NoCertificate | None = None
     left = {*attempts(goal)}  # what has some hope left
-    for bits in attempts(goal, count_selected(program, selection)):
+    for bits in attempts(goal, setting.count()):
         if bits not in left:
             continue
-        if bits == IN_CLOSED_FORM and program.real_outputs and goal.witness is None:
+        if bits == IN_CLOSED_FORM and setting.program.real_outputs and goal.witness is None:
             continue  # there are no such steps
         try:
-            with asking(limits.check):
-                proof = written(program, goal, selection, bits)
+            with asking(setting.limits.check):
+                proof = written(setting, goal, bits)
                 replay(proof.machine, proof.claim, proof.steps)
         except (NoCertificate, NotProved) as obstacle:
             if bits in (IN_PARTS, BY_BUDGET):

@@ -27,9 +27,6 @@ from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
@@ -67,28 +64,22 @@ _SHARE = 8
 """Of the gap that the least delta leaves, one part is for enclosures."""
 
 
-def steps_between(
-    program: Program,
-    claim: dict[str, Json],
-    epsilons: Epsilons,
-    selection: PairSelection,
-    limits: Limits,
-) -> list[Json]:
+def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
     """Return the steps to a claim on an interval, from its ends and some eps between.
 
     Raises:
         NoCertificate: If none are found.
         LimitReached: If a limit is reached.
     """
-    signs, machine = Signs(epsilons), read_machine(machine_json(program))
+    signs, machine = Signs(epsilons), read_machine(machine_json(setting.program))
+    plain = Setting(setting.program, setting.selection, Options(limits=setting.limits))
     eps_prv, delta = (formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta"))
 
     @cache
     def goal(eps: Fraction) -> Goal:
         rate, most = max(_below(eps_prv, eps), Fraction(0)), _below(delta, eps)
         question = AtEpsPrv(rate, max(most / _FINE, Fraction(1, 1 << _PART_BITS)))
-        setting = Setting(program, selection, Options(limits=limits))
-        found = profile(setting, eps, question)
+        found = profile(plain, eps, question)
         assert isinstance(found, LeastDelta)
         # Most of what is left is for what happens between.
         gap = (most - found.delta_enclosure.upper) / _SHARE
@@ -107,13 +98,11 @@ def steps_between(
         return True
 
     points = [epsilons.lower, *_halved(epsilons, kept)]
-    proofs = (replayed(program, goal(eps), selection, limits).proof for eps in points)
+    proofs = (replayed(setting, goal(eps)).proof for eps in points)
     return _followed_by({"rule": "between eps", **_stated(claim)}, proofs)
 
 
-def steps_by_shrinking(
-    program: Program, claim: dict[str, Json], epsilons: Epsilons, limits: Limits
-) -> list[Json]:
+def steps_by_shrinking(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
     """Return the steps to a claim about all pairs of real inputs: at the greatest eps of parts.
 
     The kernel decides whether a smaller eps is as good as smaller inputs.
@@ -122,6 +111,7 @@ def steps_by_shrinking(
         NoCertificate: If none are found.
         LimitReached: If a limit is reached.
     """
+    program, limits = setting.program, setting.limits
     point = inputs_at_ties(execute_for_declared(program, True, limits), limits)
     if point is None:
         raise NoCertificate("without noise no inputs make all comparisons ties")
@@ -136,7 +126,7 @@ def steps_by_shrinking(
         if not all(signs.tell(each.numerator, positive=False, on=part) for each in slacks):
             return False
         try:
-            proofs.append(replayed(program, goal, AllPairs(), limits).proof)
+            proofs.append(replayed(setting, goal).proof)
         except (NotProved, NoCertificate):
             return False
         return True
@@ -230,34 +220,33 @@ class GoalThroughout:
     broken: Broken | None
 
 
-def written_throughout(
-    program: Program, goal: GoalThroughout, selection: PairSelection, limits: Limits
-) -> Iterator[WrittenProof]:
+def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[WrittenProof]:
     """Yield proofs; the first that the kernel confirms will do.
 
     Raises:
         NoCertificate: If the kernel has no rules for it.
         LimitReached: If a limit is reached.
     """
+    program, epsilons = setting.program, goal.epsilons
     machine = machine_json(program)
-    pairs, inputs = listed(selection)
+    pairs, inputs = listed(setting.selection)
     stated = {"eps_prv": goal.eps_prv, "delta": goal.delta}
     claim: dict[str, Json] = {
         "verdict": "DP" if goal.broken is None else "Not_DP",
-        "eps": _epsilons_json(goal.epsilons),
+        "eps": _epsilons_json(epsilons),
         **stated,
         "pairs": pairs,
     }
     if goal.broken is None:
-        many = (count_selected(program, selection) or 0) > MANY_PAIRS
+        many = (setting.count() or 0) > MANY_PAIRS
         ways: list[Callable[[], Sequence[Json] | None]] = [
             lambda: kept(program, machine, claim, inputs, IN_CLOSED_FORM)
         ]
         served = 0 if many or program.real_outputs else 1
-        ways.insert(served, lambda: _served(machine, claim, goal.epsilons))
+        ways.insert(served, lambda: _served(machine, claim, epsilons))
         if pairs is None and has_real_inputs(program):
-            ways.append(lambda: steps_by_shrinking(program, claim, goal.epsilons, limits))
-        ways.append(lambda: steps_between(program, claim, goal.epsilons, selection, limits))
+            ways.append(lambda: steps_by_shrinking(setting, claim, epsilons))
+        ways.append(lambda: steps_between(setting, claim, epsilons))
         yield from _first_written(machine, claim, ways)
         return
     before: list[Json] = []

@@ -15,12 +15,11 @@ from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.grid import MOST_BITS
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Engine
-from dipapprox.privacy.run import Witness
+from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
@@ -148,19 +147,13 @@ class WrittenProof:
     steps: tuple[Json, ...]
 
 
-def written(program: Program, goal: Goal, selection: PairSelection, bits: int) -> WrittenProof:
-    """Return a proof.
-
-    Args:
-        program: What it is about.
-        goal: What it is to prove.
-        selection: The pairs that were selected.
-        bits: How exactly runs are enclosed.
+def written(setting: Setting, goal: Goal, bits: int) -> WrittenProof:
+    """Return a proof, for which runs are enclosed so exactly.
 
     Raises:
         NoCertificate: If the kernel has no rules for it.
     """
-    claim, witness = goal.claim, goal.witness
+    program, claim, witness = setting.program, goal.claim, goal.witness
     if claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
     machine = machine_json(program)
@@ -169,7 +162,7 @@ def written(program: Program, goal: Goal, selection: PairSelection, bits: int) -
         "eps_prv": number_json(claim.eps_prv),
         "delta": number_json(claim.delta),
     }
-    pairs, inputs = listed(selection)
+    pairs, inputs = listed(setting.selection)
     verdict = Answer.DP if witness is None else Answer.NOT_DP
     said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
     steps: Sequence[Json]
@@ -180,7 +173,7 @@ def written(program: Program, goal: Goal, selection: PairSelection, bits: int) -
         broken = None if witness is None else (witness.input, witness.adjacent)
         steps = parts_proof(machine, said, broken)
     elif witness is None:
-        if (count_selected(program, selection) or 0) > _MOST_PAIRS:
+        if (setting.count() or 0) > _MOST_PAIRS:
             raise Refused(f"more than {_MOST_PAIRS} pairs")
         enough = {**said, "eps_prv": number_json(least_of(goal, bits))}
         steps = kept(program, machine, enough, inputs, bits)

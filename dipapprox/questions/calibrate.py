@@ -71,5 +71,5 @@ class Calibrate(Question):
             near_budget=near and profiled.budget is not None,
         )
         if options.proved:
-            return proving.proved_calibration(program, found, setting.selection, setting.limits)
+            return proving.proved_calibration(setting, found)
         return found

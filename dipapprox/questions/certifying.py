@@ -10,6 +10,7 @@ from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.real_proof import RealProof
@@ -65,5 +66,5 @@ def certify(
     claimed = verdict.claim.delta if isinstance(verdict, Verdict) else None
     known = known_program(program, reals=True, delta=claimed)
     selection = kinds.pairs(pairs, "pairs").select(known)
-    source = ProgramText(known.name, DPG, text)
-    return certify_answer(known, source, verdict, selection, known_options(options).limits)
+    setting = Setting(known, selection, known_options(options))
+    return certify_answer(setting, ProgramText(known.name, DPG, text), verdict)

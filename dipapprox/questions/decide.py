@@ -105,5 +105,5 @@ class Decide(Question):
         setting = Setting(program, self.pairs.select(program), options, progress)
         found = AskedDecision(setting, self.asked).answered(DECIDE)
         if options.proved:
-            return proving.proved_decision(program, found, setting.selection, setting.limits)
+            return proving.proved_throughout(setting, found)
         return found

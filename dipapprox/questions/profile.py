@@ -155,7 +155,7 @@ class Profile(Question):
     ) -> ProfileAnswer:
         """Find the guarantee; see `Question.answer`."""
         setting = Setting(program, self.pairs.select(program), options, progress)
-        asked, told = self.asked, (setting.selection, setting.limits)
+        asked = self.asked
         at_one = isinstance(asked, AtEpsPrv | AtDelta) and program.rounding is None
         if options.proved and not at_one:
             raise UserError(
@@ -167,8 +167,8 @@ class Profile(Question):
             return found
         match asked, found:
             case AtEpsPrv(), LeastDelta():
-                return proving.proved_delta(program, asked, found, *told)
+                return proving.proved_delta(setting, asked, found)
             case AtDelta(), LeastEpsPrv():
-                return proving.proved_eps_prv(program, asked, found, *told)
+                return proving.proved_eps_prv(setting, asked, found)
             case _:
                 raise BrokenInvariant("another answer than was asked for")

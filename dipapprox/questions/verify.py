@@ -87,10 +87,9 @@ class Verify(Question):
         found = AskedClaim(setting, self).answered(VERIFY)
         if not options.proved:
             return found
-        told = setting.selection, setting.limits
         if isinstance(found, Verdict):
-            return proving.proved(program, found, *told)
-        return proving_throughout.proved_interval(program, found, *told)
+            return proving.proved(setting, found)
+        return proving_throughout.proved_throughout(setting, found)
 
     def formulas(self) -> formula_claim.FormulaClaim:
         """Return the claim, made of formulas."""

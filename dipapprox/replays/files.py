@@ -22,9 +22,8 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
-from dipapprox.limits import Limits
-from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.proved import replayed
@@ -43,13 +42,8 @@ else:
 Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
 
 
-def with_proof(program: Program, found: Found, selection: PairSelection, limits: Limits) -> Found:
+def with_proof(setting: Setting, found: Found) -> Found:
     """Return an answer with a proof that the kernel has replayed, if it has none yet.
-
-    Args:
-        program: What was asked about.
-        found: The answer.
-        selection: The pairs that were selected.
 
     Raises:
         NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
@@ -61,43 +55,32 @@ def with_proof(program: Program, found: Found, selection: PairSelection, limits:
     try:
         match found:
             case Verdict():
-                own = replayed(program, goal_of(found), selection, limits)
+                own = replayed(setting, goal_of(found))
             case _:
-                goals = decisions.goals_of(found)
-                own = decisions.replayed_throughout(program, goals, selection, limits)
+                own = decisions.replayed_throughout(setting, decisions.goals_of(found))
     except NotProved as obstacle:
         raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
     return replace(found, replayed=own)
 
 
 def certify_answer(
-    program: Program,
-    source: ProgramText,
-    found: Verdict | IntervalVerdict | Decision,
-    selection: PairSelection,
-    limits: Limits,
+    setting: Setting, source: ProgramText, found: Verdict | IntervalVerdict | Decision
 ) -> Certificate:
     """Record an answer: its proof, which the kernel replays first if it has not.
 
-    Args:
-        program: What was asked about.
-        source: Its text.
-        found: The answer.
-        selection: The pairs that were selected.
-
     Raises:
-        UserError: If the answer is Unknown, `source` is not the text of `program`, or there is no
+        UserError: If the answer is Unknown, `source` is not the text of the program, or there is no
             certificate for it.
     """
-    described = program_fields(program, source)
-    own = with_proof(program, found, selection, limits).replayed
+    described = program_fields(setting.program, source)
+    own = with_proof(setting, found).replayed
     assert own is not None and isinstance(own.proof, WrittenProof)
     proof = own.proof
     fields: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
         **described,
-        "scope": scope_of(program, selection).text,
+        "scope": scope_of(setting.program, setting.selection).text,
         "verdict": found.answer.value,
         "machine": proof.machine,
         "claim": proof.claim,

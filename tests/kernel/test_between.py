@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dipapprox import Limits
+from dipapprox import Options
 from dipapprox.kernel import intervals
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.intervals import between_eps, information
@@ -21,6 +21,7 @@ from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
+from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
 from kernel.small import program_of
@@ -49,7 +50,7 @@ def delta_of(eps: float, eps_prv: float) -> float:
 
 def proof_of(text: str, eps_prv: Any, delta: Any) -> Proof:
     goal = GoalThroughout(Epsilons(LOW, HIGH), eps_prv, delta, None)
-    *_, proof = written_throughout(program_of(text), goal, AllPairs(), Limits())
+    *_, proof = written_throughout(Setting(program_of(text), AllPairs(), Options()), goal)
     return proof.machine, proof.claim, list(proof.steps)
 
 

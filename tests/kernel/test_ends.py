@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox import Limits, Options, Program, calibrate, parse, profile
+from dipapprox import Options, Program, calibrate, parse, profile
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
@@ -17,7 +17,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
-from dipapprox.privacy.run import Witness
+from dipapprox.privacy.run import Setting, Witness
 from dipapprox.proof_steps.ends import proved_calibration, proved_delta, proved_eps_prv
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal
@@ -87,7 +87,7 @@ def is_proved(
     """Whether the kernel confirms a claim, or that the witness breaks it."""
     goal = Goal(Claim(HALF, delta, eps_prv), witness, gap, 3)
     try:
-        replayed(program, goal, AllPairs(), Limits())
+        replayed(Setting(program, AllPairs(), Options()), goal)
     except NotProved:
         return False
     return True
@@ -189,13 +189,14 @@ def test_what_the_kernel_refuses_is_given_up(unwilling: None) -> None:
 def test_false_ends_are_given_up() -> None:
     """Each end falls by itself: the kernel believes nothing of what was found."""
     program, eps_prv = program_of(TEXTS["Gauss"]), Fraction(1, 10)
+    setting = Setting(program, AllPairs(), Options())
     found = least_delta(program, Options(), eps_prv)
     true, off = found.delta_enclosure, found.delta_enclosure.upper / 10**6
 
     def judged(lower: Fraction, upper: Fraction) -> Enclosure:
         false = replace(found, delta_enclosure=Enclosure(lower, upper))
         question = AtEpsPrv(eps_prv)
-        own = proved_delta(program, question, false, AllPairs(), Limits())
+        own = proved_delta(setting, question, false)
         assert (own.reason is None) == (own.delta_enclosure.upper < 1)
         return own.delta_enclosure
 
@@ -211,7 +212,7 @@ def test_false_ends_are_given_up() -> None:
     for by, expected in ((off, (False, True)), (-off, (True, False))):
         false = replace(least, eps_prv_enclosure=Extended(ends.lower + by, ends.upper + by))
         question = AtDelta(Fraction(1, 50))
-        own = proved_eps_prv(program, question, false, AllPairs(), Limits())
+        own = proved_eps_prv(setting, question, false)
         kept = own.eps_prv_enclosure
         assert (bool(kept.lower), kept.upper is not None) == expected
         assert (own.witness is not None) == expected[0]
@@ -220,12 +221,13 @@ def test_false_ends_are_given_up() -> None:
 
 def test_a_false_witness_is_no_proof() -> None:
     program, eps_prv = program_of(CHOICES), Fraction(1, 10)
+    setting = Setting(program, AllPairs(), Options())
     found = least_delta(program, Options(), eps_prv)
     assert found.witness is not None
     turned = replace(found.witness, input=found.witness.adjacent, adjacent=found.witness.input)
     for witness in (turned, replace(found.witness, rows=()), None):
         false = replace(found, witness=witness)
-        own = proved_delta(program, AtEpsPrv(eps_prv), false, AllPairs(), Limits())
+        own = proved_delta(setting, AtEpsPrv(eps_prv), false)
         assert own.delta_enclosure.lower == 0
         assert own.delta_enclosure.upper < 1
         assert own.reason is not None and own.reason.startswith(
@@ -256,7 +258,7 @@ def test_calibrations_are_proved_at_both_ends() -> None:
         certified=replace(found.certified, eps=found.refuted.eps),
         refuted=replace(found.refuted, eps=found.certified.eps),
     )
-    neither = proved_calibration(program, crossed, AllPairs(), Limits())
+    neither = proved_calibration(Setting(program, AllPairs(), Options()), crossed)
     assert neither.certified is neither.refuted is None
     assert neither.reason is not None
     assert all(f"no proof of the {end} end" in neither.reason for end in ("refuted", "certified"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Limits, Options, profile, verify
+from dipapprox import Options, profile, verify
 from dipapprox.kernel.adjacency import Input, Range
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.judgements import Private
@@ -24,6 +24,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import distributions
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal, written
@@ -111,7 +112,7 @@ class Question:
         answer = profile(program, eps=HALF, eps_prv=self.eps_prv, width=Fraction(1, 10**4))
         delta = round(answer.delta_enclosure.upper + Fraction(1, 500), 4)
         goal = Goal(Claim(HALF, delta, self.eps_prv), None, Fraction(1, 10**5), 4)
-        found = written(program, goal, AllPairs(), 30)
+        found = written(Setting(program, AllPairs(), Options()), goal, 30)
         return found.machine, found.claim, list(found.steps)
 
     @property
@@ -197,7 +198,7 @@ def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question: Questio
             replay(machine, {**claim, **lower}, [*before, {**last, **lower}])
         goal = Goal(Claim(HALF, Fraction(lower["delta"]), question.eps_prv), None, None, 4)
         with pytest.raises(NotProved):
-            replayed(program_of(question.text), goal, AllPairs(), Limits())
+            replayed(Setting(program_of(question.text), AllPairs(), Options()), goal)
 
 
 def outcome(machine: Any, claim: Any, steps: Any, step: Fraction) -> str:
@@ -267,7 +268,7 @@ def test_a_delta_that_is_attained() -> None:
     assert verdict.replayed is not None
     with pytest.raises(NotProved):
         goal = Goal(Claim(HALF, Fraction(0), Fraction(1, 10)), None, None, 4)
-        replayed(program, goal, AllPairs(), proved.limits)
+        replayed(Setting(program, AllPairs(), proved), goal)
 
 
 def test_outputs_that_are_seen_to_be_impossible_are_none() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Limits
+from dipapprox import Options
 from dipapprox.kernel.adjacency import Adjacency
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.intervals import shrinks, smaller_eps
@@ -19,6 +19,7 @@ from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
+from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
 from kernel.small import program_of
@@ -48,7 +49,7 @@ def text_of(**words: str) -> str:
 
 def proof_of(text: str, delta: str) -> Proof:
     goal = GoalThroughout(Epsilons(LOW, HIGH), ["*", "1/10", ["eps"]], delta, None)
-    proof = next(written_throughout(program_of(text), goal, AllPairs(), Limits()))
+    proof = next(written_throughout(Setting(program_of(text), AllPairs(), Options()), goal))
     return proof.machine, proof.claim, list(proof.steps)
 
 

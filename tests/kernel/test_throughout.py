@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Limits, UserError
+from dipapprox import Options, UserError
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import read_machine
@@ -19,6 +19,7 @@ from dipapprox.kernel.replay import apply, replay
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.language.formula import parse_formula
 from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.decisions import replayed_throughout
 from dipapprox.proof_steps.formulas import formula_json
 from dipapprox.proof_steps.liveness import machine_json
@@ -141,14 +142,15 @@ def test_other_claims_are_not_concluded(name: str, field: str, new: Any) -> None
 
 def test_a_constant_eps_prv_is_bounded_from_below() -> None:
     """(1/2, 0) on [1/8, 1/2] is attained at its end; a hair more is enough."""
-    program, on = program_of(ASKED["named values, kept"].text), Epsilons(Fraction(1, 8), HALF)
+    setting = Setting(program_of(ASKED["named values, kept"].text), AllPairs(), Options())
+    on = Epsilons(Fraction(1, 8), HALF)
     for eps_prv in ("1/2", "501/1000"):
         goals = [GoalThroughout(on, eps_prv, 0, None)]
         if eps_prv == "1/2":
             with pytest.raises(NotProved):
-                replayed_throughout(program, goals, AllPairs(), Limits())
+                replayed_throughout(setting, goals)
         else:
-            assert replayed_throughout(program, goals, AllPairs(), Limits()).steps == 2
+            assert replayed_throughout(setting, goals).steps == 2
 
 
 def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from dipapprox import Limits, Options
+from dipapprox import Options
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Decision
@@ -78,7 +78,8 @@ class Asked:
     def replayed(self) -> Replayed:
         """Decide it, and let the kernel replay a proof."""
         goals = goals_of(self.decision())
-        return replayed_throughout(program_of(self.text), goals, self.selection, Limits())
+        setting = Setting(program_of(self.text), self.selection, Options())
+        return replayed_throughout(setting, goals)
 
     def proof(self) -> Proof:
         """The proof, as a file would have it."""
