@@ -80,7 +80,7 @@ def _check_determinism(
     automaton: Automaton, name: str, transitions: Sequence[Transition], problems: Diagnosis
 ) -> None:
     for first, second in combinations(transitions, 2):
-        if not _exclude(first, second):
+        if not (first.above | second.above) & (first.below | second.below):
             one, other = automaton.guard_text(first), automaton.guard_text(second)
             problems.report(
                 "value error",
@@ -89,10 +89,6 @@ def _check_determinism(
                 "branches have no priorities: some variable must be above in one guard and "
                 "below in the other",
             )
-
-
-def _exclude(first: Transition, second: Transition) -> bool:
-    return bool((first.above | second.above) & (first.below | second.below))
 
 
 def _check_initialisation(automaton: Automaton, problems: Diagnosis) -> None:

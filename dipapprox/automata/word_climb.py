@@ -196,7 +196,7 @@ class Climb:
         if kind < 0.6 or step.first is None:
             other = WordStep(step.first, step.second, chance.choice(self._alphabet))
         else:
-            other = self._moved(step.first, step.seen)
+            other = self._at(step.first + chance.choice((*_MOVES, -2 * step.first)), step.seen)
         return (*word[:place], other, *word[place + 1 :])
 
     def _any_step(self) -> WordStep:
@@ -206,9 +206,6 @@ class Climb:
         if not reads:
             return WordStep(None, None, seen)
         return self._at(Fraction(self._chance.choice(_SIZES)), seen)
-
-    def _moved(self, here: Fraction, seen: Seen) -> WordStep:
-        return self._at(here + self._chance.choice((*_MOVES, -2 * here)), seen)
 
     def _at(self, first: Fraction, seen: Seen) -> WordStep:
         changes: Sequence[int] = self._graph.automaton.changes

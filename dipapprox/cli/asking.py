@@ -152,11 +152,6 @@ def add_question(parser: argparse.ArgumentParser, question: type[Question]) -> N
         parser.add_argument("--why", action="store_true", help=help)
 
 
-def question_of(words: argparse.Namespace, question: type[AnyQuestion]) -> AnyQuestion:
-    """Read the flags of a question."""
-    return read(question, vars(words), spelled_as_flag)
-
-
 def add_computing(
     parser: argparse.ArgumentParser, names: tuple[str, ...], timeout: str | None = None
 ) -> None:
@@ -224,7 +219,7 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
     plot: Path | None = getattr(words, "plot", None)
     if plot is not None:
         pictures.check_picture(plot)
-    asked = question_of(words, question)
+    asked = read(question, vars(words), spelled_as_flag)
     options = options_of(words)
     record: Path | None = getattr(words, "certificate", None)
     if record is not None:

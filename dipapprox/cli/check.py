@@ -10,6 +10,7 @@ from dipapprox.cli.command import Status
 from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, show_answer
 from dipapprox.language.load import read_text
+from dipapprox.questions.limiting import LIMITING
 from dipapprox.replays.any_file import check_content
 from dipapprox.replays.json_texts import read_json
 from dipapprox.replays.result import Outcome
@@ -44,7 +45,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=flags.path, metavar="CERT", help="a certificate (JSON)")
     help = "show every step of a proof, from the claim down, with its theorem"
     parser.add_argument("--explain", action="store_true", help=help)
-    flags.add_limits(parser)
+    flags.add_arguments(parser, LIMITING)
     flags.add_output(parser)
     flags.add_report(parser)
 

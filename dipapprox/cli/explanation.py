@@ -161,17 +161,12 @@ def _explain_state(
     before: Plan | None = None
     after: Plan | None = None
     obstacle: str | None = None
-    edges: tuple[tuple[int, int], ...] = ()
-    input: Input | None = None
-    if place is None:
+    input, event = place or (None, None)
+    if event is None:
         obstacle = "the state does not exist for this input"
     elif any(states.samples[i].family.is_discrete for i in samples):
-        input, event = place
-        edges = order_edges(event)
         obstacle = "integer noise has sums, not integrals"
     else:
-        input, event = place
-        edges = order_edges(event)
         try:
             before = plan(event, Strategy.NONE, limits)
             after = _optimised(event, strategy, limits)
@@ -191,7 +186,7 @@ def _explain_state(
         ),
         sums=sums,
         names=tuple(names[i] for i in samples),
-        dependencies=edges,
+        dependencies=() if event is None else order_edges(event),
         before=before,
         after=after,
         input=input,
@@ -253,12 +248,8 @@ def _renumbered(part: Plan, own: tuple[int, ...]) -> Plan:
 
     match part:
         case Integral(level, body):
-            moved = replace(
-                level,
-                variable=own[level.variable],
-                lower=bound(level.lower),
-                upper=bound(level.upper),
-            )
+            lower, upper = bound(level.lower), bound(level.upper)
+            moved = replace(level, variable=own[level.variable], lower=lower, upper=upper)
             return Integral(moved, None if body is None else _renumbered(body, own))
         case Multiply(factors):
             return Multiply(tuple(_renumbered(factor, own) for factor in factors))

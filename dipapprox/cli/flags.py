@@ -10,17 +10,12 @@ from pathlib import Path
 from dipapprox.limits import Limits, resource
 from dipapprox.questions import numbers
 from dipapprox.questions.argument import Argument, spelled_as_flag
-from dipapprox.questions.limiting import LIMITING, read_limits
+from dipapprox.questions.limiting import read_limits
 
 REPORT = "--report"
 
 _MEMORY_SHARE = 0.6
 """Of the physical memory, when --max-memory is not given."""
-
-
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of limits."""
-    add_arguments(parser, LIMITING)
 
 
 def limits_of(words: argparse.Namespace) -> Limits:

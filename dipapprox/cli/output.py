@@ -66,7 +66,6 @@ def write(console: Console, text: str) -> None:
 
 
 def _write(console: Console, text: str) -> None:
-    """Write and flush."""
     stop_watching()
     with _writing():
         console.file.write(text)

@@ -128,7 +128,6 @@ def _certified(
 
 
 def _listings(files: Iterable[Path], parameters: Mapping[str, Fraction]) -> list[pages.Listing]:
-    """Read the texts for the report."""
     return [pages.Listing(p.stem, _shown_as(p), source_text(p, parameters)) for p in files]
 
 
@@ -141,22 +140,18 @@ def _shown_as(path: Path) -> str:
 def _implementation(
     words: argparse.Namespace, asked: Asking[Prove], subject: Subject, idealised: Subject
 ) -> Proof:
-    """Compare with an idealised service."""
     question = asked.question
-    for each, file in ((subject, words.file), (idealised, words.implements)):
-        if not isinstance(each, Service):
-            raise UserError(f"{_IMPLEMENTS} is for services: '{file}' is none")
+    if not isinstance(subject, Service) or not isinstance(idealised, Service):
+        file = words.implements if isinstance(subject, Service) else words.file
+        raise UserError(f"{_IMPLEMENTS} is for services: '{file}' is none")
     if asked.certificate is not None or words.families is not None or question.eps is not None:
         raise UserError(f"{_IMPLEMENTS} goes with --budget and --examiner only")
-    assert isinstance(subject, Service)
-    assert isinstance(idealised, Service)
     return prove_implementation(
         subject, idealised, question.budget, question.examiner, asked.options.limits
     )
 
 
 def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> Proof:
-    """Check given families."""
     if not isinstance(subject, Service):
         raise UserError(f"{_FAMILIES} is for services: '{words.file}' is none")
     if asked.certificate is not None:

@@ -80,7 +80,6 @@ def _machine(source: Source) -> dict[str, Json]:
 
 
 def _show_machine(source: Source, json: bool, console: Console) -> int:
-    """Print the machine that a program means."""
     try:
         machine = _machine(source)
         warn_unused(source)

@@ -15,12 +15,13 @@ _PACKAGES = ("python-flint", "numpy", "igraph", "scipy")
 
 def describe_machine() -> dict[str, str]:
     """Describe the machine, the software and the moment, as far as they can be found out."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
         "commit": _commit(),
         "processor": _processor(),
         "cores": str(os.cpu_count()),
-        "memory": f"{_memory_in_gib():.0f} GiB",
+        "memory": f"{memory:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         **{package: _version(package) for package in _PACKAGES},
@@ -42,10 +43,6 @@ def _processor() -> str:
     except OSError:
         return name
     return f"{found[1]} ({platform.machine()})" if found else name
-
-
-def _memory_in_gib() -> float:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
 def _version(package: str) -> str:

@@ -82,8 +82,14 @@ class PlainHandlers:
         if place not in self._runs:
             self._runs[place] = self._run_of(handler)
         run = self._runs[place]
-        tables = run.samples, run.drawn, run.drawn_on, run.integers, run.laws, run.diagnostics
-        for table in tables:
+        for table in (
+            run.samples,
+            run.drawn,
+            run.drawn_on,
+            run.integers,
+            run.laws,
+            run.diagnostics,
+        ):
             table.clear()
         run.ended, run.rounds = [], 0
         before: dict[str, StoredValue] = {
@@ -230,7 +236,6 @@ def _published(
 
 
 def _is_clamped(form: LinearForm) -> bool:
-    """Whether a clamp stands in a form."""
     return any(name.endswith(_CLAMPED) for name in form.inputs())
 
 

@@ -116,9 +116,8 @@ def find_loss(asked: AskedService) -> Loss:
 
 def _size(service: Service) -> int:
     """Return how many states there are at most, additive cells left out."""
-    return prod(
-        len(s.cell.domain) for s in service.states if not isinstance(s.cell.domain, AllReals)
-    )
+    domains = (each.cell.domain for each in service.states)
+    return prod(len(domain) for domain in domains if not isinstance(domain, AllReals))
 
 
 def loss_by_values(asked: AskedService, most: float = inf) -> Loss:

@@ -117,14 +117,8 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Colours:
-    """What the colours of a map stand for.
-
-    Attributes:
-        label: Beside the scale; "" for no scale.
-        map: Of matplotlib.
-        ends: Of the scale; None for those of the values.
-        of: The value of a cell; not a number where there is none.
-    """
+    """What the colours of a map stand for: beside the scale, "" for none; its ends, None for those
+    of the values; and what number a cell has, not a number where there is none."""
 
     label: str
     map: str

@@ -86,7 +86,9 @@ class Group:
 
     def counts(self) -> Counter[str]:
         """Count the answers, those with numbers as one."""
-        return Counter(row.answer if _is_word(row.answer) else "answered" for row in self.rows)
+        return Counter(
+            row.answer if _number(row.answer) is None else "answered" for row in self.rows
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +261,7 @@ def _group(task: str, program: str, rows: Sequence[CaseRow]) -> Group:
 
 
 def _key(text: str) -> tuple[bool, Fraction, str]:
-    number = _number(text)
-    return number is None, number if number is not None else Fraction(0), text
+    return *_order(_number(text)), text
 
 
 def _order(number: Fraction | None) -> tuple[bool, Fraction]:
@@ -272,7 +273,3 @@ def _number(text: str) -> Fraction | None:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         return None
-
-
-def _is_word(answer: str) -> bool:
-    return _number(answer) is None

@@ -86,7 +86,7 @@ def access(machine: Machine, target: Any, scope: NameScope) -> tuple[Callable[..
             return (
                 lambda: item(machine, of, at),
                 lambda value: _set_item(machine, of, at, value),
-                lambda: _delete_item(machine, of, at),
+                lambda: machine.native(of.__delitem__, _place(machine, of, at)),
             )
         case _:
             raise machine.refusal("this is nothing to assign to")
@@ -173,10 +173,6 @@ def _place(machine: Machine, where: Any, at: Any) -> Any:
 def _set_item(machine: Machine, where: Any, at: Any, value: Any) -> None:
     place = _place(machine, where, at)
     machine.native(where.__setitem__, place, listed(machine, value) if type(at) is slice else value)
-
-
-def _delete_item(machine: Machine, where: Any, at: Any) -> None:
-    machine.native(where.__delitem__, _place(machine, where, at))
 
 
 def _unbind(machine: Machine, name: str, scope: NameScope) -> None:

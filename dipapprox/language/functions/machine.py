@@ -282,7 +282,6 @@ class Machine:
     def __init__(
         self, load: Callable[..., NameScope | None], outside: frozenset[int] = frozenset()
     ) -> None:
-        """Begin; see the class."""
         self.load = load
         self.outside = outside
         self.node: Any = None

@@ -300,10 +300,8 @@ def _cells(variable: DeclaredVariable, part: Any, span: Span | None) -> Sequence
 
 
 def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> ast.Expression:
-    is_truth = not isinstance(variable.domain, AllReals) and set(variable.domain) <= {
-        "true",
-        "false",
-    }
+    domain = () if isinstance(variable.domain, AllReals) else variable.domain
+    is_truth = bool(domain) and set(domain) <= {"true", "false"}
     if type(value) is Condition and value.known is not None:
         value = value.known
     if type(value) in (Quantity, Condition):
@@ -311,7 +309,6 @@ def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> a
         return symbol.node
     if type(value) is bool and is_truth:
         return ast.Truth(value, span=span)
-    domain = () if isinstance(variable.domain, AllReals) else variable.domain
     if type(value) is str and value in domain:
         return ast.Name(value, span=span)
     if isinstance(value, int | Fraction):
