@@ -29,12 +29,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.precision import exponential
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, SourceError, UserError
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
@@ -109,24 +109,27 @@ def _rescaled(eps: Fraction, node: object) -> Draw | None:
     return replace(node, scale=scale)
 
 
-@dataclass(frozen=True, slots=True)
-class MeantClaim:
-    """A claim, and the ε that it is about.
+class Claimed(Protocol):
+    """What `verify` is asked; see `questions.verify.Verify`."""
 
-    Attributes:
-        numbers: The claim, if it is made of numbers at one ε.
-        formulas: The same, made of formulas.
-        lower, upper: The least and the greatest ε.
-    """
+    @property
+    def eps(self) -> Fraction | tuple[Fraction, Fraction]:
+        """Where: at one ε, or from one to another."""
 
-    numbers: Claim | None
-    formulas: FormulaClaim
-    lower: Fraction
-    upper: Fraction
+    @property
+    def claim(self) -> Claim | None:
+        """The claim, if it is made of numbers at one ε."""
+
+    @property
+    def delta(self) -> object:
+        """The claimed δ: a number, or a formula."""
+
+    def formulas(self) -> FormulaClaim:
+        """The claim, made of formulas."""
 
 
 def by_budget(
-    found: Verdict | IntervalVerdict | None, budget: Fraction, claim: MeantClaim, setting: Setting
+    found: Verdict | IntervalVerdict | None, budget: Fraction, claim: Claimed, setting: Setting
 ) -> Verdict | IntervalVerdict | None:
     """Return DP for a claim that a budget proves; for others what was found.
 
@@ -150,11 +153,14 @@ def by_budget(
         run = None if most is None else _header(setting)
     if run is None:
         return None
-    known, numbers = Enclosure.exact(0), claim.numbers
-    if numbers is not None:
-        return Verdict(run, numbers, Answer.DP, known, None)
-    formulas, ends = claim.formulas, (claim.lower, claim.upper)
-    return IntervalVerdict(run, *ends, formulas, Answer.DP, 0, known, None, ())
+    known = Enclosure.exact(0)
+    if claim.claim is not None:
+        return Verdict(run, claim.claim, Answer.DP, known, None)
+    return IntervalVerdict(run, *_ends(claim), claim.formulas(), Answer.DP, 0, known, None, ())
+
+
+def _ends(claim: Claimed) -> tuple[Fraction, Fraction]:
+    return (claim.eps, claim.eps) if isinstance(claim.eps, Fraction) else claim.eps
 
 
 _Found = TypeVar("_Found", bound="Verdict | IntervalVerdict")
@@ -275,12 +281,13 @@ def _least(budget: Fraction, delta: Fraction, program: Program) -> Fraction:
     return min(budget, logarithm(factor, BITS).upper) if factor > 1 else Fraction(0)
 
 
-def _less_than(budget: Fraction, stated: MeantClaim, program: Program) -> Fraction | None:
+def _less_than(budget: Fraction, stated: Claimed, program: Program) -> Fraction | None:
     """Bound the largest δ at one ε, if that is at most what is claimed."""
-    if stated.lower < stated.upper:
+    eps, upper = _ends(stated)
+    if eps < upper:
         return None
-    eps_prv, delta = stated.formulas.at(stated.lower, BITS)
-    most = most_of(budget * stated.lower, eps_prv.lower, program)
+    eps_prv, delta = stated.formulas().at(eps, BITS)
+    most = most_of(budget * eps, eps_prv.lower, program)
     return most if eps_prv.lower >= 0 and most <= delta.lower else None
 
 
@@ -290,9 +297,9 @@ def decided(found: Decision) -> Decision:
     return replace(found, run=run, answer=Answer.DP, cause=None, note="", open=())
 
 
-def _is_enough(budget: Fraction, stated: MeantClaim, limits: Limits) -> bool:
+def _is_enough(budget: Fraction, stated: Claimed, limits: Limits) -> bool:
     """Whether budget · ε <= ε_prv and δ >= 0 are proved for every ε between two, both included."""
-    claim, lower, upper = stated.formulas, stated.lower, stated.upper
+    claim, (lower, upper) = stated.formulas(), _ends(stated)
     if lower == upper:
         eps_prv, delta = claim.at(lower, BITS)
         return eps_prv.lower >= budget * lower and delta.lower >= 0

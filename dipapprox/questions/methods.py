@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.pairs.adjacency import are_very_many
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.methods import Consultation, always, consult
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from dipapprox.privacy.decisions.question import DecisionQuestion
     from dipapprox.privacy.intervals import formula_verifier
     from dipapprox.privacy.intervals import verifier as interval_verifier
-    from dipapprox.privacy.intervals.formula_claim import FormulaClaim
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.profiles import profile as profiles
     from dipapprox.privacy.profiles import profile_result as profile_results
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.profiles.question import Question
     from dipapprox.privacy.subjects import Executed
     from dipapprox.proofs import budget_verdict, real_bounds
-    from dipapprox.questions.kinds import Written
+    from dipapprox.proofs.budget_verdict import Claimed
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     real_bounds = Deferred("dipapprox.proofs.real_bounds")
@@ -121,25 +119,6 @@ def _is_open(found: Verdict | IntervalVerdict | Decision | None) -> bool:
 # --- verify: a claim, at one ε or at all of an interval -------------------------------------------
 
 
-class Claimed(Protocol):
-    """What `verify` is asked; see `questions.verify.Verify`."""
-
-    @property
-    def eps(self) -> Fraction | tuple[Fraction, Fraction]:
-        """Where: at one ε, or from one to another."""
-
-    @property
-    def claim(self) -> Claim | None:
-        """The claim, if it is made of numbers at one ε."""
-
-    @property
-    def delta(self) -> Fraction | Written:
-        """The claimed δ."""
-
-    def formulas(self) -> FormulaClaim:
-        """The claim, made of formulas."""
-
-
 @dataclass(slots=True)
 class AskedClaim(Asked["Verdict | IntervalVerdict"]):
     """A claim, and its verdict so far."""
@@ -181,11 +160,9 @@ class AskedClaim(Asked["Verdict | IntervalVerdict"]):
 
 
 def _verify_by_budget(asked: AskedClaim) -> None:
-    question, budget, eps = asked.question, asked.budget, asked.question.eps
+    question, budget = asked.question, asked.budget
     if budget is not None:
-        ends = (eps, eps) if isinstance(eps, Fraction) else eps
-        stated = budget_verdict.MeantClaim(question.claim, question.formulas(), *ends)
-        asked.found = budget_verdict.by_budget(asked.found, budget, stated, asked.setting)
+        asked.found = budget_verdict.by_budget(asked.found, budget, question, asked.setting)
 
 
 def _verify_bounds(asked: AskedClaim) -> None:

@@ -13,11 +13,10 @@ from dipapprox import Answer, Program, Verdict
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.errors import Contradiction
-from dipapprox.language.ast import Number
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.run import Setting
-from dipapprox.proofs.budget_verdict import MeantClaim, by_budget, serving_budget
+from dipapprox.proofs.budget_verdict import by_budget, serving_budget
+from dipapprox.questions.verify import Verify
 
 COMPARED = """
 input q[2] in real
@@ -115,12 +114,7 @@ def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch: pytest.Monk
 def test_what_was_known_from_below_stays_beside_a_budget() -> None:
     program = dipapprox.parse(COMPARED)
     claim = dipapprox.Claim(Fraction(1), Fraction(1, 10), Fraction(3, 20))
-    stated = MeantClaim(
-        claim,
-        FormulaClaim(Number(claim.eps_prv), Number(claim.delta), "3/20", "1/10"),
-        Fraction(1),
-        Fraction(1),
-    )
+    stated = Verify(eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     open_ = verified(COMPARED, "1", "3/20", "1/1000")
     assert open_.answer is Answer.UNKNOWN
     known = replace(open_, claim=claim, delta_enclosure=Enclosure(Fraction(1, 100), Fraction(1)))
