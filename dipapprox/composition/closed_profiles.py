@@ -6,6 +6,8 @@ Rogers, Optimal differential privacy composition for exponential mechanisms, 202
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from flint import arb
 
 from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint, up_to
@@ -22,10 +24,7 @@ class GaussianProfile:
 
     shift: arb
 
-    @property
-    def ends(self) -> Ends:
-        """None."""
-        return NO_ENDS
+    ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
@@ -49,10 +48,7 @@ class LaplaceProfile:
 
     shift: arb
 
-    @property
-    def ends(self) -> Ends:
-        """None."""
-        return NO_ENDS
+    ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
@@ -84,10 +80,7 @@ class BoundedRangeProfile:
     range: arb
     chosen: bool = False
 
-    @property
-    def ends(self) -> Ends:
-        """None."""
-        return NO_ENDS
+    ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""

@@ -49,7 +49,7 @@ Source: Zhu, Dong, Wang, Optimal accounting of differential privacy via characte
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from flint import arb
 
@@ -103,10 +103,7 @@ NO_ENDS = Ends(arb(0), arb(0))
 class Equal:
     """A pair of equal distributions."""
 
-    @property
-    def ends(self) -> Ends:
-        """None."""
-        return NO_ENDS
+    ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0; S is all or nothing."""
@@ -120,10 +117,7 @@ class UpperOnlyProfile:
 
     profile: BallProfile
 
-    @property
-    def ends(self) -> Ends:
-        """None is known."""
-        return NO_ENDS
+    ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""

@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import exp
+from typing import ClassVar
 
 from flint import arb
 
@@ -72,10 +73,7 @@ class StatementProfile:
         self._known, self._single, self._worst = known, single, WorstOutcomes(known)
         self._below = below
 
-    @property
-    def ends(self) -> Ends:
-        """None is known."""
-        return NO_ENDS
+    ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""

@@ -7,11 +7,13 @@ from fractions import Fraction
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Mechanism, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions.noise_programs import real_mechanism
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
 from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 
 _REAL_ACCURACY = Fraction(1, 2**34)
 """Of deltas of programs with real outputs, at least."""
@@ -68,8 +70,9 @@ class Mechanisms:
 
     def _bounds(self, run: ProgramAt, times: int, accuracy: Fraction) -> Mechanism | RefinedPairs:
         """Return a program's worst pair, or pairs that it lies between."""
-        relation, options = self._pipeline.adjacency, self._options
+        setting = Setting(run.program, AllPairs(), self._options)
+        relation = self._pipeline.adjacency
         if run.program.real_outputs:
             require_symmetric(run.program)
-            return real_mechanism(run.program, run.eps, relation, accuracy, options)
-        return bounds_of_program(run.program, run.eps, relation, times, accuracy, options)
+            return real_mechanism(setting, run.eps, relation, accuracy)
+        return bounds_of_program(setting, run.eps, relation, times, accuracy)

@@ -23,14 +23,9 @@ from itertools import islice
 
 from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism
 from dipapprox.composition.product_measures import gaussian_pair
-from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
-from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for, open_subject
 
@@ -38,31 +33,20 @@ _MOST_PAIRS = 2_000
 
 
 def real_mechanism(
-    program: Program, eps: Fraction, adjacency: Adjacency, accuracy: Fraction, options: Options
+    setting: Setting, eps: Fraction, adjacency: Adjacency, accuracy: Fraction
 ) -> Mechanism | RefinedPairs:
     """Return the worst pair of a program, pairs that get finer, or two that it lies between.
 
     For arguments and errors see `bounds_of_real_program`.
     """
-    many = has_real_inputs(program) or len(_some_pairs(program)) > _MOST_PAIRS
-    if many:
-        return bounds_of_real_program(program, eps, adjacency, accuracy, options)
-    noise = worst_noise(program, eps, adjacency, options)
-    return noise or RefinedPairs(program, eps, adjacency, accuracy, options)
+    if setting.is_real or len([*islice(setting.pairs(), _MOST_PAIRS + 1)]) > _MOST_PAIRS:
+        return bounds_of_real_program(setting, eps, adjacency, accuracy)
+    noise = worst_noise(setting, eps, adjacency)
+    return noise or RefinedPairs(setting, eps, adjacency, accuracy)
 
 
-def worst_noise(
-    program: Program, eps: Fraction, adjacency: Adjacency, options: Options
-) -> Mechanism | None:
-    """Return the worst pair of a program; None if it is of another kind.
-
-    Args:
-        program: With real outputs, few inputs and a symmetric adjacency.
-        eps: Where it runs, > 0.
-        adjacency: Of the data sets that its inputs come from.
-        options: How to compute.
-    """
-    setting = Setting(program, AllPairs(), options)
+def worst_noise(setting: Setting, eps: Fraction, adjacency: Adjacency) -> Mechanism | None:
+    """Return the worst pair of a program of few inputs; None if it is of another kind."""
     published = open_subject(setting, executed_for(setting), eps).published
     shifts = None if published is None else published.shifts()
     if not shifts:
@@ -72,7 +56,3 @@ def worst_noise(
     if families == {GAUSSIAN}:
         return gaussian_pair(most.square, adjacency)
     return Laplace(most.shift, Fraction(1), adjacency) if families == {LAPLACE} else None
-
-
-def _some_pairs(program: Program) -> list[Pair]:
-    return list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))

@@ -49,14 +49,12 @@ from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.products.measures import PairAtoms
 from dipapprox.pairs.products.source import ProductSource, joint
 from dipapprox.pairs.selections import AllPairs, Pair, is_symmetric
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
@@ -115,41 +113,32 @@ def require_symmetric(program: Program) -> None:
 
 @sound_arithmetic()
 def bounds_of_program(
-    program: Program,
-    eps: Fraction,
-    adjacency: Adjacency,
-    times: int,
-    accuracy: Fraction,
-    options: Options,
+    setting: Setting, eps: Fraction, adjacency: Adjacency, times: int, accuracy: Fraction
 ) -> Between:
     """Bound all adjacent pairs of a program at one eps.
 
     Args:
-        program: With a symmetric adjacency.
+        setting: A program with a symmetric adjacency, all pairs.
         eps: Where it runs, > 0.
         adjacency: Of the data sets that its inputs come from.
         times: How often it is to be run: for that a pair is chosen.
         accuracy: How accurate deltas should be; they may be wider.
-        options: How to compute.
 
     Raises:
         UserError: If the adjacency does not suit the inputs or holds in one order only, or no two
             inputs are adjacent.
     """
-    require_symmetric(program)
-    setting = Setting(program, AllPairs(), options)
+    require_symmetric(setting.program)
     maxima = Profiler(setting, eps, executed_for(setting)).maxima
     if maxima.pairs == 0:
-        raise UserError(f"'{program.name}': no two different inputs are adjacent")
+        raise UserError(f"'{setting.program.name}': no two different inputs are adjacent")
     search = _Search(maxima)
     points = [(x, search.sharp(x, accuracy)) for x in search.places()]
-    above = Atoms(hull(points), symmetric=True, attained=False, adjacency=adjacency)
     row = max(search.rows.values(), key=lambda each: cost(each, times))
-    symmetric = adjacency is Adjacency.SUBSTITUTION
-    below = Atoms(merged(row), adjacency=adjacency, symmetric=symmetric)
+    above, below = ends_of(hull(points), merged(row), adjacency)
     standing = maxima.standing(_ROW_BITS)
     if standing is None:
-        pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
+        pairs = list(islice(setting.pairs(), _MOST_PAIRS + 1))
     else:
         pairs = [pair for pair, _ in standing]
     if len(pairs) > _MOST_PAIRS:
@@ -230,6 +219,15 @@ class _Search:
             known = finer.delta
         scaled = known.upper * 2**_VALUE_BITS
         return Fraction(scaled.__ceil__(), 2**_VALUE_BITS)
+
+
+def ends_of(above: Masses, below: Masses, adjacency: Adjacency) -> tuple[Atoms, Atoms]:
+    """Return what is above all pairs, either way round, and may be had by none, and one pair."""
+    symmetric = adjacency is Adjacency.SUBSTITUTION
+    return (
+        Atoms(above, symmetric=True, attained=False, adjacency=adjacency),
+        Atoms(below, symmetric=symmetric, adjacency=adjacency),
+    )
 
 
 def hull(points: Sequence[tuple[Fraction, Fraction]]) -> Masses:

@@ -15,25 +15,23 @@ Numbers are whole, in units of 2^-160.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
 from math import exp
 from typing import TypeVar
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
+from dipapprox.composition.mechanisms import Adjacency, Between, Masses
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language.core import Program
-from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.together import PublishedPairs
-from dipapprox.pairs.selections import AllPairs, Pair
-from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull
-from dipapprox.privacy.compositions.real_programs import Known, inner_hull
-from dipapprox.privacy.options import Options
+from dipapprox.pairs.selections import Pair
+from dipapprox.privacy.compositions.programs import atoms_of_chain, ends_of, hull, lower_hull
+from dipapprox.privacy.compositions.real_programs import Known, inner_hull_of
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute
 
@@ -79,11 +77,10 @@ class RefinedPairs:
     """The pairs of a program, at ever more places.
 
     Args:
-        program: With real outputs, and finitely many inputs in a symmetric adjacency.
+        setting: A program with real outputs, and finitely many inputs in a symmetric adjacency.
         eps: Where it runs, > 0.
         adjacency: Of the data sets that its inputs come from.
         accuracy: Deltas below that are none.
-        options: How to compute.
 
     Raises:
         UserError: If no two inputs are adjacent.
@@ -92,23 +89,18 @@ class RefinedPairs:
 
     @sound_arithmetic()
     def __init__(
-        self,
-        program: Program,
-        eps: Fraction,
-        adjacency: Adjacency,
-        accuracy: Fraction,
-        options: Options,
+        self, setting: Setting, eps: Fraction, adjacency: Adjacency, accuracy: Fraction
     ) -> None:
-        self._adjacency = adjacency
-        self._limits = limits = options.limits
+        program, options = setting.program, setting.options
+        self._adjacency, self._limits = adjacency, options.limits
         self._bits = max(_FEWEST_BITS, (1 / accuracy).__ceil__().bit_length())
-        states = execute(program, options.merge, limits, real_outputs=True)
+        states = execute(program, options.merge, self._limits, real_outputs=True)
         self._divergences = open_published(states, eps, options)
-        self._couplings = Couplings(states, eps, limits) if options.compares_exactly else None
+        self._couplings = Couplings(states, eps, self._limits) if options.compares_exactly else None
         numbers: dict[object, int] = {}
         found: list[Pair] = []
-        for pair in select_pairs(program, AllPairs()):
-            limits.check()
+        for pair in setting.pairs():
+            self._limits.check()
             if numbers.setdefault(self._divergences.terms(pair), len(found)) == len(found):
                 found.append(pair)
         if not found:
@@ -238,12 +230,7 @@ class RefinedPairs:
         likely = min(range(len(tops)), key=lambda j: abs(tops[j] - _LIKELY))
         alone = max(self._kept, key=lambda k: self._classes[k].upper[likely])
         return Between(
-            Atoms(above, symmetric=True, attained=False, adjacency=self._adjacency),
-            Atoms(
-                self._below(alone),
-                symmetric=self._adjacency is Adjacency.SUBSTITUTION,
-                adjacency=self._adjacency,
-            ),
+            *ends_of(above, self._below(alone), self._adjacency),
             tuple(self._above(k) for k in self._kept),
             tuple(self._below(k) for k in self._kept),
             resolution=float(self.step),
@@ -263,15 +250,14 @@ class RefinedPairs:
 
     def _below(self, number: int) -> Masses:
         """Atoms below a class."""
-        own = list(self._known(number))
-        other = list(self._known(self._classes[number].reverse))
-        back = [(1 / x, 1 - 1 / x + low / x, 1 - 1 / x + high / x) for x, low, high in other[1:]]
-        return inner_hull([*reversed(back), *own])
+        return inner_hull_of(self._known(number), self._known(self._classes[number].reverse))
 
-    def _known(self, number: int) -> Iterator[Known]:
+    def _known(self, number: int) -> list[Known]:
         own = self._classes[number]
-        for x, low, high in zip(self._places, own.lower, own.upper, strict=True):
-            yield x, Fraction(max(low or 0, 0), _UNIT), Fraction(high, _UNIT)
+        return [
+            (x, Fraction(max(low or 0, 0), _UNIT), Fraction(high, _UNIT))
+            for x, low, high in zip(self._places, own.lower, own.upper, strict=True)
+        ]
 
 
 def _is_above(one: Sequence[int], two: Sequence[int]) -> bool:

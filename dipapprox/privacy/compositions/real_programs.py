@@ -29,14 +29,11 @@ from itertools import pairwise
 from math import exp, log
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
+from dipapprox.composition.mechanisms import Adjacency, Between, Masses
 from dipapprox.errors import UserError
-from dipapprox.language.core import Program
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import Maximum
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
-from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.compositions.programs import atoms_of_chain, ends_of, hull, lower_hull
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
@@ -62,45 +59,37 @@ _At = Callable[[Sequence[Fraction]], list[Maximum]]
 
 @sound_arithmetic()
 def bounds_of_real_program(
-    program: Program, eps: Fraction, adjacency: Adjacency, accuracy: Fraction, options: Options
+    setting: Setting, eps: Fraction, adjacency: Adjacency, accuracy: Fraction
 ) -> Between:
     """Bound all adjacent pairs of a program with real outputs at one eps.
 
     Args:
-        program: With a symmetric adjacency.
+        setting: A program with a symmetric adjacency, all pairs.
         eps: Where it runs, > 0.
         adjacency: Of the data sets that its inputs come from.
         accuracy: Deltas below that are none.
-        options: How to compute.
 
     Raises:
         UserError: If no two inputs are adjacent.
     """
-    every = _opened(program, eps, AllPairs(), options)
+    every = _opened(setting, eps)
     known = _places(every, accuracy, _MOST_PLACES)
     places = sorted(known)
     pair = min(known.values(), key=lambda each: abs(float(each.delta.upper) - _LIKELY)).pair
     if pair is None:
-        raise UserError(f"'{program.name}': no two different inputs are adjacent")
-    own, turned = (
-        _opened(program, eps, OrderedPairs((each,)), options)(places)
-        for each in (pair, (pair[1], pair[0]))
-    )
-    above = Atoms(
-        hull([(x, _known(x, known[x])[2]) for x in places]),
-        symmetric=True,
-        attained=False,
-        adjacency=adjacency,
-    )
+        raise UserError(f"'{setting.program.name}': no two different inputs are adjacent")
+    own, turned = (_opened(setting.about(each), eps)(places) for each in (pair, (pair[1], pair[0])))
+    above = hull([(x, _known(x, known[x])[2]) for x in places])
     both = [_known(x, each) for x, each in zip(places, own, strict=True)]
     reverse = [_known(x, each) for x, each in zip(places, turned, strict=True)]
-    below = Atoms(
-        inner_hull([*map(_reversed, reversed(reverse[1:])), *both]),
-        adjacency=adjacency,
-        symmetric=adjacency is Adjacency.SUBSTITUTION,
-    )
     # Even where both are of one worst pair they stay apart between the places.
-    return Between(above, below)
+    return Between(*ends_of(above, inner_hull_of(both, reverse), adjacency))
+
+
+def inner_hull_of(known: Sequence[Known], reverse: Sequence[Known]) -> Masses:
+    """Return the same as `inner_hull` of what is known of a pair and its reverse from x = 1 on."""
+    turned = [(1 / x, 1 - 1 / x + low / x, 1 - 1 / x + high / x) for x, low, high in reverse[1:]]
+    return inner_hull([*reversed(turned), *known])
 
 
 def inner_hull(known: Sequence[Known]) -> Masses:
@@ -174,9 +163,8 @@ def _at_least(chain: Sequence[_Corner], line: tuple[Fraction, Fraction]) -> list
     return found
 
 
-def _opened(program: Program, eps: Fraction, selection: PairSelection, options: Options) -> _At:
+def _opened(setting: Setting, eps: Fraction) -> _At:
     """Return what bounds the largest deltas of some pairs at places."""
-    setting = Setting(program, selection, options)
     maxima = Profiler(setting, eps, executed_for(setting)).maxima
     return lambda places: maxima.largest([Factor(x, x) for x in places])
 
@@ -224,12 +212,6 @@ def _known(x: Fraction, found: Maximum) -> Known:
     unit = 1 << _VALUE_BITS
     low, high = max(found.delta.lower, _ZERO), min(found.delta.upper, _ONE)
     return x, Fraction((low * unit).__floor__(), unit), Fraction((high * unit).__ceil__(), unit)
-
-
-def _reversed(known: Known) -> Known:
-    """What is known of the reversed pair."""
-    x, low, high = known
-    return 1 / x, 1 - 1 / x + low / x, 1 - 1 / x + high / x
 
 
 def _rounded(place: float) -> Fraction:

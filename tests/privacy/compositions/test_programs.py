@@ -14,8 +14,10 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.errors import UserError
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions.programs import bounds_of_program, hull, merged, undominated
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from tests.cli.conftest import COIN, SVT
 
 F = Fraction
@@ -106,7 +108,11 @@ def test_merging_loses_no_mass() -> None:
 def test_a_program_is_between_its_pairs() -> None:
     program = dipapprox.parse(SVT)
     found = bounds_of_program(
-        program, F(1, 2), Adjacency.ADD_REMOVE, 10, F(1, 2**DOUBLE_BITS), Options()
+        Setting(program, AllPairs(), Options()),
+        F(1, 2),
+        Adjacency.ADD_REMOVE,
+        10,
+        F(1, 2**DOUBLE_BITS),
     )
     for budget in ("0", "1/8"):
         true = dipapprox.profile(program, eps="1/2", eps_prv=budget).delta_enclosure

@@ -14,11 +14,13 @@ from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Adjacency, Gaussian, Laplace, Masses, Mechanism
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.limits import Limits
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions import real_programs
 from dipapprox.privacy.compositions.noise_programs import worst_noise
 from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Setting
 from tests.moved_noise import gaussian, laplace
 
 F = Fraction
@@ -56,6 +58,11 @@ def test_hulls_are_below_what_is_known(
 TWO = "input q in 0..2\noutput {outputs} in real\nadjacent linf 1\n{laws}\n"
 
 
+def every(program: dipapprox.Program) -> Setting:
+    """All pairs of a program."""
+    return Setting(program, AllPairs(), Options())
+
+
 @pytest.mark.parametrize(
     ("outputs", "laws", "mechanism"),
     [
@@ -67,7 +74,7 @@ TWO = "input q in 0..2\noutput {outputs} in real\nadjacent linf 1\n{laws}\n"
 def test_noise_alone_is_a_mechanism(outputs: str, laws: str, mechanism: Mechanism) -> None:
     """Of the catalogue: the same composition, with the worst of several pairs."""
     program = dipapprox.parse(TWO.format(outputs=outputs, laws=laws))
-    found = worst_noise(program, F(1), Adjacency.ADD_REMOVE, Options())
+    found = worst_noise(every(program), F(1), Adjacency.ADD_REMOVE)
     assert found is not None
     both = [
         Composition((RepeatedRun(each, 4),)).epsilon(F(1, 1000), F(1, 10**4), Limits()).bounds[0]
@@ -89,7 +96,7 @@ def test_noise_alone_is_a_mechanism(outputs: str, laws: str, mechanism: Mechanis
 )
 def test_other_programs_have_no_such_pair(laws: str) -> None:
     program = dipapprox.parse(TWO.format(outputs="y, z", laws=laws))
-    assert worst_noise(program, F(1), Adjacency.ADD_REMOVE, Options()) is None
+    assert worst_noise(every(program), F(1), Adjacency.ADD_REMOVE) is None
 
 
 def test_searches_of_hulls_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +104,7 @@ def test_searches_of_hulls_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real_programs, "_MOST_PLACES", 12)
     laws = "z <- Gauss(q, 2)\nx <- Lap(q, 2)\ny <- x + z"
     program = dipapprox.parse(NOISE.format(law="0").replace("y <- 0", laws))
-    found = bounds_of_real_program(program, F(1), Adjacency.ADD_REMOVE, F(1, 10**6), Options())
+    found = bounds_of_real_program(every(program), F(1), Adjacency.ADD_REMOVE, F(1, 10**6))
     runs = (RepeatedRun(found, 3),)
     answer = Composition(runs).epsilon(F(1, 100), F(1, 10**5), Limits(atoms=10**6))
     (bounds,) = answer.bounds
@@ -110,7 +117,7 @@ def test_pairs_get_finer(law: str, profile: object) -> None:
     """Each is between what is run from above and from below, and these come together."""
     assert callable(profile)
     text = NOISE.replace("0..1", "0..2").format(law=law)
-    pairs = RefinedPairs(dipapprox.parse(text), F(1), Adjacency.ADD_REMOVE, F(1, 10**8), Options())
+    pairs = RefinedPairs(every(dipapprox.parse(text)), F(1), Adjacency.ADD_REMOVE, F(1, 10**8))
     widest = []
     for _ in range(2):
         found = pairs.between()
