@@ -80,12 +80,8 @@ def cells_of(whole: Unfolding) -> Automaton | None:
         return None
     live = _live(len(automaton.states), joints)
     joints = [
-        replace(
-            joint,
-            least=joint.least & live[joint.one.target],
-            largest=joint.largest & live[joint.one.target],
-        )
-        for joint in joints
+        replace(j, least=j.least & live[j.one.target], largest=j.largest & live[j.one.target])
+        for j in joints
     ]
     return _Builder(automaton, joints, live).build()
 

@@ -46,9 +46,8 @@ def automaton_of(text: AutomatonText) -> Automaton:
         )
     steps = [(location, step) for location in text.locations for step in location.steps]
     for _, step in steps:
-        states.setdefault(
-            step.target, ControlState(step.target, False, None, span=step.target_span)
-        )
+        end = ControlState(step.target, False, None, span=step.target_span)
+        states.setdefault(step.target, end)
     numbers = {name: index for index, name in enumerate(states)}
     variables = {name: None for _, step in steps for name in step.assigned}
     masks = {name: 1 << index for index, name in enumerate(variables)}

@@ -64,12 +64,9 @@ def _check_silent(
     for transition in transitions:
         if transition.used:
             guard = automaton.guard_text(transition)
-            problems.report(
-                "value error",
-                f"the state '{name}' reads no input and cannot have the guard '{guard}'",
-                transition.span,
-                f"only states that read an input compare: drop ':non-input' of '{name}'",
-            )
+            message = f"the state '{name}' reads no input and cannot have the guard '{guard}'"
+            hint = f"only states that read an input compare: drop ':non-input' of '{name}'"
+            problems.report("value error", message, transition.span, hint)
             return  # one message for a state that should read
     for transition in transitions[1:]:
         message = f"the state '{name}' reads no input and has more than one transition"
@@ -82,13 +79,9 @@ def _check_determinism(
     for first, second in combinations(transitions, 2):
         if not (first.above | second.above) & (first.below | second.below):
             one, other = automaton.guard_text(first), automaton.guard_text(second)
-            problems.report(
-                "value error",
-                f"'{name}' is not deterministic: '{one}' and '{other}' can hold together",
-                second.span,
-                "branches have no priorities: some variable must be above in one guard and "
-                "below in the other",
-            )
+            message = f"'{name}' is not deterministic: '{one}' and '{other}' can hold together"
+            hint = "branches have no priorities: some variable must be above in one guard and "
+            problems.report("value error", message, second.span, hint + "below in the other")
 
 
 def _check_initialisation(automaton: Automaton, problems: Diagnosis) -> None:

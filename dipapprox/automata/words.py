@@ -135,12 +135,8 @@ class Passes:
 
     def over(self, letters: Letters, word: Sequence[Seen], costs: Costs) -> Costs:
         """Return the costs behind a word, from those before it."""
-        graph, limits, units, ways = (
-            self._search.graph,
-            self._search.limits,
-            self._units,
-            self._ways,
-        )
+        graph, limits = self._search.graph, self._search.limits
+        units, ways = self._units, self._ways
         automaton = graph.automaton
         work = 0
         for letter, seen in zip(letters, word, strict=True):

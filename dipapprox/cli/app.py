@@ -69,9 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         parsed = build_parser(words).parse_args(words)
     except ModuleNotFoundError as missing:
-        return _fail(
-            f"error: this command needs '{missing.name}', which is not here", Status.BAD_INPUT
-        )
+        message = f"error: this command needs '{missing.name}', which is not here"
+        return _fail(message, Status.BAD_INPUT)
     except SystemExit as end:  # argparse has printed help, the version or the usage
         return end.code if isinstance(end.code, int) else Status.BAD_INPUT
     return run(parsed, cast("Console", _LateConsole()))

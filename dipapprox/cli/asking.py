@@ -85,19 +85,12 @@ def add_file(parser: argparse.ArgumentParser, help: str) -> None:
 
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add FILE, its parameters and wider domains."""
-    add_file(
-        parser, "a program (.dpg, .dip, module.py:name), the name of one that comes along, or -"
-    )
+    help = "a program (.dpg, .dip, module.py:name), the name of one that comes along, or -"
+    add_file(parser, help)
     add_parameters(parser)
-    parser.add_argument(
-        "--widen",
-        metavar="DOMAIN",
-        action="append",
-        default=[],
-        help="ask about a wider domain than the program declares, adjacency unchanged: -5..5 for "
-        "all inputs with numbers, q=-5..5 or q={0,1/2,1} for one (repeatable)",
-    )
-
+    help = "ask about a wider domain than the program declares, adjacency unchanged: -5..5 for "
+    help += "all inputs with numbers, q=-5..5 or q={0,1/2,1} for one (repeatable)"
+    parser.add_argument("--widen", metavar="DOMAIN", action="append", default=[], help=help)
     help = "take so many rounds of a program with streams, with the --values for inputs"
     parser.add_argument("--rounds", metavar="N", help=help)
     help = "with --rounds: what the inputs may be, -1..1 or {0,1/2,1}"
@@ -106,13 +99,9 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
     """Add -p."""
+    help = "set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)"
     parser.add_argument(
-        "-p",
-        "--param",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)",
+        "-p", "--param", metavar="NAME=VALUE", action="append", default=[], help=help
     )
 
 
@@ -163,12 +152,9 @@ def add_computing(
     )
     parser.set_defaults(timeout=timeout)
     if "optimizer" in names:
+        help = "the same as --optimizer none: nested integrals as the program writes them"
         parser.add_argument(
-            "--no-optimize",
-            dest="optimizer",
-            action="store_const",
-            const="none",
-            help="the same as --optimizer none: nested integrals as the program writes them",
+            "--no-optimize", dest="optimizer", action="store_const", const="none", help=help
         )
 
 

@@ -32,11 +32,8 @@ def _described(name: str) -> dict[str, Any]:
 
 def commands_with(flag: str) -> list[str]:
     """Return the commands that have a flag."""
-    return [
-        name
-        for name, each in _words().items()
-        if any(flag in word["names"] for word in each["words"])
-    ]
+    commands = _words().items()
+    return [name for name, each in commands if any(flag in w["names"] for w in each["words"])]
 
 
 def add_described(parser: argparse.ArgumentParser, name: str) -> None:

@@ -102,9 +102,8 @@ def _text(program: Program, states: FinalStates, found: _Forms) -> str:
         given = valuation_text(program.inputs, input)
         lines.append(f"{program.name} for {given}" if given else program.name)
         for output, form in zip(outputs, forms, strict=True):
-            lines.append(
-                f"    Pr[{output}]{' ' * (width - len(output))} = {closed_form.as_text(form)}"
-            )
+            gap = " " * (width - len(output))
+            lines.append(f"    Pr[{output}]{gap} = {closed_form.as_text(form)}")
     return "\n".join(lines) + "\n"
 
 

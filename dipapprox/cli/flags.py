@@ -60,23 +60,14 @@ def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
     flag, help = spelled_as_flag(argument.name), argument.help.replace("%", "%%")
     if argument.read is numbers.flag:
         on = argument.default == "true"
-        parser.add_argument(
-            f"--no-{flag[2:]}" if on else flag,
-            dest=argument.name,
-            action="store_const",
-            const="false" if on else "true",
-            help=help,
-        )
+        name, const = (f"--no-{flag[2:]}", "false") if on else (flag, "true")
+        parser.add_argument(name, dest=argument.name, action="store_const", const=const, help=help)
         return
     if argument.default and "(default" not in help:
         help += f" (default: {argument.default})"
-    parser.add_argument(
-        flag,
-        required=argument.required,
-        metavar=argument.metavar or None,
-        choices=argument.choices or None,
-        help=help,
-    )
+    metavar, choices = argument.metavar or None, argument.choices or None
+    required = argument.required
+    parser.add_argument(flag, required=required, metavar=metavar, choices=choices, help=help)
 
 
 def default_memory() -> int | None:

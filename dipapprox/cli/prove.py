@@ -102,10 +102,8 @@ def run(words: argparse.Namespace, console: Console) -> int:
             proof, digest = _certified(words.file, parameters, asked, proof)
         if asked.json and isinstance(proof, AutomatonProof) and proof.stopping:
             where = ", ".join(proof.stopping)
-            print(
-                f"warning: that it may stop in {where} is taken as unseen (--stops visible)",
-                file=sys.stderr,
-            )
+            warning = f"that it may stop in {where} is taken as unseen (--stops visible)"
+            print(f"warning: {warning}", file=sys.stderr)
     show_answer(console, proof, json=asked.json, why=words.why)
     if asked.report is not None:
         review.refuse_changes(listings, _listings(files, parameters))
@@ -140,15 +138,13 @@ def _shown_as(path: Path) -> str:
 def _implementation(
     words: argparse.Namespace, asked: Asking[Prove], subject: Subject, idealised: Subject
 ) -> Proof:
-    question = asked.question
+    question, limits = asked.question, asked.options.limits
     if not isinstance(subject, Service) or not isinstance(idealised, Service):
         file = words.implements if isinstance(subject, Service) else words.file
         raise UserError(f"{_IMPLEMENTS} is for services: '{file}' is none")
     if asked.certificate is not None or words.families is not None or question.eps is not None:
         raise UserError(f"{_IMPLEMENTS} goes with --budget and --examiner only")
-    return prove_implementation(
-        subject, idealised, question.budget, question.examiner, asked.options.limits
-    )
+    return prove_implementation(subject, idealised, question.budget, question.examiner, limits)
 
 
 def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> Proof:

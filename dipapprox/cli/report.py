@@ -38,11 +38,8 @@ def report(description: Description) -> RenderableType:
 def _panel(description: Description) -> RenderableType:
     colour = _COLOURS.get(description.tone)
     headline = Text(shown(description.headline), style=f"bold {colour or ''}".strip())
-    panel = Panel(
-        Group(headline, _grid(description.facts)),
-        title=description.label,
-        border_style=colour or "none",
-    )
+    body = Group(headline, _grid(description.facts))
+    panel = Panel(body, title=description.label, border_style=colour or "none")
     return Constrain(panel, WIDEST_PANEL)
 
 

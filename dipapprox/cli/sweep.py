@@ -109,9 +109,8 @@ def _rows(group: Group) -> Table:
         values = [readable_text(row.values.get(name, "")) for name in group.varying]
         table.add_row(*values, row.answer, row.detail, f"{row.seconds:.2f}")
     if len(group.rows) > _MOST_ROWS:
-        table.caption = (
-            f"{len(group.rows) - _MOST_ROWS} more rows; --plot draws all that can be drawn"
-        )
+        left = len(group.rows) - _MOST_ROWS
+        table.caption = f"{left} more rows; --plot draws all that can be drawn"
     return table
 
 
@@ -180,11 +179,9 @@ def run(words: argparse.Namespace, console: Console) -> int:
         try:
             sweep.run(reporter)
         except KeyboardInterrupt:
-            print(
-                f"interrupted: {sweep.before + sweep.done} cases are in {words.out}; "
-                "the same command goes on from there",
-                file=sys.stderr,
-            )
+            kept = f"{sweep.before + sweep.done} cases are in {words.out}"
+            message = f"interrupted: {kept}; the same command goes on from there"
+            print(message, file=sys.stderr)
             return Status.INTERRUPTED
         except WorkerLost as lost:
             message = f"{lost}; {sweep.before + sweep.done} cases are kept in {words.out}"

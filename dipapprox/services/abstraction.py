@@ -162,15 +162,10 @@ class _Search(PairSearch):
         for edge in edges:
             number = next(k for k, c in enumerate(pairs.system.calls) if self.stands(c, edge))
             wanted = self.pairs.nodes[edge.target] if edge.target != EQUAL else None
-            step = next(
-                (
-                    each
-                    for each in pairs.leaving(node, number)
-                    if each.target != EQUAL and self.abstracted(pairs.nodes[each.target]) == wanted
-                    if each.gain.upper is not None and each.weight == edge.weight
-                ),
-                None,
-            )
+            onward = (e for e in pairs.leaving(node, number) if e.target != EQUAL)
+            same = (e for e in onward if self.abstracted(pairs.nodes[e.target]) == wanted)
+            alike = (e for e in same if e.gain.upper is not None and e.weight == edge.weight)
+            step = next(alike, None)
             if step is None:
                 return None
             found.append(step)
@@ -223,11 +218,8 @@ class _Search(PairSearch):
         number = self.pairs.numbers[self.abstracted(node)]
         if number not in self.tight:
             lost = (*self.lost, Fraction(0))  # the last is that of EQUAL
-            tight = [
-                edge
-                for edge in self.pairs.edges[number]
-                if edge.weight + lost[edge.target] == lost[number]
-            ]
+            edges = self.pairs.edges[number]
+            tight = [edge for edge in edges if edge.weight + lost[edge.target] == lost[number]]
             self.tight[number] = [
                 place
                 for place, call in enumerate(self.fine.system.calls)

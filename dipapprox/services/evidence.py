@@ -61,9 +61,8 @@ def replayed(
         claim, steps = _Evidence(asked.service, machine, loss, limits).written(budget)
         start = perf_counter()
         replay(machine, claim, steps)
-    return WrittenProof(machine, claim, tuple(steps)), Replayed(
-        len(steps), perf_counter() - start, 0
-    )
+        seconds = perf_counter() - start
+    return WrittenProof(machine, claim, tuple(steps)), Replayed(len(steps), seconds, 0)
 
 
 class _Evidence:
@@ -193,9 +192,7 @@ class _Evidence:
         found: list[Json] = []
         for event in events:
             calls: list[Json] = [
-                None
-                if call is None
-                else [call.handler, [value_json(value) for value in call.values]]
+                None if call is None else [call.handler, [value_json(v) for v in call.values]]
                 for call in (event.first, event.second)
             ]
             ways = [

@@ -235,12 +235,8 @@ class RunPairs:
         first: Fraction | None,
         second: Fraction | None,
     ) -> tuple[Fraction, ...]:
-        return tuple(
-            [
-                self.difference(ours, theirs, differences, first, second)
-                for ours, theirs in zip(left.forms, right.forms, strict=True)
-            ]
-        )
+        forms = zip(left.forms, right.forms, strict=True)
+        return tuple([self.difference(*both, differences, first, second) for both in forms])
 
     def difference(
         self,
@@ -289,9 +285,8 @@ class RunPairs:
             if visible:
                 shown = ours_shown[0], theirs_shown[0]
                 if shown not in self._plain:
-                    self._plain[shown] = (
-                        self.costs(one, other, ()) if one.label == other.label else None
-                    )
+                    alike = one.label == other.label
+                    self._plain[shown] = self.costs(one, other, ()) if alike else None
                 cost = self._plain[shown]
             if cost is not None:
                 gain = self.system.gain(one.probability, other.probability)

@@ -298,11 +298,5 @@ def handler_program(service: Service, handler: Handler, state: State, call: Call
         body += expanded(handler.body, handler.clamps, clamped)
     except Wrong as wrong:
         raise Inexpressible(f"{wrong.message} (at '{call.text()}')") from None
-    return core.Program(
-        name=service.name,
-        parameters=service.parameters,
-        inputs=(),
-        outputs=tuple(outputs),
-        body=tuple(body),
-        adjacency=core.Everyone(),
-    )
+    shown, everyone = tuple(outputs), core.Everyone()
+    return core.Program(service.name, service.parameters, (), shown, tuple(body), everyone)

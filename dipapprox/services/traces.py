@@ -179,10 +179,8 @@ def with_best_replies(
 
 def _best_reply(reply: Reply, event: SeenCall, runs: Runs, system: System) -> Reply:
     """Choose among the ends, or the means, what tells most."""
-    shown = [
-        *_alike(runs.first, event.first, reply, system),
-        *_alike(runs.second, event.second, reply, system),
-    ]
+    both = (runs.first, event.first), (runs.second, event.second)
+    shown = [each for own in both for each in _alike(*own, reply, system)]
     candidates: list[tuple[Value | None, ...]] = []
     for place, value in enumerate(reply):
         if value is not None:

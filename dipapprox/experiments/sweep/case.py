@@ -81,9 +81,8 @@ def _cases(grid: CaseGrid, limits: CaseLimits) -> Iterator[Case]:
         for outer in product(*(axis.values for axis in grid.parameters)):
             chosen = dict(zip(parameters, outer, strict=True))
             for inner in product(*(axis.values for axis in grid.axes)):
-                yield Case(
-                    grid.task, program, chosen, dict(zip(fields, inner, strict=True)), limits
-                )
+                own = dict(zip(fields, inner, strict=True))
+                yield Case(grid.task, program, chosen, own, limits)
 
 
 def record(case: Case, outcome: CaseOutcome) -> dict[str, object]:

@@ -69,11 +69,9 @@ def _elaborated(
     name = program.name.rpartition("/")[2].rpartition(".")[0] or program.name
     found = elaborate(_parsed(program), values, name, widening_of(widen), irrational=True)
     wider = AS_DECLARED if pairs is None else widening_by_pairs(pairs, found)
-    return (
-        found
-        if wider is AS_DECLARED
-        else elaborate(_parsed(program), values, name, wider, irrational=True)
-    )
+    if wider is AS_DECLARED:
+        return found
+    return elaborate(_parsed(program), values, name, wider, irrational=True)
 
 
 @lru_cache(maxsize=4)

@@ -130,10 +130,8 @@ def read_lines(path: Path) -> Iterator[FinishedCase]:
 
 
 def _damaged(path: Path, number: int, error: ValueError) -> UserError:
-    return UserError(
-        f"{path}:{number}: not a line of results: {error}",
-        "the file was changed: use another --out",
-    )
+    message = f"{path}:{number}: not a line of results: {error}"
+    return UserError(message, "the file was changed: use another --out")
 
 
 def _check_heading(line: bytes, digest: str | None, path: Path) -> None:

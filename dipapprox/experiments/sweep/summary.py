@@ -86,9 +86,8 @@ class Group:
 
     def counts(self) -> Counter[str]:
         """Count the answers, those with numbers as one."""
-        return Counter(
-            row.answer if _number(row.answer) is None else "answered" for row in self.rows
-        )
+        answers = (row.answer for row in self.rows)
+        return Counter(each if _number(each) is None else "answered" for each in answers)
 
 
 @dataclass(frozen=True, slots=True)

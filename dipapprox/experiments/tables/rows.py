@@ -122,9 +122,8 @@ class _Cells:
         return cells
 
     def _cell(self, row: Printed, heading: str, kind: str, *needs: str) -> str:
-        note = next(
-            (n.text for n in self.plan.notes if n.is_at(self.table.name, heading, row)), None
-        )
+        notes = (n.text for n in self.plan.notes if n.is_at(self.table.name, heading, row))
+        note = next(notes, None)
         where = f"{self._where(row)}, {heading}"
         match kind, *needs:
             case "text", column:

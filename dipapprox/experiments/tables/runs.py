@@ -60,9 +60,8 @@ def _program(subject: RerunSubject) -> Program:
     found = load(BUNDLED / f"{subject.file}.dpg", dict(subject.parameters))
     if subject.domain is None:
         return found
-    return replace(
-        found, inputs=tuple(replace(cell, domain=subject.domain) for cell in found.inputs)
-    )
+    inputs = tuple(replace(cell, domain=subject.domain) for cell in found.inputs)
+    return replace(found, inputs=inputs)
 
 
 @cache
@@ -71,12 +70,8 @@ def verified(
 ) -> RerunAnswer:
     """Verify a claim at one eps."""
     program = _program(subject)
-    options = Options(
-        engine=engine,
-        strategy=strategy,
-        merge=strategy is not Strategy.NONE,
-        limits=Limits(seconds=seconds),
-    )
+    merge, limits = strategy is not Strategy.NONE, Limits(seconds=seconds)
+    options = Options(engine=engine, strategy=strategy, merge=merge, limits=limits)
     verdict = verify(Setting(program, select(subject.pairs, program), options), claim)
     return RerunAnswer(verdict.answer.value, verdict.reason, verdict.seconds)
 
@@ -87,9 +82,8 @@ def decided(
 ) -> tuple[RerunAnswer, Decision]:
     """Decide a claim for all epsilons of an interval."""
     program = _program(subject)
-    asked = DecisionQuestion(
-        budget=budget, delta=read_delta(delta), epsilons=read_epsilons(interval)
-    )
+    epsilons = read_epsilons(interval)
+    asked = DecisionQuestion(budget=budget, delta=read_delta(delta), epsilons=epsilons)
     options = Options(limits=Limits(seconds=seconds))
     decision = decide(Setting(program, select(subject.pairs, program), options), asked)
     reason = decision.reason or decision.note or None

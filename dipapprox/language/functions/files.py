@@ -268,9 +268,8 @@ class LiveScope(NameScope):
             try:
                 return LiveScope(value, self._seen).read
             except UserError as error:
-                return Unread(
-                    refusal("error", error.message, error.hint, places.span_of(self.node))
-                )
+                span = places.span_of(self.node)
+                return Unread(refusal("error", error.message, error.hint, span))
         span = places.span_of(self.node)
         message = f"'{name}' is of the class {type(value).__name__}, which is not followed"
         hint = "numbers, texts, lists of these, functions and modules are known"
@@ -328,8 +327,6 @@ def _definition(function: FunctionType) -> Any:
             if (name, first) == (code.co_name, code.co_firstlineno):
                 found.append(node)
     if len(found) != 1 or code not in known.codes:
-        raise UserError(
-            f"the text of '{function.__name__}' is another one than when it was made",
-            "run the file again; one line has one lambda",
-        )
+        message = f"the text of '{function.__name__}' is another one than when it was made"
+        raise UserError(message, "run the file again; one line has one lambda")
     return found[0]

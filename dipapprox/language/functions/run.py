@@ -170,11 +170,9 @@ class PathRun(Machine):
                 known = [size for size in sizes if size is not None]
                 if "/" in operators or len(known) < len(sizes):
                     return None
-                return (
-                    sum(known, Fraction())
-                    if isinstance(node, ast.Sum)
-                    else prod(known, start=Fraction(1))
-                )
+                if isinstance(node, ast.Sum):
+                    return sum(known, Fraction())
+                return prod(known, start=Fraction(1))
             case _:
                 return None
 

@@ -103,12 +103,9 @@ class SignatureHead:
         result = _hint(machine, function, getattr(node, "returns", None))
         outputs = _domain_text(result) or _domain_of_type(result, taken, "the result", span)
         if not outputs:
-            raise refusal(
-                "type error",
-                f"the result of '{function.name}' has no domain",
-                '-> Annotated[int, "in {0, 1}"] says what it may return',
-                span,
-            )
+            hint = '-> Annotated[int, "in {0, 1}"] says what it may return'
+            message = f"the result of '{function.name}' has no domain"
+            raise refusal("type error", message, hint, span)
         self.several = len(outputs) > 1
         for text in outputs:
             _check_domain(text, "the result", span, _NAMED_DOMAIN)
@@ -116,9 +113,8 @@ class SignatureHead:
             lines.append(f"output {text if named else _OUTPUT + _spaced(text)}")
         lines.append(f"adjacent {' '.join(adjacent.split())}")
         file = "" if span is None else Path(span.source.name).name
-        self.program = parse(
-            "\n".join((*parameters, *lines)), f"{file}: declarations of {function.name}"
-        )
+        title = f"{file}: declarations of {function.name}"
+        self.program = parse("\n".join((*parameters, *lines)), title)
         if self.program.body or len(self.program.declarations) > len(parameters) + len(lines):
             message = "an annotation, or the rule of adjacency, declares more than one thing"
             raise refusal("syntax error", message, "", span)
