@@ -31,12 +31,7 @@ _LEAST_WIDTH = Fraction(1, 10**6)
 
 
 def proved_composition(answer: ComposedAnswer, options: Options) -> ComposedAnswer:
-    """Return an answer about a claim or an interval as far as the kernel confirms it.
-
-    Args:
-        answer: What was found.
-        options: How to compute; the limits are asked all the time.
-    """
+    """Return an answer about a claim or an interval as far as the kernel confirms it."""
     return _Prover(answer, options).answer()
 
 

@@ -64,9 +64,7 @@ class ComposedNumbers:
 
     Args:
         pipeline: What it is a run of, by number.
-        number: That run.
         eps: Where the program runs.
-        options: Their limits are asked throughout.
         tiny: A delta that does not matter; 0 if all do.
 
     Attributes:
@@ -116,16 +114,12 @@ class ComposedNumbers:
             fields |= {"input": first, "adjacent": second, "orders": [number_json(self._eps)]}
             return []
         named: dict[str, Json] = {"of": {"run": self._number}, "eps": number_json(self._eps)}
-        return [
-            steps.add(
-                "every published pair",
-                [],
-                named
-                | {"eps_prv": number_json(loss), "delta": number_json(delta), "bits": self._bits},
-                self._concluded,
-            )
-            for loss, delta in self._deltas.items()
-        ]
+        found = []
+        for loss, delta in self._deltas.items():
+            ends: dict[str, Json] = {"eps_prv": number_json(loss), "delta": number_json(delta)}
+            fields = named | ends | {"bits": self._bits}
+            found.append(steps.add("every published pair", [], fields, self._concluded))
+        return found
 
     def _far(self, tiny: Fraction) -> Fraction:
         """Return about the loss from which on all deltas are tiny, or the greatest one."""

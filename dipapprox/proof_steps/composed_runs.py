@@ -53,8 +53,6 @@ class ComposedProgram:
 
     Args:
         pipeline: What it is a run of, by number.
-        run: That run.
-        options: How to compute.
         bits: Of probabilities.
         margin: A difference of H that does not matter.
 
@@ -152,7 +150,6 @@ class ComposedParts:
 
     Args:
         pipeline: What it is a run of, by number.
-        run: That run.
         delta: That of the question, about; for δ = 0 greatest losses alone count.
 
     Attributes:
@@ -264,11 +261,8 @@ def _mechanism_json(mechanism: Mechanism) -> Json:
         case catalogue.DiscreteGaussian(sensitivity):
             return noise("DGauss", sensitivity, variance=mechanism.square)
         case catalogue.RandomisedResponse(probability, values):
-            return {
-                "mechanism": "randomised_response",
-                "probability": number_json(probability),
-                "values": values,
-            }
+            said: dict[str, Json] = {"probability": number_json(probability), "values": values}
+            return {"mechanism": "randomised_response", **said}
         case catalogue.ExponentialMechanism(eps):
             return {"mechanism": "exponential_mechanism", "eps": number_json(eps)}
         case catalogue.ApproximateStatement(eps, delta):

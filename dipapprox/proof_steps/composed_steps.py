@@ -67,10 +67,9 @@ def promising(
     """
     (coarse, first), (fine, second) = before, now
     slope = (second - first) / (Fraction(1, coarse) - Fraction(1, fine))
-    missing = (second - goal.delta) * (1 if goal.kept else -1)
-    gained = {
-        k: slope * (Fraction(1, k) - Fraction(1, fine)) * (1 if goal.kept else -1) for k in waiting
-    }
+    sign = 1 if goal.kept else -1
+    missing = (second - goal.delta) * sign
+    gained = {k: slope * (Fraction(1, k) - Fraction(1, fine)) * sign for k in waiting}
     enough = [k for k in waiting if gained[k] >= missing]
     most = max(gained.values(), default=Fraction(0))
     if enough or most * 4 < missing:

@@ -267,23 +267,27 @@ class PipelineProofs:
         """Write the step of all runs of one program, in which pairs are chosen as they go."""
         run, program = self._runs[number], self._program(number)
         assert isinstance(program, ComposedProgram)
-        step = Fraction(str(grid["step"]))
         pairs: Json = [
             [values_json(u), values_json(v)]
             for u, v in program.chosen[: None if goal.kept else _MOST_BELOW]
         ]
-        sample: Json = None if run.rate is None else [number_json(run.rate), added]
         # What else is run comes before.
         far = program.far(run.times, float(self._margin)) + 1.25 * float(goal.eps_prv)
-        fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid}
-        fields |= {
-            "above": goal.kept,
+        fields = self._fields(number, goal.kept, added, grid) | {
             "pairs": pairs,
             "margin": number_json(2 * self._margin),
             "times": run.times,
+            "reach": ceil(far / float(Fraction(str(grid["step"])))) + 2,
         }
-        fields |= {"reach": ceil(far / float(step)) + 2}
         return steps.add("adaptive", [program.distributions(steps)], fields)
+
+    def _fields(
+        self, number: int, kept: bool, added: bool, grid: dict[str, Json]
+    ) -> dict[str, Json]:
+        """What steps of one run, or of all runs of one program, say."""
+        rate = self._runs[number].rate
+        sample: Json = None if rate is None else [number_json(rate), added]
+        return {"of": {"run": number}, "sample": sample, **grid, "above": kept}
 
     def _one(
         self,
@@ -298,9 +302,8 @@ class PipelineProofs:
         run, parts = self._runs[number], self._parts(number)
         if parts is not None:
             return parts.above(steps, grid) if kept else parts.below(steps, grid)
-        sample: Json = None if run.rate is None else [number_json(run.rate), added]
-        fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid}
-        fields |= {"orders": [], "above": kept, "input": None, "adjacent": None}
+        fields = self._fields(number, kept, added, grid)
+        fields |= {"orders": [], "input": None, "adjacent": None}
         program, statements = self._program(number), self._statements.get(number)
         if statements is not None:
             places = [self._inner(run, added, each) for each in losses_of(grid)]
@@ -309,14 +312,10 @@ class PipelineProofs:
             told = told_above(statements, places) if below is None else below
             fields["orders"] = [number_json(each) for each in told]
         premises = [] if program is None else program.known(steps, kept, fields)
-        if kept:
-            return steps.add("losses", premises, fields)
-        if program is None:
-            match run.what:
-                case catalogue.ExponentialMechanism(eps) if loss is not None and loss < eps:
-                    # Without a sample, of all pairs this one's H is largest there.
-                    fields["orders"] = [number_json((eps + loss) / 2)]
-            return steps.add("losses", [], fields)
+        match run.what:
+            case catalogue.ExponentialMechanism(eps) if not (kept or loss is None or loss >= eps):
+                # Without a sample, of all pairs this one's H is largest there.
+                fields["orders"] = [number_json((eps + loss) / 2)]
         return steps.add("losses", premises, fields)
 
     # --- δ = 0 -----------------------------------------------------------------------------------

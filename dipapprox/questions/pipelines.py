@@ -221,9 +221,8 @@ def compose(
 
 def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) -> Composed:
     """Return a pipeline to be asked; the kernel is, too, if the options say so."""
-    if options.proved:
-        return proving.ProvedComposed(pipeline, options, progress)
-    return Composed(pipeline, options, progress, _recorded)
+    kind = proving.ProvedComposed if options.proved else Composed
+    return kind(pipeline, options, progress, _recorded)
 
 
 def _recorded(answer: ComposedAnswer, options: Options) -> Certificate:

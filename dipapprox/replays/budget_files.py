@@ -17,8 +17,8 @@ from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.replays.budgets import scope_text, service_of, service_scope, subject_of
-from dipapprox.replays.computed import computed
-from dipapprox.replays.digest import digest, text_hash
+from dipapprox.replays.computed import recorded
+from dipapprox.replays.digest import text_fields
 from dipapprox.replays.result import FORMAT, VERSION
 from dipapprox.services.service_proof import ServiceProof
 
@@ -37,11 +37,10 @@ def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
     if machine not in machines:
         raise UserError("the text is not that of which this was proved")
     language = DIPA if isinstance(answer, AutomatonProof) else DPG
-    name = answer.program
     fields: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "program": {"name": name, "language": language, "text": text, "sha256": text_hash(text)},
+        "program": text_fields(answer.program, language, text),
         "params": {each: exact_text(value) for each, value in answer.parameters.items()},
         "about": about,
         "scope": scope,
@@ -49,9 +48,8 @@ def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
         "machine": machine,
         "claim": written.claim,
         "steps": list(written.steps),
-        "computed": computed("exact"),
     }
-    return Certificate({**fields, "digest": digest(fields)})
+    return recorded(fields)
 
 
 def _meant(

@@ -13,10 +13,10 @@ from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.reading import as_name, as_number, as_word
 from dipapprox.kernel.replay import has, read_claim
 from dipapprox.language.core import Program, Value
-from dipapprox.language.domains import AllReals
+from dipapprox.language.domains import AllReals, Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, DPG, parse_program
-from dipapprox.language.values import parse_rational
+from dipapprox.language.values import parse_rational, read_domain
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
@@ -24,7 +24,6 @@ from dipapprox.proof_steps.machines import program_json, value_json
 from dipapprox.replays.digest import text_hash
 from dipapprox.replays.judged import FileKind, Said, judged, program_of
 from dipapprox.replays.result import VERSION, Replay
-from dipapprox.replays.widened import check_widened, widening_of
 
 if TYPE_CHECKING:
     from dipapprox.replays import budgets
@@ -32,20 +31,9 @@ else:
     budgets = Deferred("dipapprox.replays.budgets")
 
 _FIELDS = (
-    "format",
-    "version",
-    "program",
-    "params",
-    "widened",
-    "scope",
-    "verdict",
-    "machine",
-    "claim",
-    "steps",
-    "computed",
-    "digest",
+    *("format", "version", "program", "params", "widened", "scope", "verdict"),
+    *("machine", "claim", "steps", "computed", "digest"),
 )
-
 
 _BUDGET_FIELDS = tuple("about" if name == "widened" else name for name in _FIELDS)
 """Of proofs of budgets (`budgets`)."""
@@ -119,15 +107,10 @@ def meant_by(
     if text_hash(program["text"]) != program["sha256"]:
         return CHANGED_TEXT
     language = as_word(program["language"], "the language", (DPG, DIP))
-    if not isinstance(widened, dict) or not all(isinstance(v, str) for v in widened.values()):
-        raise BadProof("wider domains are texts")
-    try:
-        check_widened(widened)
-    except ValueError as error:
-        raise BadProof(str(error)) from None
+    wider = _widening(widened)
     try:
         parsed = parse_program(program["text"], language, program["name"])
-        read = elaborate(parsed, parameters, program["name"], widening_of(widened))
+        read = elaborate(parsed, parameters, program["name"], wider)
         machine = program_json(read)
     except NoCertificate as none:
         return f"program.text: {none.message}"
@@ -136,6 +119,21 @@ def meant_by(
     if dict(read.parameters) != dict(parameters):
         return "params: they are not those of the program"
     return read, machine
+
+
+def _widening(widened: object) -> Widening:
+    """Read wider domains, by the names of inputs."""
+    if not isinstance(widened, dict) or not all(isinstance(v, str) for v in widened.values()):
+        raise BadProof("wider domains are texts")
+    found = {}
+    for name, text in widened.items():
+        try:
+            found[name] = domain = read_domain(text, name)
+        except UserError:
+            raise BadProof(f".widened.{name:.40}: expected a domain") from None
+        if domain_text(domain) != text:
+            raise BadProof(f".widened.{name:.40}: expected {domain_text(domain, 8)}")
+    return Widening(named=found)
 
 
 def remembering(machine: object) -> object:

@@ -9,8 +9,7 @@ from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.composed_ends import with_proofs
-from dipapprox.replays.computed import computed
-from dipapprox.replays.digest import digest
+from dipapprox.replays.computed import recorded
 from dipapprox.replays.files import program_fields
 from dipapprox.replays.result import PIPELINE_FORMAT, PIPELINE_VERSION
 
@@ -45,6 +44,5 @@ def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate
         "pipeline": answer.proofs[0].pipeline,
         "verdict": Answer.DP.value if kept and not broken else Answer.NOT_DP.value,
         "proofs": said,
-        "computed": computed("exact"),
     }
-    return Certificate({**fields, "digest": digest(fields)})
+    return recorded(fields)

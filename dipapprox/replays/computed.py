@@ -1,13 +1,17 @@
-"""What computed a proof, as its file says it to people: nothing is made of it."""
+"""What stands last in files of proofs: what computed them, for people, and their digest."""
 
 from __future__ import annotations
 
 import sys
 
+from dipapprox.privacy.certificate import Certificate
+from dipapprox.replays.digest import digest
 from dipapprox.version import VERSION
 
 
-def computed(engine: str) -> dict[str, str]:
-    """Return the engine that found an answer, and the versions of Python and of this package."""
+def recorded(fields: dict[str, object], engine: str = "exact") -> Certificate:
+    """Return a certificate of all else that it says, and the engine that found the answer."""
     python = ".".join(map(str, sys.version_info[:3]))
-    return {"engine": engine, "python": python, "dipapprox": VERSION}
+    computed = {"engine": engine, "python": python, "dipapprox": VERSION}
+    fields = {**fields, "computed": computed}
+    return Certificate({**fields, "digest": digest(fields)})

@@ -24,6 +24,11 @@ def digest(fields: Mapping[str, object]) -> str:
     return f"sha256:{text_hash(_ENCODER.encode(content))}"
 
 
+def text_fields(name: str, language: str, text: str) -> dict[str, str]:
+    """Return a program's text as files have it."""
+    return {"name": name, "language": language, "text": text, "sha256": text_hash(text)}
+
+
 def text_hash(text: str) -> str:
     """Return the SHA-256 of a text in UTF-8, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -28,8 +28,8 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of
-from dipapprox.replays.computed import computed
-from dipapprox.replays.digest import digest, text_hash
+from dipapprox.replays.computed import recorded
+from dipapprox.replays.digest import text_fields
 from dipapprox.replays.result import FORMAT, VERSION
 
 if TYPE_CHECKING:
@@ -85,9 +85,8 @@ def certify_answer(
         "machine": proof.machine,
         "claim": proof.claim,
         "steps": list(proof.steps),
-        "computed": computed(found.engine),
     }
-    return Certificate({**fields, "digest": digest(fields)})
+    return recorded(fields, found.engine)
 
 
 def program_fields(program: Program, source: ProgramText) -> dict[str, object]:
@@ -103,12 +102,7 @@ def program_fields(program: Program, source: ProgramText) -> dict[str, object]:
     if found != program:
         raise UserError("the program's text is not that of the program that was verified")
     return {
-        "program": {
-            "name": source.name,
-            "language": source.language,
-            "text": source.text,
-            "sha256": text_hash(source.text),
-        },
+        "program": text_fields(source.name, source.language, source.text),
         "params": {name: exact_text(value) for name, value in program.parameters.items()},
         "widened": {name: domain_text(domain) for name, domain in widened.items()},
     }
