@@ -140,6 +140,11 @@ class _LateConsole:
         return getattr(self._console, name)
 
 
+_LAYOUT: dict[str, Any] = {
+    "formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False
+}  # fmt: skip
+
+
 def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """Build the parser of the command that `words` begin with; with the names of all commands if
     they begin with none; of all commands, which it loads, if they are None."""
@@ -149,8 +154,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         "logistic and discrete noise. DP and Not_DP are proved; what cannot be decided is\n"
         "Unknown, with the reason.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        **_LAYOUT,
     )
     version = f"dipapprox {VERSION}"
     help = "show the version and exit"
@@ -165,14 +169,8 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
             described.add_described(commands.add_parser(name, help=COMMANDS[name]), name)
         else:
             command = import_module(f"dipapprox.cli.{name}")
-            own = commands.add_parser(
-                name,
-                help=COMMANDS[name],
-                description=command.DESCRIPTION,
-                epilog=command.EXAMPLES,
-                formatter_class=argparse.RawDescriptionHelpFormatter,
-                allow_abbrev=False,
-            )
+            own = commands.add_parser(name, help=COMMANDS[name], **_LAYOUT)
+            own.description, own.epilog = command.DESCRIPTION, command.EXAMPLES
             own.set_defaults(run=command.run)
             command.add_words(own)
     if not chosen:  # what comes is help, the version or a complaint

@@ -31,16 +31,6 @@ else:
     files = Deferred("dipapprox.replays.files")
 
 __all__ = [
-    "certificate",
-    "composed_ends",
-    "composition_files",
-    "files",
-    "pages",
-    "pictures",
-    "plots",
-    "proof_certificates",
-    "records",
-    "replayed",
-    "review",
-    "worst_pair",
-]
+    "certificate", "composed_ends", "composition_files", "files", "pages", "pictures", "plots",
+    "proof_certificates", "records", "replayed", "review", "worst_pair",
+]  # fmt: skip

@@ -195,14 +195,11 @@ class _Evidence:
                 None if call is None else [call.handler, [value_json(v) for v in call.values]]
                 for call in (event.first, event.second)
             ]
-            ways = [
-                (
-                    seen,
-                    first if calls[0] is None else runs.after(first, calls[0], seen),
-                    second if calls[1] is None else runs.after(second, calls[1], seen),
-                )
-                for seen in self._ways(event)
-            ]
+            ways = []
+            for seen in self._ways(event):
+                ours = first if calls[0] is None else runs.after(first, calls[0], seen)
+                theirs = second if calls[1] is None else runs.after(second, calls[1], seen)
+                ways.append((seen, ours, theirs))
             ways = [way for way in ways if way[1]] or ways[:1]
             seen, first, second = max(ways, key=lambda way: self._told(way[1], way[2]))
             found.append([*calls, seen])

@@ -82,14 +82,8 @@ class PlainHandlers:
         if place not in self._runs:
             self._runs[place] = self._run_of(handler)
         run = self._runs[place]
-        for table in (
-            run.samples,
-            run.drawn,
-            run.drawn_on,
-            run.integers,
-            run.laws,
-            run.diagnostics,
-        ):
+        tables = run.samples, run.drawn, run.drawn_on, run.integers, run.laws, run.diagnostics
+        for table in tables:
             table.clear()
         run.ended, run.rounds = [], 0
         before: dict[str, StoredValue] = {

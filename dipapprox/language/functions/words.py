@@ -7,15 +7,11 @@ import re
 
 from dipapprox.errors import did_you_mean
 
+_YIELDS = "the mechanism yields: it must return all that it publishes at once, as a list"
+_ASYNC = "the mechanism is async: it must return when it is called"
 NO_RULE: dict[type[ast.AST], str] = {
-    **dict.fromkeys(
-        (ast.Yield, ast.YieldFrom),
-        "the mechanism yields: it must return all that it publishes at once, as a list",
-    ),
-    **dict.fromkeys(
-        (ast.Await, ast.AsyncFunctionDef),
-        "the mechanism is async: it must return when it is called",
-    ),
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), _YIELDS),
+    **dict.fromkeys((ast.Await, ast.AsyncFunctionDef), _ASYNC),
     ast.Global: "the mechanism assigns what is outside itself: only what it returns is published",
     ast.With: "'with' is not followed in a mechanism: try: … finally: …",
 }
