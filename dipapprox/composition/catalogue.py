@@ -70,8 +70,7 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
     """
     outcomes = outcomes_of(mechanism, bits)
     if outcomes is not None:
-        known = outcomes.profile()
-        return known if outcomes.attained else UpperOnlyProfile(known)
+        return profile_of_outcomes(outcomes)
     match mechanism:
         case Gaussian(sensitivity, sigma):
             return GaussianProfile(to_ball(sensitivity / sigma))
@@ -92,6 +91,12 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
             return SubsampledProfile(profile_of(inner, bits, chosen=chosen), to_ball(rate))
         case _:
             raise BrokenInvariant("what has few outcomes is known by them")
+
+
+def profile_of_outcomes(outcomes: Outcomes) -> BallProfile:
+    """Return the profile of few outcomes, and of no pair where these are but an upper bound."""
+    found = outcomes.profile()
+    return found if outcomes.attained else UpperOnlyProfile(found)
 
 
 def shift_of(statement: RenyiStatement | ConcentratedStatement) -> Fraction:
@@ -117,11 +122,8 @@ def outcomes_of(mechanism: Mechanism, bits: int) -> Outcomes | None:
         LimitReached: If there are too many atoms.
     """
     match mechanism:
-        case RandomisedResponse(probability, values):
-            other = (1 - probability) / (values - 1)
-            rest = 1 - probability - other
-            pairs = [(probability, other), (other, probability), (rest, rest)]
-            return Outcomes([(to_ball(p), to_ball(q)) for p, q in pairs if p])
+        case RandomisedResponse():
+            return Outcomes([(to_ball(p), to_ball(q)) for p, q in _responses(mechanism)])
         case ApproximateStatement(eps, delta):
             odds = to_ball(eps).exp()
             finite = to_ball(1 - delta)
@@ -222,14 +224,18 @@ def _discrete_gaussian(shift: int, square: Fraction, bits: int) -> Outcomes:
     return Outcomes(masses, 2 * beyond.upper() / total, losses)
 
 
+def _responses(mechanism: RandomisedResponse) -> list[tuple[Fraction, Fraction]]:
+    truth = mechanism.probability
+    other = (1 - truth) / (mechanism.values - 1)
+    rest = 1 - truth - other
+    return [(truth, other), (other, truth), *[(rest, rest)] * (rest > 0)]
+
+
 def rational_pairs(mechanism: Mechanism) -> list[tuple[Fraction, Fraction]] | None:
     """(P, Q) masses of outcomes that a mechanism has, exactly."""
     match mechanism:
-        case RandomisedResponse(probability, values):
-            other = (1 - probability) / (values - 1)
-            rest = 1 - probability - other
-            pairs = [(probability, other), (other, probability)]
-            return [*pairs, (rest, rest)] if rest else pairs
+        case RandomisedResponse():
+            return _responses(mechanism)
         case Atoms(masses, attained=True) if all(not p.width and not q.width for p, q in masses):
             return [(p.lower, q.lower) for p, q in masses if p.lower or q.lower]
         case Subsampled(inner, rate):

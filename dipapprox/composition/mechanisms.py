@@ -229,9 +229,7 @@ class Atoms:
 
     Attributes:
         masses: Of every outcome.
-        symmetric: Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered
-            pairs of a symmetric relation. If not, P is the output on the larger data set, and
-            adjacency is add/remove.
+        symmetric: As of `Profiled`.
         attained: Whether two adjacent data sets have this pair; else it is but an upper bound.
     """
 
@@ -334,11 +332,8 @@ def stated_for(mechanism: Mechanism, adjacency: Adjacency) -> Mechanism:
     """
     match mechanism:
         case Between(above, below):
-            return replace(
-                mechanism,
-                above=replace(above, adjacency=adjacency),
-                below=replace(below, adjacency=adjacency),
-            )
+            above, below = (replace(each, adjacency=adjacency) for each in (above, below))
+            return replace(mechanism, above=above, below=below)
         case Subsampled(inner, rate):
             return Subsampled(stated_for(inner, adjacency), rate)
         case _:

@@ -30,6 +30,7 @@ from dipapprox.composition.catalogue import (
     noise_of,
     outcomes_of,
     profile_of,
+    profile_of_outcomes,
     shift_of,
 )
 from dipapprox.composition.discrete_profiles import MOST_LOSSES, Outcomes, group_sizes
@@ -44,7 +45,7 @@ from dipapprox.composition.mechanisms import (
     RenyiStatement,
     Subsampled,
 )
-from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile, UpperOnlyProfile
+from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile
 from dipapprox.composition.statements import StatementProfile
 from dipapprox.composition.witnesses import worst_of_all
 from dipapprox.data_classes import dataclass
@@ -221,17 +222,13 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
     sides = {each.sides for each in few}
     if len(sides) == 1 and prod(each.outcomes.count(each.times) for each in few) <= MOST_LOSSES:
         several = [each.outcomes.power(each.times) for each in few]
-        yield Piece(_profile(reduce(Outcomes.beside, several)), 1, few[0].sides)
+        whole = profile_of_outcomes(reduce(Outcomes.beside, several))
+        yield Piece(whole, 1, few[0].sides)
         return
     for each in few:
         for size, count in group_sizes(each.outcomes, each.times):
-            group = _profile(each.outcomes.power(size))
+            group = profile_of_outcomes(each.outcomes.power(size))
             yield Piece(group, count, each.sides)
-
-
-def _profile(outcomes: Outcomes) -> BallProfile:
-    found = outcomes.profile()
-    return found if outcomes.attained else UpperOnlyProfile(found)
 
 
 def resolution_of(run: RepeatedRun) -> float | None:

@@ -47,7 +47,7 @@ from dipapprox.privacy.compositions.export import LogMasses, log_masses
 from dipapprox.privacy.compositions.mechanisms import Mechanisms
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import require_symmetric
-from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve, Exact
+from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.profile import profile
@@ -128,18 +128,16 @@ class Composed:
         budget = None if exact is None else exact.budget(delta)
         if budget is not None:
             least = Extended.of(budget.enclosed(_EXACT_BITS), CLOSED_FORM)
-            return self._answer(
-                begun, None, None, delta=delta, eps_prv_enclosure=least, exact=budget
-            )
+            told = self._answer(begun)
+            return replace(told, delta=delta, eps_prv_enclosure=least, exact=budget)
         limits = self._options.limits
         accuracy = delta * min(width, Fraction(1))
         found, reason = self._ask(
             accuracy, lambda each: each.epsilon(delta, width, limits, self._progress)
         )
-        least = Extended(Fraction(0), None)
-        if found is not None:
-            least = found.bounds[0]
-        return self._answer(begun, found, reason, delta=delta, eps_prv_enclosure=least)
+        least = Extended(Fraction(0), None) if found is None else found.bounds[0]
+        told = self._answer(begun, found, reason)
+        return replace(told, delta=delta, eps_prv_enclosure=least)
 
     @sound_arithmetic()
     def delta(self, eps_prv: Number, width: Number | None = None) -> ComposedAnswer:
@@ -158,7 +156,7 @@ class Composed:
         line = self._line(eps_prv)
         if line is not None:
             told = Extended.of(_exactly(line, eps_prv, None), CLOSED_FORM)
-            return self._answer(begun, None, None, eps_prv=eps_prv, told=told, exact=line)
+            return replace(self._answer(begun, told=told), eps_prv=eps_prv, exact=line)
         wanted = narrow or DEFAULT_WIDTH
         told = _UNKNOWN
         while True:
@@ -170,7 +168,7 @@ class Composed:
             wanted = max(bounds.upper, bounds.width / 2**20) * DEFAULT_WIDTH / 2
             if bounds.upper <= _LEAST_DELTA:
                 break
-        return self._answer(begun, found, reason, eps_prv=eps_prv, told=told)
+        return replace(self._answer(begun, found, reason, told), eps_prv=eps_prv)
 
     @sound_arithmetic()
     def curve(
@@ -188,14 +186,15 @@ class Composed:
         if exact is not None:
             known = [_exactly(exact.line(budget), budget, None) for budget in budgets]
             profiled = ComposedCurve.of(budgets, known, exact.pieces())
-            return self._answer(begun, None, None, curve=profiled)
+            return replace(self._answer(begun), curve=profiled)
         found, reason = self._ask(
             wanted, lambda each: each.delta(budgets, wanted, self._options.limits, self._progress)
         )
         ends = [UNIT] * len(budgets)
         if found is not None:
             ends = [_unit(replace(found, bounds=(each,))).enclosure() for each in found.bounds]
-        return self._answer(begun, found, reason, curve=ComposedCurve.of(budgets, ends))
+        profiled = ComposedCurve.of(budgets, ends)
+        return replace(self._answer(begun, found, reason), curve=profiled)
 
     @sound_arithmetic()
     def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
@@ -224,18 +223,9 @@ class Composed:
                 if reason is not None or _verdict(known.enclosure(), delta) is not Answer.UNKNOWN:
                     break
         verdict = _verdict(known.enclosure(), delta)
-        if verdict is Answer.UNKNOWN:
-            reason = reason or "delta is nearly the least one: it lies in the narrowest interval"
-        return self._answer(
-            begun,
-            found,
-            reason if verdict is Answer.UNKNOWN else None,
-            eps_prv=eps_prv,
-            delta=delta,
-            answer=verdict,
-            told=known,
-            exact=line,
-        )
+        reason = reason or "delta is nearly the least one: it lies in the narrowest interval"
+        told = self._answer(begun, found, reason if verdict is Answer.UNKNOWN else None, known)
+        return replace(told, eps_prv=eps_prv, delta=delta, answer=verdict, exact=line)
 
     @sound_arithmetic()
     def to_pld(self, step: Number = DEFAULT_WIDTH) -> tuple[LogMasses, LogMasses]:
@@ -304,7 +294,8 @@ class Composed:
                 least = least.plus(own, run.times)
         if end.reason is not None:
             least = Extended(Fraction(0), None)
-        return self._answer(begun, None, end.reason, delta=Fraction(0), eps_prv_enclosure=least)
+        told = self._answer(begun, reason=end.reason)
+        return replace(told, delta=Fraction(0), eps_prv_enclosure=least)
 
     def _greatest_loss(self, run: PipelineRun, width: Fraction) -> Extended:
         """Bound the greatest loss of one run; infinite where noise or a statement has none."""
@@ -378,32 +369,15 @@ class Composed:
     def _answer(
         self,
         begun: float,
-        found: Found | None,
-        reason: str | None,
-        *,
-        eps_prv: Fraction | None = None,
-        delta: Fraction | None = None,
-        answer: Answer | None = None,
-        eps_prv_enclosure: Extended | None = None,
+        found: Found | None = None,
+        reason: str | None = None,
         told: Extended | None = None,
-        curve: ComposedCurve | None = None,
-        exact: Exact | None = None,
     ) -> ComposedAnswer:
-        return ComposedAnswer(
-            pipeline=self.pipeline,
-            eps_prv=eps_prv,
-            delta=delta,
-            answer=answer,
-            eps_prv_enclosure=eps_prv_enclosure,
-            delta_enclosure=None if told is None else told.enclosure(),
-            by=_UNKNOWN.by if told is None else told.by,
-            curve=curve,
-            exact=exact,
-            grid=None if found is None else found.grid,
-            atoms=0 if found is None else found.atoms,
-            reason=reason,
-            seconds=time.monotonic() - begun,
-        )
+        """Return what every answer says: on which grid, how long it took, why not more; a δ."""
+        answer = ComposedAnswer(self.pipeline, time.monotonic() - begun, reason=reason)
+        if told is not None:
+            answer = replace(answer, delta_enclosure=told.enclosure(), by=told.by)
+        return answer if found is None else replace(answer, grid=found.grid, atoms=found.atoms)
 
 
 def _budget(eps_prv: Number) -> Fraction:

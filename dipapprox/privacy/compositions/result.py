@@ -28,10 +28,10 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
 
 _LONGEST_LINE = 120
+"""Characters of an exact δ that people may want to see."""
 
 Exact = ProfileLine | LeastBudget
 """A least δ for an ε_prv, or a least ε_prv for a δ."""
-"""Characters of an exact δ that people may want to see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,16 @@ class ComposedAnswer(Result):
     """
 
     pipeline: Pipeline
-    eps_prv: Fraction | None
-    delta: Fraction | None
-    answer: Answer | None
-    eps_prv_enclosure: Extended | None
-    delta_enclosure: Enclosure | None
-    curve: ComposedCurve | None
-    grid: LossGrid | None
-    atoms: int
-    reason: str | None
     seconds: float
+    eps_prv: Fraction | None = None
+    delta: Fraction | None = None
+    answer: Answer | None = None
+    eps_prv_enclosure: Extended | None = None
+    delta_enclosure: Enclosure | None = None
+    curve: ComposedCurve | None = None
+    grid: LossGrid | None = None
+    atoms: int = 0
+    reason: str | None = None
     exact: Exact | None = None
     replayed: Replayed | None = None
     proofs: tuple[ComposedProof, ...] = ()
