@@ -33,7 +33,7 @@ class UnmatchedCall(Exception):
 
 
 class CouplingWriter:
-    """Writes the step of couplings, where a loss has an upper bound; `exact` calls are followed."""
+    """Writes the step of couplings of a loss with an upper bound; follows some calls exactly."""
 
     def __init__(
         self, machine: kernel.Service, limits: Limits, loss: Loss, pairs: RunPairs, exact: set[int]
