@@ -46,7 +46,7 @@ from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.forms import Form, only
+from dipapprox.kernel.forms import Form, has_integers, only
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
@@ -171,9 +171,8 @@ class Couplings:
         samples = [atom for atom in path.atoms if isinstance(atom, Sample)]
         means = [s.mean for s in samples if isinstance(FAMILIES[s.family], IntegerFamily)]
         for form in map(number_form, (*(path.store[name] for name in self._held), *means)):
-            numbers = form.constant, *(c for _, c in form.terms)
             random = any(isinstance(path.atoms[atom], Sample) for atom, _ in form.terms)
-            if random or any(c.denominator > 1 for c in numbers):
+            if random or not has_integers(form):
                 raise Refuted("what is held, or the mean of integer noise, is no integer")
         found = tuple([v for n in self._open if not isinstance(v := path.store[n], Form)])
         if found not in self.stores:

@@ -47,6 +47,13 @@ def only(atom: Atom) -> Form:
     return Form(Fraction(0), ((atom, Fraction(1)),))
 
 
+def has_integers(form: Form) -> bool:
+    """Whether all numbers of a form are integers."""
+    return not any(
+        number.denominator > 1 for number in (form.constant, *(c for _, c in form.terms))
+    )
+
+
 Stored = Value | Form
 """A number, a named value, or a linear form that has samples."""
 

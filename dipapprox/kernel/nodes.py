@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.forms import Form
+from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import Law
 
 Node = int
@@ -259,9 +259,10 @@ class Graph:
         """Return what nodes are with the values of an input in the place of what is not told."""
         found: dict[Node, Node] = {}
         for number, parts in sorted(self.needed(numbers).items()):
-            spend(2 + len(self.untold[number]) // 4)
             key = number, tuple([input[place] for place in self.untold[number]])
+            spend(2 + sum(map(size_of, key[1])))
             if key[1] and key not in self._told:
+                spend(10)
                 self._told[key] = self._told_anew(number, [found[part] for part in parts], input)
             found[number] = self._told[key] if key[1] else number
         return found

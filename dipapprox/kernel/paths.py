@@ -16,7 +16,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
-from dipapprox.kernel.forms import Form, Stored, copied, only, over, size_of
+from dipapprox.kernel.forms import Form, Stored, copied, has_integers, only, over, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
@@ -171,9 +171,9 @@ class Beside:
             # How much more a sample is, less how much more its mean is.
             law, sunk = FAMILIES[one.family], before.plus(self.apart(one.mean, other.mean))
             moved = after.plus(sunk.scaled(Fraction(-1)))
-            numbers = moved.constant, *(c for _, c in moved.terms)
-            if isinstance(law, IntegerFamily) and any(c.denominator > 1 for c in numbers):
-                raise Refuted("an integer is shifted by a fraction")
+            forms = moved, one.mean, other.mean
+            if isinstance(law, IntegerFamily) and not all(map(has_integers, forms)):
+                raise Refuted("an integer is shifted, or drawn around a fraction")
             low, high = between(moved, self.changes)
             signs = law.shifts if one.power == -1 else ()
             if (high > 0 and 1 not in signs) or (low < 0 and -1 not in signs):

@@ -56,7 +56,7 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
-from dipapprox.kernel.forms import Form, Stored, only, over
+from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, number_form
@@ -285,3 +285,5 @@ class _Step:
         for name, there in zip(held, kept, strict=True):
             if both.apart(path.store.get(name), path.store.get(name)) != Form(there):
                 raise Refuted(f"'{name}' is shifted otherwise")
+            if self._machine.whole and not has_integers(number_form(path.store.get(name))):
+                raise Refuted(f"'{name}' holds a fraction")

@@ -11,7 +11,7 @@ from math import lcm
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.expressions import form_of
-from dipapprox.kernel.forms import Form, Stored, only, over
+from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
@@ -217,9 +217,8 @@ def is_whole(run: Sequence[Path]) -> bool:
     samples = [atom for turn in run for atom in turn.atoms if isinstance(atom, Sample)]
     stored = [form for turn in run for form in turn.store.values() if isinstance(form, Form)]
     forms = [*(sample.mean for sample in samples), *stored]
-    numbers = [number for form in forms for number in (form.constant, *dict(form.terms).values())]
     whole = all(isinstance(FAMILIES[sample.family], IntegerFamily) for sample in samples)
-    return whole and all(number.denominator == 1 for number in numbers)
+    return whole and all(map(has_integers, forms))
 
 
 def read_inputs(machine: Rounds, json: object, large: bool) -> Inputs:

@@ -93,6 +93,24 @@ def test_at_one_eps_any_scale_is_one_of_1_by_eps() -> None:
             says(*proof)
 
 
+@pytest.mark.parametrize("power", [-1, 0])
+def test_integers_are_not_drawn_around_fractions(power: int) -> None:
+    """2 x - q would tell whether q is even."""
+    draw = ["draw", ["cell", "x"], "DLap", ["*", "1/2", ["cell", "q"]], [1, power]]
+    told = ["set", ["cell", "y"], ["+", ["*", 2, ["cell", "x"]], ["*", -1, ["cell", "q"]]]]
+    machine = {"inputs": [["q", [0, 1]]], "outputs": [], "reals": ["y"], "body": [draw, told]}
+    claim = {"eps": 1, "eps_prv": 0, "delta": 0}
+    case = {"to": None, "moves": [[0, [[0, [[0, "1/2"]]]]]]}
+    node = {"values": [], "held": [], "facts": [], "allowances": [[0, []]], "cases": [case]}
+    step = {"rule": "served", "from": [], "whole": True, "nodes": [node], **claim}
+    with pytest.raises(Refuted, match="around a fraction"):
+        replay(
+            {**machine, "adjacency": {"norm": "all"}},
+            {"verdict": "DP", **claim, "pairs": None},
+            [step],
+        )
+
+
 def test_listed_pairs_are_adjacent_ones() -> None:
     machine, claim, step = written(parsed(SPARSE), "1")
     near, far = [[[0, 0], [1, -1]], [[-1, 0], [-1, 0]]], [[[-1, 0], [1, 0]]]
