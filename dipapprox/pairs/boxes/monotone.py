@@ -1,6 +1,6 @@
 """Numbers that are clamped, or told by thresholds: pairs that need most for δ = 0.
 
-**Theorem.** Let y = noise + m(u), the noise of a log-concave density, m linear, and let what is
+**Theorem.** Let y = noise + m(u), the noise of a log-concave density > 0, m linear, and let what is
 told of y be h(y), such that {h = v} is an interval for every v: y itself, clamped, or where it lies
 among thresholds. For m > m' the likelihood ratio of y does not fall as y grows, so that of h, a
 mean of it on {h = v}, is largest at the top: where h is the same above some t, it is the quotient
@@ -71,6 +71,9 @@ def _tells_intervals(states: FinalStates) -> bool:
     numbers = list(dict.fromkeys(map(_number, forms)))
     used = [sample for number in numbers for sample in number.samples()]
     if len(used) != len(set(used)) or any(states.samples[k].family.is_discrete for k in used):
+        return False
+    # Quotients of tails that may both be 0 do not fall.
+    if any(all(len(states.samples[k].family.sides) < 2 for k in own.samples()) for own in numbers):
         return False
     means = [set(_mean(states, number).inputs()) for number in numbers]
     if any(form.inputs() for form in forms) or any(

@@ -55,6 +55,8 @@ def test_no_pair_needs_more(inputs: int, one: str, two: str) -> None:
         ("linf 1", CLAMPED.format(one="q[1] + q[2]", two="q[1] - q[2]")),
         ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- abs(x)\no[2] <- 0\nz <- 0"),
         ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- x\no[2] <- x + Gauss(0, 1)\nz <- 0"),
+        ("linf 1", "x <- LapMinus(q[1], 1)\no[1] <- clamp(x, 3/2, 5)\no[2] <- 0\nz <- 0"),
+        ("linf 1", "x <- LapPlus(q[1], 1)\no[1] <- clamp(x, 0, 1/2)\no[2] <- 0\nz <- 0"),
         (
             "linf 1",
             "x <- Gauss(q[1], 1)\nif x > 0 and x < 1 then z <- 1 else z <- 0 end\n"
