@@ -201,8 +201,7 @@ class Composition:
         Args:
             budgets: The ε, each >= 0, at least one.
             width: How narrow every interval is to be, > 0.
-            limits: As for `epsilon`.
-            progress: As for `epsilon`.
+            limits, progress: As for `epsilon`.
 
         Raises:
             UserError: If a budget or the width are out of range.

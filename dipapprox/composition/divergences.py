@@ -140,11 +140,7 @@ class Tangent:
 
 @lru_cache(maxsize=64)
 class WorstOutcomes:
-    """Looks for the best tangents, in doubles.
-
-    Args:
-        known: What is allowed.
-    """
+    """Looks for the best tangents, in doubles."""
 
     def __init__(self, known: Divergences) -> None:
         self._rho = float(known.rho)

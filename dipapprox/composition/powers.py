@@ -221,9 +221,7 @@ class _Chances:
     """The finite losses of one run, in doubles.
 
     Args:
-        one: The run.
         size: Of a step.
-        times: How often it is run.
     """
 
     def __init__(self, one: RunLosses, size: float, times: int) -> None:

@@ -116,11 +116,7 @@ def replayed(
     That a budget serves is proved, and if possible that none below `fails` does; or that `fails`
     does not.
 
-    Args:
-        subject: As for `machines_of`.
-        stops_are_seen: Likewise.
-        bounds: What is to be proved.
-        limits: Asked all the time.
+    For other arguments see `machines_of`.
 
     Raises:
         NoCertificate: If none can be written.
@@ -165,11 +161,6 @@ def endless(
     subject: Program | Automaton, stops_are_seen: bool, limits: Limits
 ) -> WrittenProof | None:
     """Return a proof that no budget serves, at any eps, which the kernel has replayed; or None.
-
-    Args:
-        subject: As for `machines_of`.
-        stops_are_seen: Likewise.
-        limits: Asked all the time.
 
     Raises:
         LimitReached: If a limit is reached.

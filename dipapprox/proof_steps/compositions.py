@@ -82,10 +82,6 @@ _Attempt = tuple[ComposedSteps, Sequence[int], int]
 class PipelineProofs:
     """Proofs about one pipeline, whose programs are looked at once.
 
-    Args:
-        pipeline: What is composed.
-        options: How to compute.
-
     Raises:
         NoCertificate: If the kernel has no rules for something that is run.
     """

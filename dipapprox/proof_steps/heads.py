@@ -104,8 +104,6 @@ class Heads:
     """All heads of a machine.
 
     Args:
-        machine: The machine.
-        limits: Of time and states.
         with_facts: Whether to keep in mind how numbers that are held compare.
 
     Attributes:

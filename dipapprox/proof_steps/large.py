@@ -62,7 +62,6 @@ def large_step(
         places: What is read: first where the output is likelier, then where it is not.
         is_meant: Whether what a run has published may be the output.
         numbers: Those that are published close to others.
-        limits: Asked all the time.
         said: How much is published, at least.
 
     Raises:

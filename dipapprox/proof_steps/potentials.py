@@ -81,7 +81,6 @@ class PotentialSearch:
         budget: B.
         with_facts: Whether to keep in mind how numbers that are held compare.
         with_quiet: Whether runs that are quiet from a head on are shifted together.
-        limits: Of time and states.
         most: Entries that all vectors may have.
 
     Attributes:

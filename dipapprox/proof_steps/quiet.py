@@ -31,7 +31,6 @@ class QuietRuns:
     Args:
         machine: The machine.
         heads: All heads.
-        limits: Of time and states.
         is_asked: Whether there may be any.
     """
 

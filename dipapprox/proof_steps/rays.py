@@ -80,7 +80,6 @@ def never(whole: Whole, integers: bool, limits: Limits) -> Json:
     Args:
         whole: A run, without what it publishes, and as if numbers were not whole.
         integers: Whether ties of samples are possible.
-        limits: Asked again and again.
 
     Returns:
         As `solved`; None if there are no such multipliers.
@@ -149,7 +148,6 @@ def ray_step(
         machine: The machine.
         paths: Of a run: of the body, and of every round.
         grows: What its inputs grow by.
-        limits: Asked all the time.
         parts: What may come again.
 
     Raises:

@@ -33,25 +33,14 @@ def rounds_json(program: core.Program) -> dict[str, Json]:
         low, high = (None, None) if bounds is None else map(number_json, bounds)
         inputs.append([prefix + cell.name, {"low": low, "high": high}])
     padding: Json = None
-    if (
-        rounds is not None
-        and rounds.padding is not None
-        and len(rounds.padding) == len(rounds.each)
-    ):
-        # Otherwise no round ends the program.
-        padding = [value_json(value) for value in rounds.padding]
-    if rounds is None:
-        shown: dict[str, Json] = {
-            "whenever": [],
-            "first": [cell.name for cell in program.published],
-            "each": [],
-        }
-    else:
-        shown = {
-            "whenever": [core.PUBLISHED],
-            "first": list(rounds.before),
-            "each": list(rounds.each),
-        }
+    first: list[Json] = [cell.name for cell in program.published]
+    shown: dict[str, Json] = {"whenever": [], "first": first, "each": []}
+    if rounds is not None:
+        each: list[Json] = list(rounds.each)
+        shown = {"whenever": [core.PUBLISHED], "first": list(rounds.before), "each": each}
+        if rounds.padding is not None and len(rounds.padding) == len(each):
+            # Otherwise no round ends the program.
+            padding = [value_json(value) for value in rounds.padding]
     return readable(
         {
             "inputs": inputs,

@@ -80,7 +80,6 @@ def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fra
     Args:
         program: With rounds.
         most: A budget that serves; None if none is known.
-        limits: Asked all the time.
 
     Raises:
         LimitReached: If a limit is reached.

@@ -92,8 +92,7 @@ class Composed:
     """A pipeline, asked again and again.
 
     Args:
-        pipeline: What is run.
-        options: How to compute; their limits' clock runs since they were made.
+        options: Their limits' clock runs since they were made.
         progress: Told how many grids a search has done.
     """
 

@@ -20,12 +20,7 @@ _REAL_ACCURACY = Fraction(1, 2**34)
 
 
 class Mechanisms:
-    """What is run, each program looked at once for all questions of about one accuracy.
-
-    Args:
-        pipeline: The runs.
-        options: How to compute.
-    """
+    """What is run, each program looked at once for all questions of about one accuracy."""
 
     def __init__(self, pipeline: Pipeline, options: Options) -> None:
         self._pipeline = pipeline
