@@ -15,6 +15,19 @@ Json = Any
 
 EPS = "1/2"
 
+CLAMPED = """
+input q in 0..3
+output o in {0, 1}
+output y in real
+adjacent linf 1
+o <- 0
+r <- Lap(q, 1 / eps)
+if r < 1 then y <- 1 elif r > 2 then
+    o <- 1
+    y <- 2
+else y <- r end
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Small:

@@ -17,7 +17,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
-from kernel.small import program_of
+from kernel.small import CLAMPED, program_of
 
 ONE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps)"
 TWO = """
@@ -26,18 +26,6 @@ output y[2] in real
 adjacent linf 1
 y[1] <- Lap(q, 1 / eps)
 y[2] <- Lap(-q, 1 / eps)
-"""
-CLAMPED = """
-input q in 0..3
-output o in {0, 1}
-output y in real
-adjacent linf 1
-o <- 0
-r <- Lap(q, 1 / eps)
-if r < 1 then y <- 1 elif r > 2 then
-    o <- 1
-    y <- 2
-else y <- r end
 """
 GAUSS = ONE.replace("Lap", "3 - 2 * Gauss")
 

@@ -22,7 +22,7 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.machines import RUN
-from kernel.small import program_of, written
+from kernel.small import CLAMPED, program_of, written
 from tests.thorough import part
 
 Json = Any
@@ -43,19 +43,6 @@ output y[2] in real
 adjacent linf 1
 y[1] <- Lap(q, 1 / eps)
 y[2] <- Lap(-q, 3 / eps)
-"""
-
-CLAMPED = """
-input q in 0..3
-output o in {0, 1}
-output y in real
-adjacent linf 1
-o <- 0
-r <- Lap(q, 1 / eps)
-if r < 1 then y <- 1 elif r > 2 then
-    o <- 1
-    y <- 2
-else y <- r end
 """
 
 TRUNCATED = """
