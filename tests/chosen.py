@@ -1,7 +1,5 @@
 """Sets of outcomes of one choice, as events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Claims for tests."""
 
-from __future__ import annotations
-
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.questions.argument import spelled_as_keyword
 from dipapprox.questions.question import read

@@ -5,8 +5,6 @@ a thousand where a test does not say how many; what fails is printed as a blob f
 `@reproduce_failure`.
 """
 
-from __future__ import annotations
-
 import gc
 import itertools
 import os

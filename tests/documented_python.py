@@ -3,8 +3,6 @@
 python tests/documented_python.py FOLDER && mypy FOLDER
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random events and points for property tests; exact rationals throughout."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from hypothesis import strategies as st

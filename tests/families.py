@@ -1,7 +1,5 @@
 """Families by what they are."""
 
-from __future__ import annotations
-
 from dipapprox.laws.families import FAMILIES
 from dipapprox.laws.family import RealFamily
 

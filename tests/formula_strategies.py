@@ -1,7 +1,5 @@
 """Random formulas as text, with an evaluation of their own: exact fractions, or 60 decimals."""
 
-from __future__ import annotations
-
 import decimal
 from decimal import Decimal
 from fractions import Fraction

@@ -8,8 +8,6 @@
     =====
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

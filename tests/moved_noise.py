@@ -1,7 +1,5 @@
 """Divergences of noise that is moved, in closed form: what answers are compared with."""
 
-from __future__ import annotations
-
 from math import exp, expm1
 
 from scipy.special import log_ndtr, ndtr

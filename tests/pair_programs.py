@@ -1,7 +1,5 @@
 """Small programs with and without structure, for the ways through many pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial

@@ -4,8 +4,6 @@ What is asked with `proved` is replayed by whoever asks. No answer about a progr
 replayed twice in a process: most of a proof is about its probabilities, whatever is claimed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable
 from math import prod

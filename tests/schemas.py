@@ -1,7 +1,5 @@
 """The JSON Schemas in the package."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Made-up probabilities that respect nothing but the equality of events."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from random import Random

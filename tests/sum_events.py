@@ -1,7 +1,5 @@
 """Random events whose guards are comparisons of sums, and some known ones."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction

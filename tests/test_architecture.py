@@ -1,7 +1,5 @@
 """The layers of the package, read from the imports themselves."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

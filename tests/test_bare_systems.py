@@ -1,7 +1,5 @@
 """Everything but sweeps without Unix below (Windows, WebAssembly), and `check` without numpy."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """The benchmark harness on made-up contestants and clocks; nothing here depends on a real time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

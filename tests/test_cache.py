@@ -1,7 +1,5 @@
 """Bounded memories: what stays, what goes, what it may cost, and threads."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 

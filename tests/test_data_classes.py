@@ -1,7 +1,5 @@
 """Data classes mean what the standard library's mean: the same class, made by both, in all uses."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import inspect

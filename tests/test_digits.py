@@ -1,7 +1,5 @@
 """Numbers of any length become text, and back, without Python's limit and without changing it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from fractions import Fraction

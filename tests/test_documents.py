@@ -12,8 +12,6 @@ too. Refresh what the documents show with `UPDATE_DOCS=1 pytest tests/test_docum
 the diff.
 """
 
-from __future__ import annotations
-
 import linecache
 import os
 import re

@@ -1,7 +1,5 @@
 """A family owns all that is known of it; no decision is made from what a family is not."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import pickle

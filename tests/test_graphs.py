@@ -1,7 +1,5 @@
 """Laws of the graph algorithms: least depth, labels under renaming, flows that cuts prove."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The work of a whole verification grows as its program does, counted in calls of functions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

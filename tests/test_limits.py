@@ -1,7 +1,5 @@
 """Budgets that are asked often, and what ends a run early: told by a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from threading import Thread

@@ -4,8 +4,6 @@ Numbers are ASCII wherever text is read: in programs of all languages, on the co
 formulas, inputs, claims, specs of sweeps, lists of pairs and certificates.
 """
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from contextlib import redirect_stderr, redirect_stdout

@@ -1,7 +1,5 @@
 """The notebook and the cookbook show what is computed. UPDATE_DOCS=1 writes what was found."""
 
-from __future__ import annotations
-
 import os
 import re
 from html import unescape

@@ -1,7 +1,5 @@
 """`python -O` leaves assertions out: the answers, and what is refused, stay the same."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What users install and read: the wheel and the source distribution, and the site."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

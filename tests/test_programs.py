@@ -3,8 +3,6 @@
 `make test` asks the first claim of each kind in a header; short decisions have to be proved.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

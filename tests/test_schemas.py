@@ -1,7 +1,5 @@
 """The JSON Schemas in the package: made from types, and suited by outputs of every command."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ A file is passed if one of its functions is called or one of its classes is defi
 of its functions is called. The ceilings are what was reached: who raises one says what for.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

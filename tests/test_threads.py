@@ -1,7 +1,5 @@
 """The public interface in eight threads at once: every answer is that of one thread."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

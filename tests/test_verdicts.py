@@ -3,8 +3,6 @@
 The first three are decided wrongly by the published tool.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import comb, factorial
 from statistics import NormalDist

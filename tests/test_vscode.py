@@ -1,7 +1,5 @@
 """Visual Studio Code and highlighting: files fit each other, the language and the errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

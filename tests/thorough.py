@@ -1,7 +1,5 @@
 """What `make test` asks a part of, and `make thorough` all of: long tables, and many examples."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import TypeVar

@@ -1,6 +1,4 @@
 """Waiting for what other processes do, however long they take on a busy machine."""
 
-from __future__ import annotations
-
 HOPELESS = 600
 """Seconds after which a process is given up that would never end: only defects take as long."""

@@ -1,7 +1,5 @@
 """Automata of the literature, as the reproduced tables have them, and families."""
 
-from __future__ import annotations
-
 from dipapprox.automata.benchmarks import all_pairs_text as all_pairs
 from dipapprox.automata.benchmarks import min_max_text as k_min_max
 from dipapprox.automata.benchmarks import range_text as m_range

@@ -1,7 +1,5 @@
 """Random valid automata, and oracles that know nothing of the graphs of the package."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from fractions import Fraction

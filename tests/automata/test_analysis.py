@@ -1,7 +1,5 @@
 """What is found about an automaton: published verdicts, oracles of the coupling paper, limits."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Weights, costs of runs and least budgets: known figures, linear programmes, exhaustive search."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from fractions import Fraction

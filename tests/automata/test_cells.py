@@ -1,7 +1,5 @@
 """Coarser cells: no word loses more than they cost; derived answers; the two kinds of vectors."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction

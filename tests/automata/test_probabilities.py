@@ -1,7 +1,5 @@
 """Theorems A and B, and what is lost at one ε, against integrals over one-threshold runs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise, product
 from math import exp, log

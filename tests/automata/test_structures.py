@@ -1,7 +1,5 @@
 """Bad structures and runs: published verdicts, brute force, witnesses by the definition."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Words with steps that come again: no budget serves where they lose more each time."""
 
-from __future__ import annotations
-
 import json
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Three small programs in the current directory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Running command lines inside the test process, as `app.main` does."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from io import StringIO

@@ -1,7 +1,5 @@
 """`dipapprox test`, and what runs it: pytest, pre-commit, a GitHub action."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Commands end to end: exit statuses, the JSON contract, limits, interrupts, what is wrong."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`dipapprox decide` and `explain --closed-form` from the command line."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

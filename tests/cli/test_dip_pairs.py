@@ -1,7 +1,5 @@
 """A file of pairs extends the domain of a `.dip` program, and of no other."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

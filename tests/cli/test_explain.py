@@ -1,7 +1,5 @@
 """`explain`: the columns of the papers' tables, and integrals equal before and after."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

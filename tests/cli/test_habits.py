@@ -1,7 +1,5 @@
 """What people expect of a command line: names, standard input, warnings, plain terminals."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

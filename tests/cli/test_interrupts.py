@@ -1,7 +1,5 @@
 """Ctrl-C, limits of time and memory: whenever they come, what is known is told whole."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

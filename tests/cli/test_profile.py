@@ -1,7 +1,5 @@
 """`profile`, `calibrate` and `compose` on the command line: JSON, CSV, text, pictures."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 from fractions import Fraction

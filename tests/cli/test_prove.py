@@ -1,7 +1,5 @@
 """`prove` end to end, of automata and programs: exit statuses, the JSON contract, drawings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 The first line of a question is the command line; files that it needs follow, each below `= name`.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

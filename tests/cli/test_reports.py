@@ -1,7 +1,5 @@
 """Reports for people: names are no markup; summaries of sweeps have whole words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from io import StringIO

@@ -1,7 +1,5 @@
 """Pages for reviewers: whole HTML that needs nothing else, with all that the answer says."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

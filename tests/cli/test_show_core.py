@@ -1,7 +1,5 @@
 """`dipapprox show --core`: the machine that a program means, in words and as JSON."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """`examples`, `new` and `completion`, and the help of every command, whose examples work."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Certified intervals against closed forms, exact sums, other accountants, and one another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce

@@ -1,7 +1,5 @@
 """Statements about divergences: the best two outcomes, by a grid of numpy; sums of statements."""
 
-from __future__ import annotations
-
 from fractions import Fraction as F
 from math import exp, log
 

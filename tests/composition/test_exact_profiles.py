@@ -1,7 +1,5 @@
 """Exact profiles and pure budgets: binomial sums, brute force, and claims a hair away."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from math import comb, exp, log, tanh

@@ -1,7 +1,5 @@
 """Groups of runs and adaptive runs against exact rationals, over all sequences of outcomes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product

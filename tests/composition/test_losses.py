@@ -1,7 +1,5 @@
 """Loss distributions: one-way rounding, cuts, products, and what is read off them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import comb, exp
 

@@ -1,7 +1,5 @@
 """Noise that is moved, in closed form: runs of Gaussians, Laplace numbers, sums of noise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from fractions import Fraction as F

@@ -3,8 +3,6 @@
 Against closed forms, quadrature, sums over a lattice, and what must not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction as F
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Profiles against independent oracles, and the laws that all of them obey."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Very many runs: products by transforms, and losses so rare that few are met."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from fractions import Fraction as F

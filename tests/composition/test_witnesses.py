@@ -1,7 +1,5 @@
 """Two outcomes of each of many runs of a statement: against scipy's binomial law, and noise."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

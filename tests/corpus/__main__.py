@@ -5,8 +5,6 @@ python -m tests.corpus --only "svt_gauss"     those whose words contain this
 python -m tests.corpus --write                ask what `questions` lists, and write the data
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

@@ -13,8 +13,6 @@ A lower bound at x contradicts a smaller upper bound at y <= x. What is asked of
 bounds from below.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -7,8 +7,6 @@ This module alone knows how the public interfaces are called. Files are named fr
 repository.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO

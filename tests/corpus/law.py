@@ -5,8 +5,6 @@ flips, none becomes Unknown, bad input stays bad input, what was proved is. An a
 is welcome.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum

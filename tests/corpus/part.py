@@ -6,8 +6,6 @@ The next question is the one that enters most functions that none before it has 
 second; a kind of question or answer of which none is taken gives its quickest.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

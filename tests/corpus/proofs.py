@@ -6,8 +6,6 @@ An answer whose proof costs little is asked for with `--proved`: then the law sa
 proved. Of those that then say less, as the kernel's ends of enclosures are wider, it is a half.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter, defaultdict
 from dataclasses import replace

@@ -5,8 +5,6 @@ of tests a share, and the command lines that documents and tests have been seen 
     asked.txt                                                ->  as they stand
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shlex

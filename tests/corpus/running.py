@@ -6,8 +6,6 @@ Seconds are of processor time, of a machine on which `calibrate` takes `CALIBRAT
 machines, or one on two days, can be compared roughly. Time by the clock plays no part.
 """
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import pkgutil

@@ -1,7 +1,5 @@
 """The data: one line of JSON a question, sorted, so that a change of answers is a readable diff."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterable

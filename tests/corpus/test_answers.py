@@ -3,8 +3,6 @@
 The part is the same one in every run, in this process. Nothing here depends on a clock.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The three seams: a part of their entries, and faults that are planted and must be noticed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

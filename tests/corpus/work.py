@@ -5,8 +5,6 @@
 Each is asked in a process of its own, its modules loaded, its memories empty.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Reduction and normal forms keep the event: pointwise, in law, and whatever it is called."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Laws of sums against characteristic functions; stars of integers against sums over the centre."""
 
-from __future__ import annotations
-
 import cmath
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Swaps of cells: every one that is found is true, and those of the shipped programs are found."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import pytest

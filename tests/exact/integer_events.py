@@ -4,8 +4,6 @@ A closed form is a rational function of Y = e^{-uε}. It is compared at rational
 exact: the points of a box, and a bound for all points outside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product

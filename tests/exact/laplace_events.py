@@ -1,7 +1,5 @@
 """Events of Laplace-type samples and their closed forms, for tests."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from dipapprox.events.event import Event, Star, spelled_out

@@ -1,7 +1,5 @@
 """Short spellings, known zeros and strategies for functions whose signs are asked for."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Exact probabilities of choices and loops, circuits of weights, and what is no distribution."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from math import prod

@@ -1,7 +1,5 @@
 """Exact probabilities of discrete Laplace events: closed forms, enumeration, laws."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Exact output distributions: of programs at every eps, and against enclosures at one."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from pathlib import Path

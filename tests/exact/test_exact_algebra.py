@@ -1,7 +1,5 @@
 """Laws of the exact function algebra; exact integration before quadrature, within bounds."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import TypeVar
 

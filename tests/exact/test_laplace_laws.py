@@ -1,7 +1,5 @@
 """Closed forms of Laplace-type events: published ones, counting, other engines, exact laws."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import factorial
 

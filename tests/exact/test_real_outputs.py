@@ -1,7 +1,5 @@
 """Exact comparisons of densities: tight half-lines, and agreement with enclosures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction as F
 from math import exp

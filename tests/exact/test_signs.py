@@ -1,7 +1,5 @@
 """Signs of exponential functions: at points, between zeros, on intervals; covers and suprema."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 

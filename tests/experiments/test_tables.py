@@ -1,7 +1,5 @@
 """The reproduced tables and the pictures: nothing lost, nothing unexplained, axes with units."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

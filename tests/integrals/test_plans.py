@@ -1,7 +1,5 @@
 """Plans: every point counted once, depths of the paper, and how they are written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import assert_never

@@ -1,7 +1,5 @@
 """Trees of JSON with another value at one place; proofs of budgets that are changed so."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Ends of balls as rational numbers, for tests."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from flint import arb

@@ -7,8 +7,6 @@ is judged without it: the machine is made a core program again, the verifier fin
 of its outputs, and pairs, sums and comparisons are written out here.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

@@ -1,7 +1,5 @@
 """What tests of evaluators share: graphs, and what to compare with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What tests of machines share: machines and proofs in JSON, and what runs of them say."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

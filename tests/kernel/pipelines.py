@@ -4,8 +4,6 @@ The truth is computed without losses, grids or convolutions: runs have finitely 
 rational probabilities, and H of what remains is a recursion over them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

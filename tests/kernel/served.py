@@ -1,7 +1,5 @@
 """Services with known budgets, and their proofs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from typing import Any

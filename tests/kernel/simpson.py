@@ -1,7 +1,5 @@
 """Integrals of graphs over the reals by Simpson's rule in floats, to about 1e-8: an oracle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Small machines whose delta is known to many digits, and proofs about them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache

@@ -1,7 +1,5 @@
 """Machines that read numbers round after round, or once, in JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dipapprox.kernel.judgements import Budgets

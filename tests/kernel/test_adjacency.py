@@ -1,7 +1,5 @@
 """Which inputs are adjacent: against the definitions, for all pairs of a few."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product

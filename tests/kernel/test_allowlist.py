@@ -1,7 +1,5 @@
 """What the kernel may be made of: its imports, its size, no floats."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

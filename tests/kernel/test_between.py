@@ -1,7 +1,5 @@
 """Claims about intervals of eps that are known at some eps, and probabilities that bend between."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import erf, exp, log, sqrt
 from typing import Any

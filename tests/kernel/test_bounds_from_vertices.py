@@ -1,7 +1,5 @@
 """Deltas of sets of real inputs: exactly what the vertices and the curvature say, and no less."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import erfc, exp, sqrt

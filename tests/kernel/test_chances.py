@@ -1,7 +1,5 @@
 """Probabilities of inequalities between samples, and functions after a change of variables."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterable

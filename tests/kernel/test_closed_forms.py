@@ -1,7 +1,5 @@
 """What has a closed form has one value, and what has none, or a long one, is refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import exp, isclose
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of machines that publish real numbers: against sums over the losses of one by quadrature."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp, sqrt

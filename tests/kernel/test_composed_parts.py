@@ -1,7 +1,5 @@
 """Runs of machines of independent parts are composed: against recursions over all joint outputs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from fractions import Fraction

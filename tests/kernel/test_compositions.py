@@ -1,7 +1,5 @@
 """Losses bound what runs reveal: against recursions over all outcomes, and scipy's normal law."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from fractions import Fraction

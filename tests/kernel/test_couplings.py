@@ -1,7 +1,5 @@
 """Couplings and traces of services, one condition at a time."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files of proofs that `decide` writes: true ones are confirmed, others are not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Ends of profiles and calibrations that the kernel confirms, and what becomes of the others."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Deltas of distributions in closed form: against sums in floats, and at their exact values."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from fractions import Fraction

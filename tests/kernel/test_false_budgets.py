@@ -1,7 +1,5 @@
 """Proofs of budgets with one thing wrong: each is refused for that, and for nothing else."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Proofs of numbers with one thing wrong: each is refused for that."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

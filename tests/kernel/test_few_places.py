@@ -4,8 +4,6 @@ What is rounded is rounded to its side, by a unit. The truth is computed from th
 rational numbers and with exponentials as floats.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Proofs with something changed: what the kernel confirms is true, or it refuses."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

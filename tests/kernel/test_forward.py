@@ -1,7 +1,5 @@
 """Runs against the verifier's distributions, and inputs run together against each alone."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import islice, product
 from math import exp

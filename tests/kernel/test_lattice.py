@@ -1,7 +1,5 @@
 """Functions on the integers: closed forms, sums in floats, and few integers around many."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

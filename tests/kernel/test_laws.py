@@ -1,7 +1,5 @@
 """Laws against scipy and closed forms in other libraries; balls to exact numbers and back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from fractions import Fraction

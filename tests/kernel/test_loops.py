@@ -1,7 +1,5 @@
 """Loops that end by chance, against equations solved over the rationals, and known laws."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Pairs of mechanisms: against sums and integrals of their laws, by numpy and scipy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain, product

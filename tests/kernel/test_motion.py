@@ -1,7 +1,5 @@
 """How probabilities move with real inputs, against probabilities at many inputs; sets of pairs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Functions of a real variable: closed forms, Simpson's rule, and coarse grids around fine ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

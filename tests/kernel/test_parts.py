@@ -1,7 +1,5 @@
 """Parts that are independent: against sums over all joint outputs, and machines that have none."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from fractions import Fraction

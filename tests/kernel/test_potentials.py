@@ -1,7 +1,5 @@
 """Budgets of `prove`, replayed: all programs, random ones, and forgeries."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Prices of functions, and by how much one is above another, against values in floats."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Machines with real outputs: claims a hair inside and outside, by closed forms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, floor, sqrt

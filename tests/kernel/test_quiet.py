@@ -1,7 +1,5 @@
 """Runs that publish nothing more, shifted together: budgets, forgeries, and pairs by hand."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from fractions import Fraction

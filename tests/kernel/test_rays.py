@@ -1,7 +1,5 @@
 """Lower bounds of budgets that are lost on rays, as eps grows, or again and again: forgeries."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is no number, machine, claim or step is refused, soon, and never a crash."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

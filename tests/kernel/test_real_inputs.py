@@ -1,7 +1,5 @@
 """Claims about real inputs: proofs against grids of inputs, and proofs with something changed."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

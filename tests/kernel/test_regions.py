@@ -1,7 +1,5 @@
 """What follows from linear forms: laws against all points of a grid, and what is no region."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What steps say of runs, read: inputs on rays, parts that come again, noise that is possible."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

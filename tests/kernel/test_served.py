@@ -1,7 +1,5 @@
 """Claims about finite inputs that follow from a budget of all numbers between them."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Budgets of services, replayed: examples, random ones, and forgeries."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Real inputs on intervals of eps: what the greatest eps of a part says of all of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

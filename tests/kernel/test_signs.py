@@ -1,7 +1,5 @@
 """Signs of functions of eps: those that the verifier proves are proved, and no false one is."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

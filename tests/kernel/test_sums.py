@@ -1,7 +1,5 @@
 """Sums of samples against closed forms, sums over integers, and quadrature."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What guards add up to on rays: parts that come again, and numbers that are published."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Claims about intervals of eps: what `decide` decides is replayed, and nothing false is."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """What docs/soundness.md and docs/certificates.md say of the kernel, counted."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Randomised response that lies with probability 1/4 has delta = 3/4 - e^eps_prv / 4, up to ln 3.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from math import inf

@@ -1,7 +1,5 @@
 """Few characters that ask for much: what a step costs is spent before it is done, and refused."""
 
-from __future__ import annotations
-
 from math import isqrt
 
 import pytest

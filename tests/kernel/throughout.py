@@ -1,7 +1,5 @@
 """Claims about intervals of eps that are decided, and the proofs that are written of them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Programs that the tests of the language share."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Generators: surface trees of any shape, and damaged program texts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from hypothesis import strategies as st

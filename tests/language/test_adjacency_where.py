@@ -1,7 +1,5 @@
 """Adjacency by a condition, and by the Euclidean norm: the pairs are those that are said."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """The `.dipa` reader: inverse of its printer, messages with places, a grammar without conflicts."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from fractions import Fraction
 

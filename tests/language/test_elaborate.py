@@ -1,7 +1,5 @@
 """Surface to core: unrolling, expansion of sugar, domains, adjacency; what is not used is told."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

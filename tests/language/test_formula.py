@@ -1,7 +1,5 @@
 """Formulas of claims: the grammar, and messages that point at the fault."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

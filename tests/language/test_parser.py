@@ -1,7 +1,5 @@
 """The grammar has no conflicts, the printer is its inverse, wrong programs get clear messages."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """abs, clamp and rounding, and choices among ranges: what programs do is their definition."""
 
-from __future__ import annotations
-
 import random
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from fractions import Fraction

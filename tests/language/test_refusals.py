@@ -1,7 +1,5 @@
 """Texts that are refused, and what is said of each: all of it, with its place and its hint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

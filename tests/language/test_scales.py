@@ -1,7 +1,5 @@
 """Irrational scales: bounds that hold, answers that are widened, and refusals with a place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from math import log

@@ -1,7 +1,5 @@
 """Sequences of calls as programs, and streams in programs: some rounds of them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbers and inputs from the command line, wider domains of inputs, files of all sorts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

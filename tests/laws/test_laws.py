@@ -1,7 +1,5 @@
 """Logistic and Gumbel laws: numbers of their densities, and what they are to mechanisms."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Inequalities and zones: what they imply, contain and prove, against linear programming."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

@@ -1,7 +1,5 @@
 """One event: a batch of its own."""
 
-from __future__ import annotations
-
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits

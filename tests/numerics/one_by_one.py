@@ -1,7 +1,5 @@
 """One function after the other, where an algebra takes many at once."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from flint import arb

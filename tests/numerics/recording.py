@@ -1,7 +1,5 @@
 """A method that computes nothing, to see what is asked of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed

@@ -4,8 +4,6 @@ One *operation* is one operation of the algebra on one panel. `python tests/nume
 COUNT SEED` runs at least COUNT of them and exits with 1 if any value, majorant or total is
 outside what is proved of it."""
 
-from __future__ import annotations
-
 import random
 import sys
 from dataclasses import dataclass

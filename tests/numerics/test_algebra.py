@@ -1,7 +1,5 @@
 """Laws of function algebras, shifted functions, stars in bulk; the doubles against the balls."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

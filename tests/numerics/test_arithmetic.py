@@ -3,8 +3,6 @@
 The modes are set in earnest, by a few lines of C.
 """
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import shutil

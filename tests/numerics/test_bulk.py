@@ -1,7 +1,5 @@
 """From inputs to probabilities, one input and many at once, against events made one by one."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Half-spaces and one-sided noise in all engines: closed forms, erfc, mirror images, scipy."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

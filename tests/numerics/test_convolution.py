@@ -1,7 +1,5 @@
 """Convolutions in three algebras: doubles lie where the balls say, balls where closed forms say."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

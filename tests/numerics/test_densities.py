@@ -1,7 +1,5 @@
 """Standard laws on balls: values, monotone branches, bounds of the modulus, proved cut-offs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

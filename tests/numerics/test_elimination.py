@@ -1,7 +1,5 @@
 """Elimination against counting, other engines and scipy, and where it is hard."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Values and derivatives of formulas: containment and width, against fractions and decimals."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

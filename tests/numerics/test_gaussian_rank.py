@@ -1,7 +1,5 @@
 """Gaussian events by rank, and samples that take values in turn."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from itertools import combinations

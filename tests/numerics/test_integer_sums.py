@@ -1,7 +1,5 @@
 """Sums over integer samples against points added up one by one, θ functions, dp_accounting."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext

@@ -1,7 +1,5 @@
 """Methods in order: who answers what, what is said when none does, and in how many steps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

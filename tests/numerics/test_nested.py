@@ -1,7 +1,5 @@
 """Nests of integrals: cut-offs, quadrature, values at points and in boxes, and whole events."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

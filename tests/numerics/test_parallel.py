@@ -1,7 +1,5 @@
 """Several processes: the same answers, limits that hold, no process left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Divergences of published numbers, and proved signs, against closed forms and scipy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction as F
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Numbers in and out: exact or rounded outwards, in balls, in doubles and as people read them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Elementary functions and sampled laws in doubles against balls: values, and majorants."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from flint import acb, arb

@@ -1,7 +1,5 @@
 """Comparisons with offsets and events of sums: identities, closed forms, ranks and scipy agree."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from math import comb

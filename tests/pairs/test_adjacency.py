@@ -1,7 +1,5 @@
 """Adjacency: streams and blocks against brute force over all squares; pairs in one order only."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import islice, product
 

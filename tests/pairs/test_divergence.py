@@ -1,7 +1,5 @@
 """VerifyPair and sums over arrays against exact distributions inside the enclosures."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The largest delta over all pairs: every way to go through them, orbits, candidates, one name."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product

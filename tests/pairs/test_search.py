@@ -1,7 +1,5 @@
 """VerifyDP on sources whose true distributions are known, and what a limit leaves of a search."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """All pairs at once and in blocks, against every pair one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Small programs for intervals of eps: every way in which eps can enter a probability."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import dipapprox

@@ -1,7 +1,5 @@
 """Calibration against closed forms and against verification at both ends; dp_accounting."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

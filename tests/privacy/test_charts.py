@@ -1,7 +1,5 @@
 """Charts: all inside the picture, scales by what is claimed, numbers as people write them."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from fractions import Fraction

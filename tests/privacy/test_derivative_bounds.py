@@ -1,7 +1,5 @@
 """Rates and tubes against the probabilities themselves, at epsilons that no bound was made from."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

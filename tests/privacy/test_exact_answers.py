@@ -1,7 +1,5 @@
 """Answers that mathematics has although no enclosure shows them, and their neighbours."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

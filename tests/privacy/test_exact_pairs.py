@@ -1,7 +1,5 @@
 """Critical and attained claims are decided by closed forms, and their neighbours agree."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from fractions import Fraction as F
 from pathlib import Path

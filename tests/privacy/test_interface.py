@@ -1,7 +1,5 @@
 """The Python interface: every failure is an answer, every answer has a scope and a page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Verdicts on intervals of eps: against closed forms, points, and the laws that tie them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Probabilities of guards that compare sums: against scipy and integration, to relative widths."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product

@@ -1,7 +1,5 @@
 """All real inputs and every ε of an interval, and pairs that an optimiser finds by itself."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import erf
 

@@ -1,7 +1,5 @@
 """δ over planes through the worst pair: enclosed at each point, that of the pair largest."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from pathlib import Path

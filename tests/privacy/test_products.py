@@ -1,7 +1,5 @@
 """Products of independent parts: against the whole program, brute force and closed forms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product

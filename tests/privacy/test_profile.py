@@ -1,7 +1,5 @@
 """Privacy profiles against closed forms, published values, and verification at single points."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from pathlib import Path

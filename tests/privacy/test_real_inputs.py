@@ -1,7 +1,5 @@
 """(ε, δ) for all real inputs: against finite grids, closed forms, and claims a hair off."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp, log

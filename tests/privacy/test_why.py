@@ -1,7 +1,5 @@
 """Who gave each end of an answer: `--why`, and what stops a run where two methods contradict."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Proofs about real inputs, replayed by the kernel: both ends of what is found."""
 
-from __future__ import annotations
-
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import Refused
 from dipapprox.limits import Limits

@@ -1,7 +1,5 @@
 """Proved bounds against `decide`, which computes probabilities of finite programs exactly."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Answers about automata: what shipped ones promise, claims on both sides of a bound, evidence."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

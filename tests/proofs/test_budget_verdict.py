@@ -1,7 +1,5 @@
 """Claims about real inputs at one ε that a budget for every ε answers."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from math import exp

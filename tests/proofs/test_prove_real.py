@@ -1,7 +1,5 @@
 """Budgets for all real inputs: known ones, the evidence, and finite programs as an oracle."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

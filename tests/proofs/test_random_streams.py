@@ -4,8 +4,6 @@ For some rounds final states and linear programmes bound the budget for all real
 nothing of automata.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from fractions import Fraction

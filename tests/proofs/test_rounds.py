@@ -1,7 +1,5 @@
 """Programs for any number of rounds: known budgets, the same as automata, places of refusals."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whether what is published tells the steps: runs that are told by themselves, all short runs."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from functools import cache

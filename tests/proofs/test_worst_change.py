@@ -1,7 +1,5 @@
 """Worst changes: against scipy's HiGHS at every corner, and all pairs of finite inputs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

@@ -1,7 +1,5 @@
 """What Python does with answers: they are compared, hashed, copied and printed."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

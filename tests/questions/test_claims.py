@@ -1,7 +1,5 @@
 """Claims that stand with programs: how they are read, and what becomes of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A question is declared once: all edges have its arguments, its defaults and its errors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from decimal import Decimal

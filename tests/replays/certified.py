@@ -1,7 +1,5 @@
 """Certificates of small programs, and the same with something changed."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -4,8 +4,6 @@ Each is of a program with something of its own: choices, loops, integer noise, o
 sums, real inputs, published numbers. The oracle is the run, asked for the largest δ.
 """
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

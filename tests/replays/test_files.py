@@ -1,7 +1,5 @@
 """Files of proofs: what is none is bad input, and a change without a new digest is noticed."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

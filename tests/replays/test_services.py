@@ -1,7 +1,5 @@
 """Files of proofs of services: confirmed as they are written, refuted about anything else."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

@@ -3,8 +3,6 @@
 Random choices are enumerated: for given inputs and samples the outputs have a distribution.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

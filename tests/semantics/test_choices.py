@@ -1,7 +1,5 @@
 """Random choices among finitely many values, and while loops: weights, Markov chains, limits."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

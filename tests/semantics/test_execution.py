@@ -1,7 +1,5 @@
 """Final states partition inputs and samples, agree with a direct interpreter; parts multiply."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from itertools import product

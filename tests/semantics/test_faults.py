@@ -1,7 +1,5 @@
 """Programs that go wrong on some path: what is reported, and where it must not be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace

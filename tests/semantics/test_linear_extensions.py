@@ -1,7 +1,5 @@
 """Shares of linear extensions against brute force over all permutations."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import permutations
 from math import factorial

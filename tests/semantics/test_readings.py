@@ -1,7 +1,5 @@
 """States that differ in what they know of inputs not read again: they meet, told by readings."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """The largest of many samples at once, against the branches one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction

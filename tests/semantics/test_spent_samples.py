@@ -1,7 +1,5 @@
 """Programs that count: states told by comparisons of spent samples, against paths one by one."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

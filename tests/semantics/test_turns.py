@@ -1,7 +1,5 @@
 """Turns of loops that are repeated: the final states are those of all turns executed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

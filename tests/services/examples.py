@@ -1,7 +1,5 @@
 """Services for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

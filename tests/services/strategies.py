@@ -1,7 +1,5 @@
 """Random small services."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 _DATA = st.sampled_from(

@@ -1,7 +1,5 @@
 """Counters by differences against counters by value, and services too large for values."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

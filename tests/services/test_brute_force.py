@@ -1,7 +1,5 @@
 """Losses, for every ε and at one, against all short courses, closed forms and `decide`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

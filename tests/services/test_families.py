@@ -1,7 +1,5 @@
 """Given families: those of the paper, repaired, and what is wrong with others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from fractions import Fraction

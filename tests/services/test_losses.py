@@ -1,7 +1,5 @@
 """Least budgets against the figures of the specification, and against arguments by hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Idealised steps replaced by subroutines: the same laws, so the same losses (theorem 1)."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

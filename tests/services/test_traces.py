@@ -1,7 +1,5 @@
 """What single courses of calls show: densities of different orders, replies that lead elsewhere."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -6,8 +6,6 @@ Outcomes must be the same in their normal form, or have outputs of the same mass
 meet.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

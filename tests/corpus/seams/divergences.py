@@ -1,7 +1,5 @@
 """From two measures on finitely many outcomes to an enclosure of δ at an ε_prv."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

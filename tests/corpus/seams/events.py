@@ -1,7 +1,5 @@
 """From an event to an enclosure of its probability."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm

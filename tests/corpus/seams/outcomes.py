@@ -1,7 +1,5 @@
 """From a program and one input to its outcomes."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

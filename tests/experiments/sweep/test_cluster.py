@@ -1,7 +1,5 @@
 """A sweep on a Dask cluster gives the same set, also when a worker is killed in the middle."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

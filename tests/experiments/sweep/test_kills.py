@@ -1,7 +1,5 @@
 """What happens to a fork server and its children when they are killed, not only to the sweep."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

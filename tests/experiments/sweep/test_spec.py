@@ -1,7 +1,5 @@
 """Specs and cases: what they mean; what cases share is not seen in their answers."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Sweeps survive what happens to them: kills, full disks, other processes, bad cases."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

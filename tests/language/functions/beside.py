@@ -7,8 +7,6 @@ exp, log and sqrt stand for themselves: any function that tells its arguments ap
 sides have the same.
 """
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Python functions as programs: what they become, and what is refused, at the user's line."""
 
-from __future__ import annotations
-
 import enum
 import re
 from pathlib import Path

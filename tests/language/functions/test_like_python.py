@@ -4,8 +4,6 @@ CPython runs the function with stubs that hand out samples (`beside`); the progr
 the same ones. Both must draw the same, in the same order, and return the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import hypothesis.strategies as st

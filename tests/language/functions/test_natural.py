@@ -1,7 +1,5 @@
 """Python as people write it: what is followed does what CPython does, and the rest is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import indent
 

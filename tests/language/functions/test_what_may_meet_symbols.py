@@ -1,7 +1,5 @@
 """What may take part in an operation with an input or a sample: all else is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent, indent
 

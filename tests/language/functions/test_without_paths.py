@@ -1,7 +1,5 @@
 """What makes no path of its own means what the paths of ordinary Python mean."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

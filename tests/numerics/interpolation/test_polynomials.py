@@ -1,7 +1,5 @@
 """Polynomials and linear forms near probabilities: every bound holds, and the bounds are narrow."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Bounds of delta on sets of pairs hold for the pairs in them, and maxima lie where they say."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 

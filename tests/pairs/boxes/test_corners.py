@@ -1,7 +1,5 @@
 """Programs that compare samples one by one: the largest delta against doubles, densely sampled."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from fractions import Fraction

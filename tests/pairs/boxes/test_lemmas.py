@@ -1,7 +1,5 @@
 """What is left out for what guards say: the same maxima as by subdivision, with fewer sets."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import exp, expm1, log1p
 

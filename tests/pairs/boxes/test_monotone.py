@@ -1,7 +1,5 @@
 """Pairs of real inputs that need most for δ = 0: no other pair of a grid needs more."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

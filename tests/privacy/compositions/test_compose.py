@@ -1,7 +1,5 @@
 """Pipelines: answers against closed forms and exact sums, claims, exports, and what is refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path

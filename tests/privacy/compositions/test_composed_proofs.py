@@ -1,7 +1,5 @@
 """Proofs about pipelines in files: written, confirmed, and refuted where something was changed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Programs between pairs: hulls, pairs that are kept, and what many runs cost."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs that publish real numbers, many times: bounds against closed forms."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import log
 

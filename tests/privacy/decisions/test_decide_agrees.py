@@ -1,7 +1,5 @@
 """Decisions for all ε: against single ε, sign patterns, and programs without sense somewhere."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -6,8 +6,6 @@ Source: the DiPC paper's mechanisms, recomputed by hand and in exact arithmetic 
 are those of the project's specification of DiPC, section 8).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a decision is asked, and formulas for people: intervals and δ, read, refused and written."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Pairs that differ by shifts have one normal form; ends are shown exactly."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from fractions import Fraction as F
 from random import Random

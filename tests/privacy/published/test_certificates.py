@@ -1,7 +1,5 @@
 """Certificates of violations that a number shows: by cells of it, which the kernel encloses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers that share Gaussian noise, and the sets that tell products apart."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import sqrt
 

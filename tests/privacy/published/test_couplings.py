@@ -1,7 +1,5 @@
 """Numbers bounded by couplings, and by what tells less and more."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import exp
 

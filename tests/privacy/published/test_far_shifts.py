@@ -1,7 +1,5 @@
 """Infinite and large budgets: inputs told apart by many deviations, and irrational scales."""
 
-from __future__ import annotations
-
 from fractions import Fraction as F
 
 import pytest

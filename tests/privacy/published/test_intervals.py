@@ -1,7 +1,5 @@
 """Numbers over an interval of epsilons: against closed forms, single epsilons and laws."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Least budgets of pure privacy of published numbers: closed forms, and claims a hair away."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import exp, log
 

@@ -1,7 +1,5 @@
 """Programs that publish numbers, against closed forms, quadrature and what must not matter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Rényi divergences: of published numbers, of several orders, and what they say about rho."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from fractions import Fraction as F
