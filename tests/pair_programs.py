@@ -8,6 +8,7 @@ from pathlib import Path
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
+from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 
@@ -47,18 +48,7 @@ out <- argmax(v)
 """
 """Noisy max whose last query has a scale of its own."""
 
-CONDITIONS = """
-input  q[3] in {0, 1, 2}
-output out in {0, 1, 2}
-adjacent l1 2
-r <- Lap(q[1] + q[2], 1 / eps)
-out <- 0
-if q[3] = 1 then
-    out <- 1
-elif r >= 1 then
-    out <- 2
-end
-"""
+CONDITIONS = text_of("pairs/search_strategy-1")
 """A condition on a cell, a mean of two cells."""
 
 PLAIN = """

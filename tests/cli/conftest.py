@@ -4,43 +4,13 @@ from pathlib import Path
 
 import pytest
 
-SVT = """
-param N = 2
-input q[N] in {0, 1}
-output out[N] in {0, 1}
-adjacent linf 1
-for i in 1..N do
-    out[i] <- 0
-end
-rT <- Gauss(0, 2 / eps)
-for i in 1..N do
-    r <- Gauss(q[i], 4 / eps)
-    if r >= rT then
-        out[i] <- 1
-        exit
-    end
-end
-"""
+from tests.texts import text_of
 
-SIGNED = """
-input q[2] in {-1, 0}
-output out in {bot, top}
-adjacent all
-x <- Lap(q[1], 1 / eps)
-y <- Lap(q[2], 1 / eps)
-out <- bot
-if x < y then out <- top end
-"""
+SVT = text_of("asked/svt-1")
 
-COIN = """
-input q in {0, 1}
-output out in {0, 1}
-adjacent all
-out <- 0
-x <- Gauss(0, 1 / eps)
-y <- Gauss(0, 1 / eps)
-if q = 1 and x < y then out <- 1 end
-"""
+SIGNED = text_of("asked/signed-1")
+
+COIN = text_of("asked/coin-1")
 """At budget 0 both deltas are exactly 1/2."""
 
 

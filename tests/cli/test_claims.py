@@ -11,18 +11,11 @@ import yaml
 
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
+from tests.texts import text_of
 
 ROOT = Path(__file__).parents[2]
 
-PROGRAM = """\
-# claim: DP at eps = 1, delta = 0
-# claim: DP at eps = 1, eps_prv = 1/2, delta = 0
-# claim: DP at eps = 1, delta = 0, N = 2
-input q in {0, 1}
-output out in {0, 1}
-adjacent linf 1
-out <- Lap(q, 1 / eps) > 0
-"""
+PROGRAM = text_of("cli/claims-1")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 from tests.cli.running import run, run_json
+from tests.texts import text_of
 
 DIP_TEXT = """
 INPUTSIZE 2; OUTPUT = [0, 0];
@@ -24,17 +25,7 @@ RANDOM B = lap(eps/4, INPUT[1]);
 IF A >= T THEN { OUTPUT[0] = 1; } ELSE { IF B >= T THEN { OUTPUT[1] = 1; } }
 """
 
-DPG_TEXT = """
-input q[2] in {-1, 0, 1/2, 1}
-output out[2] in {0, 1}
-adjacent all
-T <- Lap(0, 2/eps)
-A <- Lap(q[1], 4/eps)
-B <- Lap(q[2], 4/eps)
-out[1] <- 0
-out[2] <- 0
-if A >= T then out[1] <- 1 elif B >= T then out[2] <- 1 end
-"""
+DPG_TEXT = text_of("cli/dip_pairs-1")
 
 PAIRS = [[[-1, 0], [1, 0.5]], [[0, 1], [-1, -1]]]
 QUESTION = ("--eps", "1/2", "--eps-prv", "1/8", "--delta", "1/100", "--precision", "60")

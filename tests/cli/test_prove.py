@@ -9,6 +9,7 @@ from dipapprox import Answer, UserError
 from dipapprox.bundled import BUNDLED
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
+from tests.texts import text_of
 
 SVT = str(BUNDLED / "automata" / "svt.dipa")
 LEAKY = str(BUNDLED / "automata" / "svt_without_limit.dipa")
@@ -84,13 +85,7 @@ def test_certificates_from_python() -> None:
 
 PROGRAM = str(BUNDLED / "svt_laplace.dpg")
 
-LAPLACE = """
-input q in real 0..1/2
-output out in {low, high}
-adjacent linf 1
-r <- Lap(q, 1 / eps)
-if r >= 0 then out <- high else out <- low end
-"""
+LAPLACE = text_of("asked/laplace-1")
 
 
 def test_bounds_of_inputs_bound_what_is_lost(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.texts import text_of
 
 
 def swapped(input: Input, first: int, second: int) -> Input:
@@ -80,32 +81,10 @@ def check_swaps(states: FinalStates) -> None:
             assert law[input][output] == law[tuple(values)][output]
 
 
-RESPONSES = """
-param N = 3
-input  q[N] in {0, 1}
-output out[N] in {0, 1}
-adjacent l0 1
-for i in 1..N do
-    out[i] <- choose { q[i] : exp(eps) / (1 + exp(eps)), 1 - q[i] : 1 / (1 + exp(eps)) }
-end
-"""
+RESPONSES = text_of("pairs/symmetry-5")
 """Randomised response: every state needs choices of three sites."""
 
-INTEGER_VECTOR = """
-param N = 4
-input  q[N] in {0, 1}
-output out in 0..N
-adjacent linf 1
-t <- DLap(0, 2 / eps)
-out <- 0
-for i in 1..N do
-    z <- DLap(q[i], 4 / eps)
-    if z >= t then
-        out <- i
-        exit
-    end
-end
-"""
+INTEGER_VECTOR = text_of("pairs/symmetry-6")
 """Sparse vector with discrete noise."""
 
 MIXED = """

@@ -40,6 +40,7 @@ from tests.event_strategies import laplace
 from tests.numerics.alone import alone
 from tests.numerics.one_by_one import integral, whole
 from tests.numerics.recording import Recording
+from tests.texts import text_of
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -105,16 +106,7 @@ def test_what_the_units_do_not_fit_is_refused() -> None:
 
 ONE_HALF = Enclosure.exact(Fraction(1, 2))
 
-PREFIX = """
-input q in {0, 1}
-output out in {0, 1}
-adjacent all
-out <- 0
-x <- Lap(q, 1 / eps)
-y <- Lap(q, 2 / eps)
-z <- Lap(q, 3 / eps)
-if x + y + z >= 1 then out <- 1 end
-"""
+PREFIX = text_of("exact/bounded_integration-1")
 
 
 def sum_below(*laws: Distribution, bound: Fraction = Fraction(1)) -> Event:

@@ -15,6 +15,7 @@ from dipapprox.language.core import Listed
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.verdict import Answer
+from tests.texts import text_of
 
 Pair = tuple[tuple[int, int], tuple[int, int]]
 
@@ -69,16 +70,7 @@ def test_the_pairs_are_those_of_the_rule_and_the_condition(rule: str, condition:
     assert is_symmetric(program, AllPairs()) == all((v, u) in expected for u, v in expected)
 
 
-REMOVAL = """
-input  row[3] in {none, low, high}
-output out in 0..1
-adjacent l0 1 where row[i] = row'[i] or row[i] = none or row'[i] = none for i in 1..3
-n <- 0
-for i in 1..3 do
-    if row[i] = high then n <- n + 1 end
-end
-out <- Lap(n, 1/eps) > 3/2
-"""
+REMOVAL = text_of("language/adjacency_where-3")
 
 
 def test_adding_and_removing_one_row() -> None:

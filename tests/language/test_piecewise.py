@@ -14,6 +14,7 @@ from dipapprox.data_classes import replace
 from dipapprox.language import core
 from tests.language.samples import core_of
 from tests.semantics.interpreter import Noise, run
+from tests.texts import text_of
 
 _MODES = {"round": ROUND_HALF_UP, "floor": ROUND_FLOOR, "ceil": ROUND_CEILING}
 
@@ -119,17 +120,7 @@ def snapped(
     return dipapprox.rounded(r / 2, -2, 2, 2), near, c
 
 
-SNAPPED = """
-input q in -3..3
-output a in -2..2
-output b in 0..3
-output c in 0..1
-adjacent linf 1
-r <- Lap(q, 1/eps)
-a <- clamp(round(r/2, 2), -2, 2)
-b <- clamp(abs(DLap(q, 1/eps)), 0, 3)
-c <- clamp(r, 0, 1) > 1/3
-"""
+SNAPPED = text_of("language/piecewise-13")
 
 
 def test_python_functions_have_them_too() -> None:

@@ -18,31 +18,9 @@ from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.cli.running import run
+from tests.texts import text_of
 
-TEXT = """
-state n in 0..3 <- 0
-state made in bool <- false
-state reply_1 in {none, some} <- none
-output reply in 0..9
-output flag in {low, high}
-on data d in -1..1 do
-    if n = 3 then exit end
-    if d = 0 then exit end
-    n <- n + 1
-    k <- 7
-end
-on query near(w in {1/2, 2}, v in {none, some}) do
-    k <- 1
-    for i in 1..3 do
-        if i > n then exit end
-        reply <- i
-        flag <- high
-    end
-    reply_1 <- v
-    made <- reply_1 = some and w = 1/2
-    if made then reply <- 9 end
-end
-"""
+TEXT = text_of("language/unrolling-1")
 
 
 def outputs(calls: str) -> dict[str, tuple[str, ...]]:
@@ -87,18 +65,7 @@ def test_the_command() -> None:
     assert "input made in bool" in text
 
 
-SPARSE = """
-stream q in real
-publishes {bot, top}
-adjacent linf 1
-rT <- Lap(0, 4 / eps)
-forever do
-    read q
-    r <- Lap(q, 2 / eps)
-    if r >= rT then publish top; exit end
-    publish bot
-end
-"""
+SPARSE = text_of("proofs/streams_as_automata-3")
 
 
 def program(text: str) -> core.Program:
@@ -119,17 +86,7 @@ def test_other_commands_name_the_one_to_use(text: str) -> None:
         finite(program(text))
 
 
-COUNTED = """
-stream q in real
-publishes {a, b}
-adjacent linf 1
-n <- 0
-forever do
-    if n < 1 then read q end
-    r <- Lap(q, 4 / eps)
-    if r >= 0 then publish a; publish b; n <- n + 1 else publish b end
-end
-"""
+COUNTED = text_of("language/streams-6")
 
 
 @pytest.mark.parametrize(

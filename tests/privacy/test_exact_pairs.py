@@ -28,17 +28,11 @@ from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
+from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 
-THRESHOLD = """
-input q in {0, 1}
-output out in {0, 1}
-adjacent all
-out <- 0
-x <- Lap(q, 1 / eps)
-if x >= 1 then out <- 1 end
-"""
+THRESHOLD = text_of("privacy/exact_pairs-1")
 """The probabilities of out = 1 are 1/2 and e^(-eps)/2: their ratio is exactly e^eps."""
 
 

@@ -16,17 +16,10 @@ from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verifier import check_pairs
+from tests.texts import text_of
 
 HALF = Fraction(1, 2)
-TEXT = """
-param b = 1
-input q in {0, 1, 3}
-output out in {0, 1}
-adjacent linf 1
-x <- Lap(q, b / eps)
-out <- 0
-if x >= 1 then out <- 1 end
-"""
+TEXT = text_of("privacy/interface-1")
 
 
 def test_laplace_threshold_closed_form() -> None:
@@ -155,14 +148,7 @@ def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(
 
 ONE, ZERO = Fraction(1), Fraction(0)
 BODY = "output out in {0, 1}\nout <- 0\n"
-COUNT = """
-input q in {0, 1}
-output out in {0, 1}
-adjacent linf 1
-x <- Lap(q, 1 / eps)
-out <- 0
-if x >= 1 then out <- 1 end
-"""
+COUNT = text_of("privacy/scope-3")
 
 
 # --- the text ------------------------------------------------------------------------------------

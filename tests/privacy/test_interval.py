@@ -24,18 +24,12 @@ from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.run import Setting
 from tests.claims import formula_claim
 from tests.privacy.interval_programs import program
+from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 THEOREM = "5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(1/delta))"
 
-THRESHOLD = """
-input q in {0, 1}
-output out in {0, 1}
-adjacent all
-x <- Gauss(q, 1 / eps)
-out <- 0
-if x >= 1/2 then out <- 1 end
-"""
+THRESHOLD = text_of("privacy/interval-1")
 """Pr[out = 1] is Phi(eps/2) for q = 1 and Phi(-eps/2) for q = 0."""
 
 
@@ -185,14 +179,7 @@ def test_streams_that_cannot_be_counted_stop_at_the_same_limit(
     assert verdict.reason.startswith("pair limit: more than 5 pairs")
 
 
-STEPS = """
-input q in {0, 1}
-output o in {0, 1}
-adjacent all
-r <- Gauss(q, 1/eps)
-s <- Gauss(0, 1)
-if r >= s + 1 then o <- 1 else o <- 0 end
-"""
+STEPS = text_of("privacy/interval-4")
 """Pr[o = 1] is Phi((q - 1) / sqrt(1 + 1/eps²)): the claim (0, delta) holds for all eps up to Phi(1)
 - 1/2 = 0.3413…"""
 

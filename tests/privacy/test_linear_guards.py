@@ -10,25 +10,10 @@ from scipy import stats
 
 import dipapprox
 from dipapprox import Answer, Options, parse, probability, profile, verify
+from tests.texts import text_of
 
 Q = Fraction
-SUMS = """
-input  q[4] in {0, 1}
-output out in {0, 1, 2}
-adjacent linf 1
-a <- Gauss(q[1], 2 / eps)
-b <- Gauss(q[2], 2 / eps)
-c <- Gauss(q[3], 2 / eps)
-d <- Gauss(q[4], 2 / eps)
-out <- 0
-if a + b >= c + d then
-    out <- 1
-else
-    if a >= d and b <= c then
-        out <- 2
-    end
-end
-"""
+SUMS = text_of("privacy/linear_guards-1")
 
 
 def wedge(means: tuple[float, float], covariance: list[list[float]]) -> float:
@@ -83,23 +68,7 @@ def test_sums_in_three_directions_have_proofs() -> None:
         assert verify(program, options=Options(proved=True), **own).answer is answer
 
 
-CHAIN = """
-param N = 3
-input q in {0, 1}
-output out in {0, 1, 2}
-adjacent all
-out <- 0
-if q >= 2 then out <- 2 end
-for i in 1..N do
-    v[i] <- Gauss(0, 1 / eps)
-end
-for i in 2..N do
-    if v[i] <= v[i-1] then
-        exit
-    end
-end
-out <- 1
-"""
+CHAIN = text_of("privacy/relative_width-1")
 MILLIONTH = Fraction(1, 10**6)
 
 

@@ -17,37 +17,13 @@ from dipapprox.privacy.run import RunResult
 from dipapprox.questions.kinds import pairs
 from dipapprox.questions.worst_pair import around_worst_pair
 from tests.cli.running import run
+from tests.texts import text_of
 
-_SVT = """
-input q[2] in real -1..1
-output out in 0..2
-adjacent linf 1
-out <- 0
-t <- Gauss(0, 4)
-for i in 1..2 do
-    x <- Gauss(q[i], 8)
-    if x >= t then out <- i; exit end
-end
-"""
+_SVT = text_of("privacy/planes-3")
 
-_ONE = """
-input q in real 0..1
-output out in {0, 1}
-adjacent all
-x <- Gauss(q, 4 / eps)
-out <- 0
-if x >= 0 then out <- 1 end
-"""
+_ONE = text_of("privacy/planes-7")
 
-_SUM = """
-input q in real 0..1
-input p in real 0..1
-output o in {0, 1}
-adjacent l1 1
-x <- Gauss(q + p, 4)
-o <- 0
-if x >= 0 then o <- 1 end
-"""
+_SUM = text_of("privacy/planes-5")
 
 
 def around(program: Program, found: RunResult, options: Options | None = None) -> Planes:

@@ -17,33 +17,13 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.privacy.options import Engine
+from tests.texts import text_of
 
 HALF = Fraction(1, 2)
 
-RESPONSES = """
-param N = 4
-input q[N] in {0, 1}
-output out[N] in {0, 1}
-adjacent linf 1
-for i in 1..N do
-    out[i] <- choose {q[i] : exp(eps) / (1 + exp(eps)), 1 - q[i] : 1 / (1 + exp(eps))}
-end
-"""
+RESPONSES = text_of("privacy/products-1")
 
-RAPPOR = """
-param N = 3
-input bit[N] in bool
-output out[N] in bool
-adjacent l0 2
-for i in 1..N do
-    kept <- choose {true : 1/8, false : 1/8, bit[i] : 3/4}
-    if kept then
-        out[i] <- choose {true : 3/4, false : 1/4}
-    else
-        out[i] <- choose {true : 1/2, false : 1/2}
-    end
-end
-"""
+RAPPOR = text_of("privacy/products-2")
 
 COMPARISONS = """
 param N = 3

@@ -12,19 +12,12 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import LeastDelta, LeastEpsPrv, Program, UserError
 from dipapprox.privacy.profiles.details import ListedDetails
+from tests.texts import text_of
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"
 
-GAUSS = """
-param t = 0
-input q in {0, 1}
-output out in {0, 1}
-adjacent all
-x <- Gauss(q, 1 / eps)
-out <- 0
-if x >= t then out <- 1 end
-"""
+GAUSS = text_of("privacy/profile-1")
 
 
 def program(name: str, **parameters: int) -> Program:

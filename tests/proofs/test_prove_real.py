@@ -19,6 +19,7 @@ from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import IMPOSSIBLE, prove_real
 from dipapprox.replays.result import Outcome
 from tests.kernel.test_potentials import file_of
+from tests.texts import text_of
 
 from .confirmation import confirm
 
@@ -78,14 +79,7 @@ adjacent linf 1
 x <- NOISE(q, 1 / eps)
 out <- x
 """
-EQUALITY = """
-input  q in 0..1
-output out in {0, 1}
-adjacent linf 1
-r <- Lap(0, 1 / eps)
-out <- 0
-if q + r - r = 0 then out <- 1 end
-"""
+EQUALITY = text_of("proofs/prove_real-1")
 """With samples in the place of inputs the branch would be dropped, and nothing lost."""
 
 
@@ -130,16 +124,7 @@ def test_programs_that_need_the_value_of_an_input(program: str, reason: str) -> 
     assert reason in proof.reason
 
 
-COUNTS = """
-param N = 3
-input  q[N] in 0..1
-output out[N] in {0, 5}
-adjacent linf 1
-for i in 1..N do
-    r <- Lap(q[i], 1 / eps)
-    out[i] <- disc(r; 0 < 5)
-end
-"""
+COUNTS = text_of("proofs/prove_real-3")
 
 
 @pytest.mark.parametrize(

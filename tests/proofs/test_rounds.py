@@ -8,6 +8,7 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Limits, Options, SourceError, StreamProof
 from tests.golden_text import check_answers, complaint
+from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -25,25 +26,7 @@ def of_text(text: str, budget: str | None = None) -> StreamProof:
     return proof
 
 
-SPARSE = """
-param c = 1
-stream q in real
-publishes {bot, top}
-adjacent linf 1
-rT <- Lap(0, 2 / eps)
-count <- 0
-forever do
-    read q
-    r <- Lap(q, 4 * c / eps)
-    if r >= rT then
-        publish top
-        count <- count + 1
-        if count >= c then exit end
-    else
-        publish bot
-    end
-end
-"""
+SPARSE = text_of("proofs/rounds-1")
 
 
 RANGE = """
@@ -172,18 +155,7 @@ def test_what_no_theorem_speaks_of_is_refused_with_its_place() -> None:
     assert dipapprox.prove(ahead).upper == 1
 
 
-INITIAL = """
-param N = 3
-input q[N] in {0, 1}
-output out[N] in {0, 1}
-adjacent linf 1
-for i in 1..N do out[i] <- 0 end
-rT <- Lap(0, 2 / eps)
-for i in 1..N do
-    r <- Lap(q[i], 4 / eps)
-    if r >= rT then out[i] <- 1; exit end
-end
-"""
+INITIAL = text_of("proofs/rounds-9")
 
 
 def test_a_loop_that_writes_some_entries_only_does_not_give_all_a_first_value() -> None:

@@ -19,27 +19,9 @@ from dipapprox.services.model import AskedService, Call, State
 from dipapprox.services.system import System
 from tests.cli.running import run, run_json
 from tests.services.examples import DATA, HEAD, ONCE, service_of
+from tests.texts import text_of
 
-SLOTS = """
-param t = 1
-param v = 1
-state cur in 1..t <- 1
-state low[t] in 0..v <- 0
-state high[t] in 0..v <- 0
-output reply in -t*v..t*v
-on data d in {-1, 1} do
-    if low[cur] + high[cur] < v then
-        if d = 1 then high[cur] <- high[cur] + 1 else low[cur] <- low[cur] + 1 end
-    end
-end
-on query sum do
-    s <- 0
-    for i in 1..t do s <- s + high[i] - low[i] end
-    reply <- clamp(DLap(s, 1 / eps), -t*v, t*v)
-    if cur = t then cur <- 1 else cur <- cur + 1 end
-    low[cur] <- 0; high[cur] <- 0
-end
-"""
+SLOTS = text_of("services/families-1")
 """The server of the paper for D = {-1, 1}: a slot is how many of each it holds."""
 
 

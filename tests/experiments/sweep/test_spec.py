@@ -16,15 +16,9 @@ from dipapprox.experiments.sweep.execution import program_of, run_case
 from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram, Spec, read_axis, read_spec
 from dipapprox.experiments.sweep.sweep import check_programs
 from dipapprox.semantics.execution import shared_executions
+from tests.texts import text_of
 
-PROGRAM = """param N = 1
-input q in {0, 1}
-output out in {0, 1}
-adjacent all
-out <- 0
-r <- Lap(q, N / eps)
-if r >= 1 then out <- 1 end
-"""
+PROGRAM = text_of("sweep/spec-1")
 
 GRID = '[[grid]]\ntask = "verify"\nprograms = ["p.dpg"]\neps = 1\ndelta = 0\n'
 

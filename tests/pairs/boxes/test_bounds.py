@@ -30,32 +30,14 @@ from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
+from tests.texts import text_of
 from tests.thorough import examples, part
 
 F0, _HALF, F1 = Fraction(0), Fraction(1, 2), Fraction(1)
 
-_SVT = """
-input q[2] in real -2..2
-output out[2] in {0, 1}
-adjacent linf 1
-for i in 1..2 do out[i] <- 0 end
-rT <- Gauss(0, 2 / eps)
-for i in 1..2 do
-    r <- Gauss(q[i], 4 / eps)
-    if r >= rT then out[i] <- 1; exit end
-end
-"""
+_SVT = text_of("boxes/bounds-1")
 
-_BETWEEN = """
-input q[2] in real -1/2..1/2
-output out in {0, 1}
-adjacent linf 1
-out <- 0
-a <- Gauss(0, 2 / eps)
-b <- Gauss(2*q[1] - q[2], 3 / eps)
-c <- Gauss(0, 1 / eps)
-if b - q[2] >= a then if c <= a then out <- 1 end end
-"""
+_BETWEEN = text_of("boxes/bounds-2")
 
 
 _KEPT = _BETWEEN.replace("b - q[2] >= a", "b - q[2] >= 0").replace("c <= a", "b <= q[1]")

@@ -22,21 +22,12 @@ from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
+from tests.texts import text_of
 from tests.thorough import part
 
 _TENTH = Fraction(1, 10)
 
-_SVT = """
-input q[3] in real 0..1
-output out[3] in {0, 1}
-adjacent linf 1
-for i in 1..3 do out[i] <- 0 end
-rT <- Gauss(0, 4)
-for i in 1..3 do
-    r <- Gauss(q[i], 8)
-    if r >= rT then out[i] <- 1; exit end
-end
-"""
+_SVT = text_of("boxes/lemmas-1")
 
 _MAX = """
 input q[{n}] in real 0..{width}
@@ -116,17 +107,7 @@ def test_every_pair_has_one_that_stands_for_it(values: list[Fraction]) -> None:
 @pytest.mark.parametrize("count", [1, 20])
 def test_every_sample_may_be_far_out(count: int) -> None:
     """Far up all samples are positive for sure; at the end the first negative one stops."""
-    text = """
-param N
-input q in real
-output out in {0, 1}
-adjacent all
-out <- 1
-for i in 1..N do
-    x <- LapMinus(q, 1)
-    if x < 0 then out <- 0; exit end
-end
-"""
+    text = text_of("boxes/lemmas-4")
     program = elaborate(parse(text), {"N": count}, "x")
     states, moved = with_ends(execute(program, True, Limits()), Fraction(1))
     (cell,) = states.program.inputs

@@ -32,6 +32,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
+from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "dipc"
 
@@ -231,14 +232,7 @@ def test_budgets_with_large_denominators(budget: str) -> None:
 
 
 def test_without_pairs_the_claim_holds() -> None:
-    text = """
-input q in {0}
-output out in {0, 1}
-adjacent all
-out <- 0
-x <- Lap(q, 1 / eps)
-if x > 0 then out <- 1 end
-"""
+    text = text_of("decisions/decide_adversarial-1")
     question = DecisionQuestion(Fraction(0), read_delta("0"), least_delta=True, violations=True)
     decision = decide(Setting(dipapprox.parse(text), AllPairs(), Options()), question)
     assert (decision.answer, decision.pairs) == (Answer.DP, 0)

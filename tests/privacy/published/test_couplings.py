@@ -13,6 +13,7 @@ from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
+from tests.texts import text_of
 
 MECHANISM = """
 input q[2] in {{0, 1}}
@@ -107,17 +108,7 @@ def test_two_paths_are_not_moved_into_one() -> None:
     assert upper is None or float(upper) >= 0.3798
 
 
-LABELLED = """
-input q in {0, 1}
-adjacent all
-output y, z in real
-output c in {0, 1}
-a <- Lap(q, 1 / eps)
-b <- Lap(0, 1 / eps)
-y <- a
-z <- b
-c <- a >= b
-"""
+LABELLED = text_of("published/real_outputs-9")
 
 SHARED = """
 input q in {0, 1}

@@ -1,0 +1,12 @@
+"""Texts of programs: those that are shipped, and those that the corpus asks about."""
+
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+FOLDERS = (TESTS.parent / "programs", TESTS / "corpus" / "programs")
+
+
+def text_of(name: str) -> str:
+    """Read programs/<name>.dpg, or tests/corpus/programs/<name>.dpg."""
+    paths = (folder / f"{name}.dpg" for folder in FOLDERS)
+    return next(path for path in paths if path.exists()).read_text(encoding="utf-8")
