@@ -31,6 +31,7 @@ from dipapprox.cli.command import COMMANDS
 from dipapprox.experiments.sweep.tasks import TASKS, keys_of
 from dipapprox.language.load import parse_program
 from tests.experiments.test_tables import words
+from tests.texts import text_of
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -202,7 +203,7 @@ def _slug(heading: str) -> str:
 def test_the_first_program_shown_is_the_one_shipped() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.search(r"```dpg\n(.*?)```", text, re.DOTALL)
-    shipped = (ROOT / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8")
+    shipped = text_of("svt_gauss")
     code = [line for line in shipped.splitlines() if line and not line.startswith("#")]
     assert [x for x in shown[1].splitlines() if x and not x.startswith("#")] == code
 

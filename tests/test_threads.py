@@ -21,14 +21,14 @@ from dipapprox.arithmetic import double_functions as elementary
 from dipapprox.arithmetic import legendre
 from dipapprox.arithmetic import precision as precisions
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.bundled import BUNDLED
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.dip import parse_dip
 from dipapprox.limits import rare_collections
+from tests.texts import text_of
 
 THREADS = 4
 
-CHAIN = (BUNDLED / "svt_gauss.dpg").read_text("utf-8").replace("N = 2", "N = 4")
+CHAIN = text_of("svt_gauss").replace("N = 2", "N = 4")
 
 LAPLACE = """input q in {0, 1}
 output out in {0, 1}

@@ -19,6 +19,7 @@ from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.verify import Verify
 from tests.cli.running import run
+from tests.texts import text_of
 
 VOID = {"meta", "br", "hr", "link", "img"}
 
@@ -245,7 +246,7 @@ def test_the_text_that_was_answered_is_shown_whatever_the_file_is_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, out = tmp_path / "svt.dpg", tmp_path / "page.html"
-    text = (Path(__file__).parent.parent.parent / "programs" / "svt_gauss.dpg").read_text("utf-8")
+    text = text_of("svt_gauss")
     program.write_text(text, encoding="utf-8")
     answer = Verify.answer
 

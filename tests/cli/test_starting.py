@@ -17,6 +17,7 @@ from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
 from dipapprox.cli.write_words import describe
 from tests.cli.running import run
+from tests.texts import text_of
 from tests.thorough import THOROUGH
 
 
@@ -30,7 +31,7 @@ def test_examples_lists_every_program() -> None:
 def test_an_example_is_printed_and_copied(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (BUNDLED / "svt_gauss.dpg").read_text()
+    text = text_of("svt_gauss")
     assert run("examples", "svt_gauss") == (0, text)
     assert run("examples", "svt_gauss", "--copy", str(tmp_path))[0] == 0
     assert (tmp_path / "svt_gauss.dpg").read_text() == text

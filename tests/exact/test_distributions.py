@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import pytest
 
@@ -18,9 +17,9 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.texts import text_of
 
 Q = Fraction
-PROGRAMS = Path(__file__).parents[2] / "programs"
 NOTHING: dict[str, int] = {}
 
 
@@ -29,7 +28,7 @@ def states_of(text: str, parameters: dict[str, int] = NOTHING) -> FinalStates:
 
 
 def program(name: str, **parameters: int) -> FinalStates:
-    return states_of((PROGRAMS / f"{name}.dpg").read_text(encoding="utf-8"), parameters)
+    return states_of(text_of(name), parameters)
 
 
 def rows_of(states: FinalStates) -> list[Input]:

@@ -13,6 +13,7 @@ from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import Outcome, Replay
 from tests.cli.running import run, run_json
 from tests.schemas import validator
+from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 Fields = dict[str, Any]
@@ -112,7 +113,7 @@ def test_verdicts_on_intervals_are_replayed(
 
 @pytest.mark.parametrize("name", ["svt1", "svt4"])
 def test_another_program_is_refuted_whoever_renews_its_hash(name: str) -> None:
-    fields = certified((PROGRAMS / "dipc" / f"{name}.dpg").read_text(encoding="utf-8"))
+    fields = certified(text_of(f"dipc/{name}"))
     assert checked(fields).outcome is Outcome.CONFIRMED
     text = fields["program"]["text"]
     for old, new in (("4 *", "5 *"), ("r >= rT", "r <= rT"), ("Lap(T", "Lap(1 + T")):

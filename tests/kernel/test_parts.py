@@ -5,7 +5,6 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import exp, prod
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +26,11 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.forgeries import outcome, single_changes
 from kernel.machines import finite
+from tests.texts import text_of
 
 Json = Any
 Rows = list[list[Fraction]]
 HALF = Fraction(1, 2)
-PROGRAMS = Path(__file__).parents[2] / "programs" / "literature"
 
 
 def chosen(rows: Rows, cell: str, out: str) -> Json:
@@ -269,7 +268,7 @@ def test_what_is_confirmed_of_changed_proofs_is_true(place: int) -> None:
 @pytest.mark.parametrize(("eps_prv", "verdict"), [("4001/10000", "DP"), ("2/5", "Not_DP")])
 def test_a_million_joint_outputs_are_proved(eps_prv: str, verdict: str) -> None:
     """RAPPOR with 20 bits, of which eight differ: the loss is 8 ln(41 / 39)."""
-    text = (PROGRAMS / "rappor.dpg").read_text(encoding="utf-8")
+    text = text_of("literature/rappor")
     program = dipapprox.parse(text, {"K": 20})
     options = dipapprox.Options(proved=True)
     found = dipapprox.verify(program, eps=1, delta=0, eps_prv=eps_prv, options=options)

@@ -31,6 +31,7 @@ from tests.automata.random_automata import random_automaton
 from tests.kernel.edits import places_in, require_sound, variants, with_at
 from tests.kernel.streams import stream
 from tests.proofs.test_random_streams import Writer
+from tests.texts import text_of
 from tests.thorough import part
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
@@ -47,7 +48,7 @@ def subjects() -> Iterator[tuple[str, Any]]:
     for path in sorted(PROGRAMS.glob("streams/*.dpg")):
         yield path.stem, dipapprox.parse(path.read_text())
     for name in ("svt_laplace", "svt_geometric", "svt_laplace_ge", "svt_monotone"):
-        text = (PROGRAMS / f"{name}.dpg").read_text()
+        text = text_of(name)
         yield f"{name} for all N", dipapprox.parse(text, for_all="N")
     for path in sorted([*PROGRAMS.glob("*laplace*.dpg"), *PROGRAMS.glob("literature/*.dpg")]):
         if path.stem not in OUTSIDE:
@@ -192,7 +193,7 @@ GAUSSIAN = ("svt_gauss", "noisy_max_gauss", "svt_mix1", "discrete_gauss_mechanis
 
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_gaussian_noise_has_no_budget(name: str) -> None:
-    proof = found(dipapprox.parse((PROGRAMS / f"{name}.dpg").read_text()))
+    proof = found(dipapprox.parse(text_of(name)))
     machine, claim, steps = file_of(proof)
     assert replay(machine, claim, steps) == Budgets(None, None)
     # With Laplace noise there is one: only less than that does not serve.
@@ -326,7 +327,7 @@ def test_samples_of_other_scales_are_others() -> None:
 
 
 def test_many_paths_share_few_cases() -> None:
-    text = (PROGRAMS / "literature" / "noisy_histogram.dpg").read_text()
+    text = text_of("literature/noisy_histogram")
     program = dipapprox.parse(text, {"N": 3})
     _, _, (step, *_) = file_of(found(program))
     cases = step["nodes"][0]["cases"]

@@ -1,7 +1,6 @@
 """Budgets of services, replayed: examples, random ones, and forgeries."""
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,8 @@ from dipapprox.replays.words import words_of
 from tests.kernel.edits import places_in, require_sound, with_at
 from tests.kernel.served import EXAMPLES, found, written
 from tests.services.strategies import services
+from tests.texts import text_of
 from tests.thorough import examples
-
-PROGRAMS = Path(__file__).parent.parent.parent / "programs" / "services"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -64,7 +62,7 @@ def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:
 
 @pytest.mark.parametrize(("users", "least"), [((), 3), (("alice",), 2), (("bob",), 1)])
 def test_those_who_do_not_see_replies_learn_less(users: tuple[str, ...], least: int) -> None:
-    text = (PROGRAMS / "users.dpg").read_text(encoding="utf-8")
+    text = text_of("services/users")
     judged = replay(*written(found(text, *users)))
     assert judged == Budgets(Fraction(least, 2), Fraction(least, 2), at_any=False)
 

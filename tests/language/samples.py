@@ -1,13 +1,11 @@
 """Programs that the tests of the language share."""
 
 from fractions import Fraction
-from pathlib import Path
 
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-
-PROGRAMS = Path(__file__).parents[2] / "programs"
+from tests.texts import text_of
 
 MIN_MAX = """\
 param N = 3
@@ -62,7 +60,7 @@ end
 """
 
 SHIPPED = ("svt_gauss", "noisy_max_laplace")
-SAMPLES = [*((PROGRAMS / f"{name}.dpg").read_text("utf-8") for name in SHIPPED), MIN_MAX, CHOICES]
+SAMPLES = [*(text_of(name) for name in SHIPPED), MIN_MAX, CHOICES]
 
 HEADER = "input q[2] in {0, 1}\noutput out in {0, 1}\n"
 

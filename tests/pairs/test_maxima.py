@@ -3,7 +3,6 @@
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
-from pathlib import Path
 
 import pytest
 from pair_programs import QUANTILE, read
@@ -22,10 +21,11 @@ from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.profiles import renyi
 from dipapprox.semantics.execution import execute
+from tests.texts import text_of
 from tests.thorough import part
 
 HALF = Fraction(1, 2)
-TEXT = (Path(__file__).parents[2] / "programs" / "noisy_max_gauss.dpg").read_text("utf-8")
+TEXT = text_of("noisy_max_gauss")
 PROGRAM = dipapprox.parse(TEXT, {"N": 4}, "noisy_max_gauss")
 ORDERS = (1, 2, Fraction(7, 2))
 
@@ -85,7 +85,7 @@ def test_too_many_candidates_cost_width_and_nothing_else(
 
 
 def test_counters_take_more_pairs_than_can_be_listed() -> None:
-    svt = (Path(__file__).parents[2] / "programs" / "svt_gauss.dpg").read_text("utf-8")
+    svt = text_of("svt_gauss")
     many = dipapprox.parse(svt, {"N": 15}, "svt_gauss")
     found = dipapprox.profile(many, eps=HALF, eps_prv=Fraction(1, 5))
     assert found.pairs == 4**15 - 2**15

@@ -4,20 +4,19 @@ import dataclasses
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mass_functions
 
 import dipapprox
 from dipapprox import Limits, Options, Program
+from tests.texts import text_of
 
 HALF = Fraction(1, 2)
-PROGRAMS = Path(__file__).parents[2] / "programs"
 
 
 def program(name: str, **parameters: int) -> Program:
-    text = (PROGRAMS / f"{name}.dpg").read_text(encoding="utf-8")
+    text = text_of(name)
     return dipapprox.parse(text, parameters, name)
 
 

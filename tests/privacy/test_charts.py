@@ -17,9 +17,9 @@ from dipapprox.errors import UserError
 from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, svg
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
+from tests.texts import text_of
 from tests.thorough import examples
 
-ROOT = Path(__file__).parent.parent.parent
 PROBABILITIES = st.fractions(0, 1, max_denominator=10**9)
 
 
@@ -133,7 +133,7 @@ def test_maps_of_heights_stay_inside(grid: list[list[Fraction]]) -> None:
 
 
 def test_a_curve_plots_itself(tmp_path: Path) -> None:
-    program = dipapprox.parse((ROOT / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8"))
+    program = dipapprox.parse(text_of("svt_gauss"))
     curve = dipapprox.profile(program, eps="1/2", curve=(0, Fraction(3, 10), 4))
     picture = curve.plot()
     picture.save(tmp_path / "curve.svg")

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from pathlib import Path
 from statistics import NormalDist
 
 import pytest
@@ -15,13 +14,12 @@ from dipapprox.privacy.profiles.details import ListedDetails
 from tests.texts import text_of
 
 HALF = Fraction(1, 2)
-PROGRAMS = Path(__file__).parents[2] / "programs"
 
 GAUSS = text_of("privacy/profile-1")
 
 
 def program(name: str, **parameters: int) -> Program:
-    text = (PROGRAMS / f"{name}.dpg").read_text(encoding="utf-8")
+    text = text_of(name)
     return dipapprox.parse(text, parameters, name)
 
 

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,17 +12,12 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import prove_real
+from tests.texts import text_of
 from tests.thorough import examples
-
-PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
 Row = tuple[Fraction, ...]
 
 NEARLY = Fraction(19, 20)
-
-
-def text_of(path: str) -> str:
-    return (PROGRAMS / f"{path}.dpg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Programs for any number of rounds: known budgets, the same as automata, places of refusals."""
 
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -10,11 +9,9 @@ from dipapprox import Answer, Limits, Options, SourceError, StreamProof
 from tests.golden_text import check_answers, complaint
 from tests.texts import text_of
 
-PROGRAMS = Path(__file__).parent.parent.parent / "programs"
-
 
 def for_all(path: str, **parameters: int) -> StreamProof:
-    text = (PROGRAMS / f"{path}.dpg").read_text(encoding="utf-8")
+    text = text_of(path)
     proof = dipapprox.prove(dipapprox.parse(text, parameters, for_all="N"))
     assert isinstance(proof, StreamProof)
     return proof
@@ -123,7 +120,7 @@ def test_inputs_change_by_no_more_than_their_bounds_allow(
     text = SPARSE.replace("in real", f"in {domain}").replace("Lap", noise)
     proof = of_text(text)
     assert proof.upper == Fraction(upper)
-    svt = (PROGRAMS / "svt_laplace.dpg").read_text(encoding="utf-8")
+    svt = text_of("svt_laplace")
     svt = svt.replace("in {0, 1}\noutput", f"in {domain}\noutput").replace("Lap(", f"{noise}(")
     every = dipapprox.prove(dipapprox.parse(svt, for_all="N"))
     some = dipapprox.prove(dipapprox.parse(svt, {"N": 4}), reals=True)
@@ -145,7 +142,7 @@ def changed(text: str, change: str) -> str:
 
 def test_what_no_theorem_speaks_of_is_refused_with_its_place() -> None:
     """Changes of the sparse vector above, and of the shipped one for all N."""
-    shipped = (PROGRAMS / "svt_laplace.dpg").read_text(encoding="utf-8")
+    shipped = text_of("svt_laplace")
     check_answers("refused_streams", complaint(lambda change: of_text(changed(SPARSE, change))))
     check_answers(
         "refused_rounds",

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.services.implementation import prove_implementation
@@ -13,10 +12,10 @@ from dipapprox.services.model import AskedService
 from dipapprox.services.prove_service import find_loss
 from tests.cli.running import run, run_json
 from tests.services.examples import proof_of, service_of
+from tests.texts import text_of
 
-LITERATURE = BUNDLED / "literature"
-SAMPLER = (LITERATURE / "truncated_geometric.dpg").read_text(encoding="utf-8")
-PRINTED = (LITERATURE / "truncated_geometric_printed.dpg").read_text(encoding="utf-8")
+SAMPLER = text_of("literature/truncated_geometric")
+PRINTED = text_of("literature/truncated_geometric_printed")
 
 SERVICE = """
 param m = 1

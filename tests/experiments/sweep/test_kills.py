@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.bundled import BUNDLED
 from dipapprox.experiments.sweep import pool
 from dipapprox.experiments.sweep.case import Case, CaseOutcome
 from dipapprox.experiments.sweep.pool import Pool, Server, WorkerLost
 from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram
+from tests.texts import text_of
 
 LONG = Case(
     "verify",
-    NamedProgram("range.dpg", "dpg", (BUNDLED / "m_range_gauss.dpg").read_text()),
+    NamedProgram("range.dpg", "dpg", text_of("m_range_gauss")),
     {"N": "40"},
     {"eps": "1/2", "delta": "1/100", "engine": "nested"},
     CaseLimits(Fraction(60), 1000),
@@ -33,7 +33,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Li
 
 QUICK = Case(
     "verify",
-    NamedProgram("svt.dpg", "dpg", (BUNDLED / "svt_gauss.dpg").read_text()),
+    NamedProgram("svt.dpg", "dpg", text_of("svt_gauss")),
     {"N": "1"},
     {"eps": "1/2", "delta": "1/100"},
     CaseLimits(Fraction(60), 1000),

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.bundled import BUNDLED
 from dipapprox.experiments.sweep import execution
 from dipapprox.experiments.sweep.case import Case, CaseOutcome
 from dipapprox.experiments.sweep.execution import program_of, run_case
@@ -65,8 +64,7 @@ def test_ranges_are_exact_and_include_both_ends(
 
 
 SHIPPED = [
-    NamedProgram(f"{name}.dpg", "dpg", (BUNDLED / f"{name}.dpg").read_text())
-    for name in ("svt_gauss", "noisy_max_laplace")
+    NamedProgram(f"{name}.dpg", "dpg", text_of(name)) for name in ("svt_gauss", "noisy_max_laplace")
 ]
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
 from dipapprox.experiments.sweep.ledger import Ledger, read_lines
 from dipapprox.experiments.sweep.pool import run_locally
 from tests.cli.running import run
+from tests.texts import text_of
 
-PROGRAM = (BUNDLED / "svt_gauss.dpg").read_text(encoding="utf-8")
+PROGRAM = text_of("svt_gauss")
 
 SPEC = """[limits]
 timeout = 30
@@ -145,7 +145,7 @@ def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Sequ
 
 def test_one_process_at_a_time(spec: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    (tmp_path / "long.dpg").write_text((BUNDLED / "m_range_gauss.dpg").read_text())
+    (tmp_path / "long.dpg").write_text(text_of("m_range_gauss"))
     spec.write_text(
         '[[grid]]\ntask = "verify"\nprograms = "long.dpg"\nparameters = { N = 40 }\neps = 1\n'
         'delta = 0.01\nengine = "nested"\n'
