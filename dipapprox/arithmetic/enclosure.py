@@ -8,11 +8,13 @@ Decimals. Enclosures as decimal text, rounded outward: what is printed still enc
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import wraps
 from math import ceil, floor
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_repr, exact_text
@@ -182,6 +184,15 @@ class Enclosure:
     def __add__(self, other: Enclosure) -> Enclosure:
         return Enclosure(self.lower + other.lower, self.upper + other.upper)
 
+    def __mul__(self, other: Enclosure) -> Enclosure:
+        """The product, exact: `numerics.intervals` has one that does not grow without bound."""
+        ends = [a * b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
+        return Enclosure(min(ends), max(ends))
+
+    def positive(self) -> Enclosure:
+        """Return the greater of the number and 0."""
+        return Enclosure(max(self.lower, Fraction(0)), max(self.upper, Fraction(0)))
+
     def meets(self, other: Enclosure) -> bool:
         """Whether the two intervals share a point."""
         return _at_most(self.lower, other.upper) and _at_most(other.lower, self.upper)
@@ -272,3 +283,48 @@ class NotEnclosed:
     """No enclosure could be computed; `reason` is a phrase for people."""
 
     reason: str
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Missing(Exception):
+    """Something that is needed is not enclosed: `sure` raises it, `enclosing` tells of it."""
+
+    def __init__(self, why: NotEnclosed) -> None:
+        super().__init__(why.reason)
+        self.why = why
+
+
+def sure(found: T | NotEnclosed) -> T:
+    """Return what was found, in a function that is `enclosing`; that ends where nothing was."""
+    if isinstance(found, NotEnclosed):
+        raise Missing(found)
+    return found
+
+
+def enclosing(work: Callable[P, T]) -> Callable[P, T | NotEnclosed]:
+    """Let a function answer why, where something that it needs is not enclosed."""
+
+    @wraps(work)
+    def told(*given: P.args, **named: P.kwargs) -> T | NotEnclosed:
+        try:
+            return work(*given, **named)
+        except Missing as missing:
+            return missing.why
+
+    return told
+
+
+def if_enclosed(work: Callable[P, T]) -> Callable[P, T | None]:
+    """Let a function answer None there."""
+
+    @wraps(work)
+    def told(*given: P.args, **named: P.kwargs) -> T | None:
+        try:
+            return work(*given, **named)
+        except Missing:
+            return None
+
+    return told

@@ -115,8 +115,10 @@ def give_way() -> None:
         ctx.prec, _turns.since = bits, monotonic()
 
 
-def to_ball(value: int | Fraction) -> arb:
+def to_ball(value: int | Fraction | Enclosure) -> arb:
     """Return a ball around an exact number, a few ulps wide at the current precision.
+
+    Or around all that an enclosure may stand for.
 
     Raises:
         TypeError: If `value` is a float: floats are not exact descriptions of anything here.
@@ -125,6 +127,9 @@ def to_ball(value: int | Fraction) -> arb:
         return arb(fmpq(value.numerator, value.denominator))
     if isinstance(value, int):
         return +arb(value)
+    if isinstance(value, Enclosure):
+        lower = to_ball(value.lower)
+        return lower.union(to_ball(value.upper)) if value.width else lower
     raise TypeError(f"a ball is made from int or Fraction, got {type(value).__name__}")
 
 

@@ -17,7 +17,6 @@ from math import ceil, isqrt
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.closed_profiles import (
     BoundedRangeProfile,
@@ -132,7 +131,7 @@ def outcomes_of(mechanism: Mechanism, bits: int) -> Outcomes | None:
             inner = [(likely, unlikely), (unlikely, likely)] if delta < 1 else []
             return Outcomes([*inner, *ends])
         case Atoms(masses):
-            found = [(ball_of(p), ball_of(q)) for p, q in masses]
+            found = [(to_ball(p), to_ball(q)) for p, q in masses]
             return Outcomes(found, attained=mechanism.attained)
         case DiscreteLaplace(sensitivity, scale):
             return _discrete_laplace(sensitivity, scale)
@@ -183,11 +182,6 @@ def is_symmetric(mechanism: Mechanism) -> bool:
             return mechanism.symmetric
         case _:
             return True
-
-
-def ball_of(mass: Enclosure) -> arb:
-    """Return a ball around an enclosure."""
-    return to_ball(mass.lower).union(to_ball(mass.upper)) if mass.width else to_ball(mass.lower)
 
 
 def _discrete_laplace(sensitivity: int, scale: Fraction) -> Outcomes:

@@ -204,7 +204,7 @@ class LeastBudget:
                 quotient = above / _ball(self.line.factor)
                 found = to_enclosure((_ball(self.factor) if self.factor else quotient).log())
             if not isinstance(found, NotEnclosed):
-                return Enclosure(max(found.lower, _ZERO), found.upper)
+                return found.positive()
             bits *= 2
 
 

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import exp, log, prod, sqrt
+from functools import reduce
+from math import exp, log, sqrt
+from operator import mul
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.composition.product_measures import ProductMeasures, without_events
+from dipapprox.composition.product_measures import ProductMeasures, relative, without_events
 from dipapprox.composition.shifted_noise import PublishedNoise, published_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
@@ -52,6 +54,7 @@ class ExplicitSet:
     second: Enclosure
 
 
+@if_enclosed
 def explicit_set(
     measures: ProductMeasures,
     first: Sequence[Part],
@@ -78,15 +81,11 @@ def explicit_set(
     if isinstance(factors, Mixed) or len(factors.pairs) < 2:
         return None
     stripped, events = without_events(factors)
-    shared = measures.mass(factors.common, bits + 8)
-    own, other = (measures.line.product(each, bits + 8) for each in events)
-    if isinstance(shared, NotEnclosed) or isinstance(own, NotEnclosed):
+    shared = sure(measures.mass(factors.common, bits + 8))
+    own, other = (sure(measures.line.product(each, bits + 8)) for each in events)
+    if not own.lower or not other.lower:
         return None
-    if isinstance(other, NotEnclosed) or not own.lower or not other.lower:
-        return None
-    growth = Enclosure(
-        growth.lower * other.lower / own.upper, growth.upper * other.upper / own.lower
-    )
+    growth = relative(growth, own, other)
     noises = [(k, published_noise(one), published_noise(two)) for k, one, two in stripped.pairs]
     gaussian = [(k, a, b) for k, a, b in noises if a and b and _is_gaussian_shift(a, b)]
     if len(gaussian) == len(noises):
@@ -95,9 +94,7 @@ def explicit_set(
         return None
     else:
         found = _box(measures, stripped, [(a, b) for _, a, b in noises], growth, bits)
-    if found is None:
-        return None
-    return ExplicitSet(
+    return found and ExplicitSet(
         found.conditions,
         _product([found.first, own, shared]),
         _product([found.second, other, shared]),
@@ -125,19 +122,12 @@ def _half_space(
     with precision(bits + 40):
         deviation = to_ball(square).sqrt()
         place = to_ball((growth.lower + growth.upper) / 2).log() * to_ball(unit)
-        middle = to_enclosure(place + to_ball(sum(means, _ZERO) / 2))
-        spread = to_enclosure(deviation)
-        if isinstance(middle, NotEnclosed) or isinstance(spread, NotEnclosed):
-            return None
+        middle = sure(to_enclosure(place + to_ball(sum(means, _ZERO) / 2)))
         # The divergence is flat there: what is lost is of the order of the square.
-        spare = spread.upper / 2 ** (bits // 2 + 8)
+        spare = sure(to_enclosure(deviation)).upper / 2 ** (bits // 2 + 8)
         end = shortest(middle.lower - spare, middle.lower + spare)
-        masses = []
-        for mean in means:
-            mass = to_enclosure((to_ball(end - mean) / (deviation * to_ball(2).sqrt())).erfc() / 2)
-            if isinstance(mass, NotEnclosed):
-                return None
-            masses.append(mass.intersect(UNIT))
+        places = ((to_ball(end - mean) / (deviation * to_ball(2).sqrt())) for mean in means)
+        masses = [sure(to_enclosure(place.erfc() / 2)).intersect(UNIT) for place in places]
     named = tuple((k, c) for (k, _, _), c in zip(noises, weights, strict=True))
     return ExplicitSet(((named, ((end, None),)),), masses[0], masses[1])
 
@@ -153,20 +143,16 @@ def _box(
     total = sum(sizes)
     most = log(max(float(growth.upper), 1.0)) if growth.upper < 2**500 else 0.0
     conditions: list[tuple[Weights, tuple[Interval, ...]]] = []
-    masses: list[tuple[Enclosure, Enclosure]] = []
+    masses: list[list[Enclosure]] = []
     for (k, one, two), noise, size in zip(factors.pairs, noises, sizes, strict=True):
         intervals = _half_line(*noise, most * size / total)
         if intervals is None:
             share = Enclosure.exact(Fraction(exp(most * size / total)))
-            split = measures.line.divergence(one, two, share, _BITS)
-            if isinstance(split, NotEnclosed) or not split.intervals:
+            intervals = sure(measures.line.divergence(one, two, share, _BITS)).intervals
+            if not intervals:
                 return None
-            intervals = split.intervals
-        own, other = (measures.line.mass(side, intervals, bits + 8) for side in (one, two))
-        if isinstance(own, NotEnclosed) or isinstance(other, NotEnclosed):
-            return None
         conditions.append((((k, Fraction(1)),), intervals))
-        masses.append((own, other))
+        masses.append([sure(measures.line.mass(side, intervals, bits + 8)) for side in (one, two)])
     first, second = (_product(side) for side in zip(*masses, strict=True))
     return ExplicitSet(tuple(conditions), first, second)
 
@@ -198,8 +184,4 @@ def _size(one: PublishedNoise | None, two: PublishedNoise | None) -> float:
 
 def _product(masses: Iterable[Enclosure]) -> Enclosure:
     """Of numbers in [0, 1]."""
-    found = [each.intersect(UNIT) for each in masses]
-    return Enclosure(
-        prod((each.lower for each in found), start=Fraction(1)),
-        prod((each.upper for each in found), start=Fraction(1)),
-    )
+    return reduce(mul, (each.intersect(UNIT) for each in masses))

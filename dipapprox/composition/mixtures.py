@@ -17,21 +17,25 @@ others anywhere, is a lower bound, and comes with a set of numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import permutations
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import EVERYWHERE, within
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 
-Divergence = Callable[[Sequence[Part], Sequence[Part], int], Split | NotEnclosed]
-"""Encloses the divergence of two measures, to about so many bits."""
+Divergence = Callable[[Sequence[Part], Sequence[Part]], Split | NotEnclosed]
+"""Encloses the divergence of two measures."""
 
 _MOST_TERMS = 5
 """Terms are matched with each other in all ways; with more, only in their order."""
 
+_NOTHING = Enclosure.exact(0)
 
+
+@enclosing
 def mixture(
     first: Sequence[Part],
     second: Sequence[Part],
@@ -39,63 +43,46 @@ def mixture(
     bits: int,
     divergence: Divergence,
     line: HockeyStick,
-) -> Split | NotEnclosed:
+) -> Split:
     """Enclose sup over sets S of first(S) - growth · second(S).
 
     Args:
         first: Several terms, of at least two numbers each.
         second: The same number of numbers.
         growth: The factor, >= 0.
-        bits: Wanted width of the bounds of single terms, 2**-bits; that of the value is what it is.
+        bits: Wanted of what one number tells; that of the value is what it is.
         divergence: Of two terms, or of one and none.
         line: Divergences of one number.
 
     Returns:
         The value, and a set that attains its lower end; or the reason why there is no bound.
     """
-    above = _above(first, second, bits, divergence)
-    if isinstance(above, NotEnclosed):
-        return above
-    best: Split | None = None
+    most = _above(first, second, divergence).upper
+    told = []
     for coordinate in range(len(first[0].marginals)):
         sides = [_alone(side, coordinate) for side in (first, second)]
         found = line.divergence(sides[0], sides[1], growth, bits)
-        if isinstance(found, Split) and (best is None or found.value.lower > best.value.lower):
-            best = replace(found, coordinate=coordinate)
-    if best is None:
-        nothing = Enclosure(above.lower * 0, above.upper)
-        return Split(nothing, None, Enclosure.exact(0), Enclosure.exact(0))
-    return replace(best, value=Enclosure(best.value.lower, max(above.upper, best.value.lower)))
+        if isinstance(found, Split):
+            told.append(replace(found, coordinate=coordinate))
+    nothing = Split(_NOTHING, None, _NOTHING, _NOTHING)
+    best = max(told, key=lambda each: each.value.lower, default=nothing)
+    least = best.value.lower
+    return replace(best, value=Enclosure(least, max(most, least)))
 
 
-def _above(
-    first: Sequence[Part], second: Sequence[Part], bits: int, divergence: Divergence
-) -> Enclosure | NotEnclosed:
+def _above(first: Sequence[Part], second: Sequence[Part], divergence: Divergence) -> Enclosure:
     """Bound the divergence by the best of the matches, or by the terms in order."""
+
+    @cache
+    def of(k: int, match: int | None) -> Enclosure:
+        return sure(divergence([first[k]], [] if match is None else [second[match]])).value
+
     own, other = (len(side) for side in (first, second))
-    everything = max(own, other) <= _MOST_TERMS
-    known: dict[tuple[int, int | None], Enclosure] = {}
-
-    def of(k: int, match: int | None) -> Enclosure | NotEnclosed:
-        if (k, match) not in known:
-            found = divergence([first[k]], [] if match is None else [second[match]], bits)
-            if isinstance(found, NotEnclosed):
-                return found
-            known[k, match] = found.value
-        return known[k, match]
-
     places: list[int | None] = [*range(other), *([None] * max(own - other, 0))]
-    best: Enclosure | None = None
-    for order in permutations(places, own) if everything else [tuple(places[:own])]:
-        total = Enclosure.exact(0)
-        for k, match in enumerate(order):
-            found = of(k, match)
-            if isinstance(found, NotEnclosed):
-                return found
-            total = total + found
-        if best is None or total.upper < best.upper:
-            best = total
-    return Enclosure.exact(0) if best is None else best
+    everything = max(own, other) <= _MOST_TERMS
+    orders = permutations(places, own) if everything else [tuple(places[:own])]
+    totals = (sum((of(*each) for each in enumerate(order)), _NOTHING) for order in orders)
+    return min(totals, key=lambda total: total.upper)
 
 
 def _alone(side: Sequence[Part], coordinate: int) -> list[Part]:

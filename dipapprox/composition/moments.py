@@ -42,13 +42,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, prod
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.composition.product_measures import ProductMeasures, without_events
+from dipapprox.composition.product_measures import TOO_SMALL, ProductMeasures, without_events
 from dipapprox.composition.shifted_noise import shifted_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
@@ -84,34 +84,34 @@ class Moment:
     infinite: bool = False
 
 
+_UNKNOWN = arb("inf")
+"""What bounds a moment from above where nothing does."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bounds:
     """The same in balls, of which the lower and the upper ends count."""
 
     lower: arb
-    upper: arb | None
+    upper: arb
     infinite: bool = False
 
 
-_NOTHING = _Bounds(arb(0), arb(0))
-
-
+@dataclass(frozen=True, slots=True, eq=False)
 class Moments:
     """Moments of one order.
 
-    Args:
+    Attributes:
         measures: Divergences of the same measures, which know their masses.
         order: a >= 1.
     """
 
-    def __init__(self, measures: ProductMeasures, order: Fraction, limits: Limits) -> None:
-        self._measures = measures
-        self._order = order
-        self._limits = limits
+    measures: ProductMeasures
+    order: Fraction
+    limits: Limits
 
-    def of(
-        self, first: Sequence[Part], second: Sequence[Part], budget: Fraction | None
-    ) -> Moment | NotEnclosed:
+    @enclosing
+    def of(self, first: Sequence[Part], second: Sequence[Part], budget: Fraction | None) -> Moment:
         """Bound the moment of two measures.
 
         Args:
@@ -121,131 +121,100 @@ class Moments:
         """
         with precision(_WORKING):
             found = self._bounded(first, second, budget)
-            if isinstance(found, NotEnclosed):
-                return found
-            lower = to_enclosure(found.lower)
-            upper = None if found.upper is None else to_enclosure(found.upper)
+            lower, upper = map(to_enclosure, (found.lower, found.upper))
         # Measures of mass at most 1: for a = 1 the moment is at least -Q / e.
-        least = Fraction(-1 if self._order == 1 else 0)
+        least = Fraction(-1 if self.order == 1 else 0)
         return Moment(
             least if isinstance(lower, NotEnclosed) else lower.lower,
-            upper.upper if isinstance(upper, Enclosure) else None,
+            None if isinstance(upper, NotEnclosed) else upper.upper,
             found.infinite,
         )
 
     def _bounded(
         self, first: Sequence[Part], second: Sequence[Part], budget: Fraction | None
-    ) -> _Bounds | NotEnclosed:
+    ) -> _Bounds:
         if not first:
-            return _NOTHING
-        masses = [self._total(side) for side in (first, second)]
-        for mass in masses:
-            if isinstance(mass, NotEnclosed):
-                return mass
-        own, other = (each for each in masses if isinstance(each, Enclosure))
+            return _Bounds(arb(0), arb(0))
+        own, other = (sure(self.measures.sum(side, _ACCURATE)) for side in (first, second))
         if not other.upper:
-            return _Bounds(arb(0), None, infinite=own.lower > 0)
+            return _Bounds(arb(0), _UNKNOWN, infinite=own.lower > 0)
         if not first[0].marginals:
-            return self._of_masses(_ball(own), _ball(other))
+            return self._of_masses(to_ball(own), to_ball(other))
         factors = factored(first, second)
         if isinstance(factors, Mixed):
-            return NotEnclosed(factors.reason)
+            raise Missing(NotEnclosed(factors.reason))
         stripped, events = without_events(factors)
-        weights = [self._measures.line.product(each, _ACCURATE) for each in events]
-        shared = self._measures.mass(factors.common, _ACCURATE)
+        line = self.measures.line
+        w, v = (to_ball(sure(line.product(each, _ACCURATE))) for each in events)
+        common = to_ball(sure(self.measures.mass(factors.common, _ACCURATE)))
         sizes = [
-            [self._measures.line.total(line, _ACCURATE) for line in pair[1:]]
-            for pair in stripped.pairs
+            [to_ball(sure(line.total(side, _ACCURATE))) for side in sides]
+            for _, *sides in stripped.pairs
         ]
-        for each in (*weights, shared, *(size for pair in sizes for size in pair)):
-            if isinstance(each, NotEnclosed):
-                return each
-        w, v, common = (_ball(each) for each in (*weights, shared) if isinstance(each, Enclosure))
-        balls = [[_ball(each) for each in pair if isinstance(each, Enclosure)] for pair in sizes]
-        if not (w > 0 and v > 0 and all(f > 0 and g > 0 for f, g in balls)):
-            return NotEnclosed("a probability of what is published is too small to be told from 0")
+        if not (w > 0 and v > 0 and all(f > 0 and g > 0 for f, g in sizes)):
+            raise Missing(TOO_SMALL)
         if not stripped.pairs:
-            whole = common if self._order > 1 else arb(0)
+            whole = common if self.order > 1 else arb(0)
             return _Bounds(whole, whole)
         found: list[_Bounds] = []
         for k, (_, one, two) in enumerate(stripped.pairs):
             most = None
             if budget is not None:
                 most = to_ball(budget).exp() * v / w
-                for j, (f, g) in enumerate(balls):
+                for j, (f, g) in enumerate(sizes):
                     most *= g / f if j != k else 1
-            moment = self._of_lines(one, two, most)
-            if isinstance(moment, NotEnclosed):
-                return moment
-            found.append(moment)
-        return self._product(found, [f for f, _ in balls], w, v, common)
-
-    def _total(self, side: Sequence[Part]) -> Enclosure | NotEnclosed:
-        total = Enclosure.exact(0)
-        for part in side:
-            mass = self._measures.total(part, _ACCURATE)
-            if isinstance(mass, NotEnclosed):
-                return mass
-            total = total + mass
-        return total
+            found.append(self._of_lines(one, two, most))
+        return self._product(found, [f for f, _ in sizes], w, v, common)
 
     def _of_masses(self, p: arb, q: arb) -> _Bounds:
         """The moment of two atoms."""
         if not (p > 0 and q > 0):
-            return _Bounds(arb(0) if self._order > 1 else -q.upper(), None)
+            return _Bounds(arb(0) if self.order > 1 else -q.upper(), _UNKNOWN)
         value = self._phi(p / q) * q
         return _Bounds(value, value)
 
     def _product(
         self, found: Sequence[_Bounds], masses: Sequence[arb], w: arb, v: arb, common: arb
     ) -> _Bounds:
-        uppers = [each.upper for each in found]
         # All masses are positive.
         infinite = common > 0 and any(each.infinite for each in found)
-        if self._order > 1:
-            scale = common * w ** _real(self._order) * v ** _real(1 - self._order)
-            lower = upper = scale
+        if self.order > 1:
+            lower = upper = common * w ** to_ball(self.order) * v ** to_ball(1 - self.order)
             for each in found:
-                lower = lower * each.lower
-                upper = upper if each.upper is None else upper * each.upper
-            return _Bounds(lower, None if None in uppers else upper, infinite)
-        whole = arb(1)
-        for mass in masses:
-            whole *= mass
+                lower, upper = lower * each.lower, upper * each.upper
+            return _Bounds(lower, upper, infinite)
+        whole = prod(masses, start=arb(1))
         lower = upper = whole * (w / v).log()
         for each, mass in zip(found, masses, strict=True):
             lower += each.lower * whole / mass
-            upper += whole / mass * (each.lower if each.upper is None else each.upper)
-        known = None if None in uppers else common * w * upper
-        return _Bounds(common * w * lower, known, infinite)
+            upper += whole / mass * each.upper
+        return _Bounds(common * w * lower, common * w * upper, infinite)
 
-    def _of_lines(self, first: Line, second: Line, most: arb | None) -> _Bounds | NotEnclosed:
-        a, shift = _real(self._order), shifted_noise(first, second)
+    def _of_lines(self, first: Line, second: Line, most: arb | None) -> _Bounds:
+        a, shift = to_ball(self.order), shifted_noise(first, second)
         if shift is not None:
-            value = _ball(shift.renyi(self._order, _WORKING))
-            if self._order > 1:
+            value = to_ball(shift.renyi(self.order, _WORKING))
+            if self.order > 1:
                 value = ((a - 1) * value).exp()
             return _Bounds(value, value)
         if self._has_more(first, second):
-            return _Bounds(arb(0) if self._order > 1 else arb(-1), None, infinite=True)
+            return _Bounds(arb(0) if self.order > 1 else arb(-1), _UNKNOWN, infinite=True)
         kept = _ACCURATE
         if most is not None:
             growth = float(abs(most.upper().log())) * 1.45 + _SHARE
-            kept = min(_ACCURATE + ceil(growth * float(self._order - 1)), _MOST_KEPT)
-        found = self._measures.line.discretised(first, second, kept, _SPREAD, _NEGLIGIBLE)
-        if isinstance(found, NotEnclosed):
-            return found
+            kept = min(_ACCURATE + ceil(growth * float(self.order - 1)), _MOST_KEPT)
+        line = self.measures.line
+        found = sure(line.discretised(first, second, kept, _SPREAD, _NEGLIGIBLE))
         if any(found.errors):
-            return NotEnclosed("the scale of a sum of Gaussian noise is rounded")
+            raise Missing(NotEnclosed("the scale of a sum of Gaussian noise is rounded"))
         lower, upper = self._of_cells(found.cells, found.lost, most)
-        if most is None or upper is None:
-            return _Bounds(lower, None)
-        lost, share = to_ball(found.lost[0]), arb(2) ** -_SHARE
-        if self._order > 1:
-            upper *= (1 - share) ** (1 - a)
-            upper += share ** (1 - a) * lost * most ** (a - 1)
-        else:
-            upper += -(1 - share).log() + lost * (abs(most.log()) - share.log())
+        if most is not None:
+            lost, share = to_ball(found.lost[0]), arb(2) ** -_SHARE
+            if self.order > 1:
+                upper *= (1 - share) ** (1 - a)
+                upper += share ** (1 - a) * lost * most ** (a - 1)
+            else:
+                upper += -(1 - share).log() + lost * (abs(most.log()) - share.log())
         return _Bounds(lower, upper)
 
     def _has_more(self, first: Line, second: Line) -> bool:
@@ -261,40 +230,40 @@ class Moments:
             beyond.append((max(highs), None))
         if not beyond:
             return False
-        mass = self._measures.line.mass(first, beyond, _ACCURATE)
+        mass = self.measures.line.mass(first, beyond, _ACCURATE)
         return isinstance(mass, Enclosure) and mass.lower > 0
 
     def _of_cells(
         self, cells: Cells, lost: tuple[Fraction, Fraction], most: arb | None
-    ) -> tuple[arb, arb | None]:
+    ) -> tuple[arb, arb]:
         """Bound the moment from below; from above, if ratios have a bound, that of the cells."""
         own, other = (to_ball(each).upper() for each in lost)
-        below = -other / arb(1).exp() if self._order == 1 else arb(0)
-        above = arb(0)
+        below = -other / arb(1).exp() if self.order == 1 else arb(0)
+        above = arb(0) if most is not None else _UNKNOWN
         for place, (p, q, low, high) in enumerate(_numbers(cells)):
             if not place % 256:
-                self._limits.check()
+                self.limits.check()
             below += self._at_least(p, (q.upper() + other).upper(), own)
             if most is None:
                 continue
             if not high.is_finite() or not high <= most:
                 # Of g' nothing is known here, but f' <= f <= most g.
-                rate = most.log() if self._order == 1 else most ** _real(self._order - 1)
+                rate = most.log() if self.order == 1 else most ** to_ball(self.order - 1)
                 bound = p * rate
             else:
                 slope = high.log() + 1
-                if self._order > 1:
-                    slope = _real(self._order) * high ** _real(self._order - 1)
+                if self.order > 1:
+                    slope = to_ball(self.order) * high ** to_ball(self.order - 1)
                 bound = q * self._phi(low) + (p - low * q) * slope
             above += bound.upper()
-        return below, None if most is None or not above.is_finite() else above
+        return below, above
 
     def _at_least(self, p: arb, q: arb, lost: arb) -> arb:
         """A cell's term from below, for P from p to p + lost and Q = q, a number."""
         least = p.lower()
         if not least > 0:
             least = arb(0)
-        if self._order > 1:
+        if self.order > 1:
             return (self._phi(least / q) * q).lower() if least > 0 else arb(0)
         turn, most = q / arb(1).exp(), p.upper() + lost
         if least > 0 and least >= turn:
@@ -306,24 +275,11 @@ class Moments:
     def _phi(self, ratio: arb) -> arb:
         if ratio.is_zero():
             return arb(0)
-        if self._order > 1:
-            return ratio ** _real(self._order)
-        return ratio * ratio.log()
+        return ratio ** to_ball(self.order) if self.order > 1 else ratio * ratio.log()
 
 
 def _numbers(cells: Cells) -> Iterator[tuple[arb, arb, arb, arb]]:
     """Masses as balls, and bounds of ratios."""
-    both = zip(
-        *(each.tolist() for each in (*cells.first, *cells.second, cells.least, cells.most)),
-        strict=True,
-    )
-    for p, p_most, q, q_most, low, high in both:
+    columns = (*cells.first, *cells.second, cells.least, cells.most)
+    for p, p_most, q, q_most, low, high in zip(*(each.tolist() for each in columns), strict=True):
         yield arb(p).union(arb(p_most)), arb(q).union(arb(q_most)), arb(low), arb(high)
-
-
-def _real(value: Fraction) -> arb:
-    return to_ball(value)
-
-
-def _ball(value: Enclosure) -> arb:
-    return to_ball(value.lower).union(to_ball(value.upper))

@@ -29,7 +29,7 @@ from math import factorial
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, if_enclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.families import LAPLACE
@@ -130,26 +130,12 @@ class _Moved:
         self._deviation = to_ball(law.square).sqrt() if law.square else None
         self._terms = [(scale, _principal(law.scales, scale, times)) for scale, times in law.scales]
 
+    @if_enclosed
     def split(self) -> tuple[Fraction, Enclosure, Enclosure, Enclosure] | None:
         """Return where h is largest, about, its largest value, and both masses below there."""
-        low, high = -self._step, self._step
-        for _ in range(_MOST_STEPS):
-            if self._slope(low) > 0:
-                break
-            if self._below(low) < arb(2) ** (-self._bits - 4):
-                return None
-            low *= 2
-        else:
+        low, high = self._far(-1), self._far(1)
+        if low is None or high is None:
             return None
-        for _ in range(_MOST_STEPS):
-            if self._slope(high) < 0:
-                break
-            if 1 - self._below(high) < arb(2) ** (-self._bits - 4):
-                return None
-            high *= 2
-        else:
-            return None
-        factor = to_ball(self._growth.lower)
         for _ in range(_MOST_STEPS):
             if self._excess(low, high) < arb(2) ** (-self._bits - 3):
                 break
@@ -165,23 +151,31 @@ class _Moved:
                 high = place
             else:
                 break
+        factor = to_ball(self._growth.lower)
         most = self._below(low) - factor * self._below(low - self._shift) + self._excess(low, high)
         place = shortest(low, high)
         above, below = self._below(place), self._below(place - self._shift)
         least = above - to_ball(self._growth.upper) * below
-        ends = [to_enclosure(each) for each in (least, most, above, below)]
-        if not all(isinstance(each, Enclosure) for each in ends):
-            return None
-        first, last, *masses = (each for each in ends if isinstance(each, Enclosure))
-        value = Enclosure(max(first.lower, Fraction(0)), max(last.upper, Fraction(0)))
-        return place, value, masses[0], masses[1]
+        first, last, *masses = (sure(to_enclosure(each)) for each in (least, most, above, below))
+        return place, Enclosure(first.lower, last.upper).positive(), masses[0], masses[1]
+
+    def _far(self, sign: int) -> Fraction | None:
+        """Return a place on one side up to which h rises or falls; None if nothing is beyond."""
+        place = sign * self._step
+        for _ in range(_MOST_STEPS):
+            if sign * self._slope(place) < 0:
+                return place
+            below = self._below(place)
+            if (below if sign < 0 else 1 - below) < arb(2) ** (-self._bits - 4):
+                break
+            place *= 2
+        return None
 
     def _excess(self, low: Fraction, high: Fraction) -> arb:
         """At most how much more the largest value is than that at `low`."""
         factor, width = to_ball(self._growth.lower), to_ball(high - low)
-        slope = self._density(low) - factor * self._density(low - self._shift)
         bent = width * (1 + factor) / (2 * to_ball(self._largest) ** 2)
-        return (width * (slope + bent)).upper()
+        return (width * (self._slope(low) + bent)).upper()
 
     def _slope(self, x: Fraction) -> arb:
         factor = to_ball(self._growth.lower)

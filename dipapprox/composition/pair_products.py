@@ -50,7 +50,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import SAFE, above, below, product_below
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
@@ -269,10 +269,11 @@ class LinePair:
     times: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class PairProducts:
     """Products of pairs at one factor.
 
-    Args:
+    Attributes:
         line: Cuts measures on the line into cells.
         runs: Pairs in closed form, probability measures.
         lines: Other pairs.
@@ -281,23 +282,13 @@ class PairProducts:
         bits: Wanted width: 2**-bits.
     """
 
-    def __init__(
-        self,
-        line: HockeyStick,
-        runs: Sequence[RepeatedRun],
-        lines: Sequence[LinePair],
-        hints: Sequence[Mechanism],
-        factor: Enclosure,
-        bits: int,
-        limits: Limits,
-    ) -> None:
-        self._line = line
-        self._runs = runs
-        self._lines = lines
-        self._hints = hints
-        self._factor = factor
-        self._bits = bits
-        self._limits = limits
+    line: HockeyStick
+    runs: Sequence[RepeatedRun]
+    lines: Sequence[LinePair]
+    hints: Sequence[Mechanism]
+    factor: Enclosure
+    bits: int
+    limits: Limits
 
     def enclosure(self) -> Enclosure | NotEnclosed:
         """Enclose the divergence, >= 0.
@@ -305,19 +296,18 @@ class PairProducts:
         Raises:
             LimitReached: If the limits run out before anything is known.
         """
-        wanted = Fraction(1, 2**self._bits)
-        accuracy = Fraction(1, 2 ** min(self._bits, _ACCURATE))
-        step, exact = first_step(self._hints, COARSEST)
-        exact = exact and not self._lines
+        wanted = Fraction(1, 2**self.bits)
+        accuracy = Fraction(1, 2 ** min(self.bits, _ACCURATE))
+        step, exact = first_step(self.hints, COARSEST)
+        exact = exact and not self.lines
         most = _MOST_LOSSES
-        if self._lines:
+        if self.lines:
             # The next grid has so many times the losses of this one.
-            most = int(_MOST_CELL_LOSSES[self._bits > _RULE] / _PARTS)
+            most = int(_MOST_CELL_LOSSES[self.bits > _RULE] / _PARTS)
         found = UNIT
         while True:
-            grid = LossGrid(step, exact, accuracy, accuracy)
             try:
-                attempt = self._on(grid)
+                attempt = self._on(LossGrid(step, exact, accuracy, accuracy))
             except LimitReached:
                 if found == UNIT:
                     raise
@@ -331,60 +321,53 @@ class PairProducts:
                 return found
             if found.width > before / 2 and before < 1:
                 return found
-            step = refined(self._hints, step, _PARTS)
+            step = refined(self.hints, step, _PARTS)
 
-    def _on(self, grid: LossGrid) -> tuple[Enclosure, int] | NotEnclosed:
-        """Enclose the divergence on a grid; and say how many losses that took."""
-        every = [*self._runs, *(RepeatedRun(self._hints[0], pair.times) for pair in self._lines)]
-        share, bits = grid.share(every), grid.bits(self._runs or every)
+    @enclosing
+    def _on(self, grid: LossGrid) -> tuple[Enclosure, int]:
+        """Enclose the divergence on a grid; and say how many losses that took.
+
+        Raises:
+            BrokenInvariant: If bounds do not meet.
+        """
+        every = [*self.runs, *(RepeatedRun(self.hints[0], pair.times) for pair in self.lines)]
+        share, bits = grid.share(every), grid.bits(self.runs or every)
         above: list[Factor] = []
         below: list[Factor] = []
-        if self._runs:
-            factors = factors_of(self._runs, grid, self._limits, [*BoundSide], added=False)
+        if self.runs:
+            factors = factors_of(self.runs, grid, self.limits, [*BoundSide], added=False)
             above, below = factors.values()
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
         cut = int(share * (1 << bits))
-        for pair in self._lines:
-            found = self._cut(pair, grid)
-            if isinstance(found, NotEnclosed):
-                return found
-            losses = losses_of_cells(found.cells, grid.step, bits, cut, self._limits)
-            if isinstance(losses, NotEnclosed):
-                return losses
+        for pair in self.lines:
+            found = sure(self._cut(pair, grid))
+            losses = sure(losses_of_cells(found.cells, grid.step, bits, cut, self.limits))
             above.append((losses.above, pair.times))
             below.append((losses.below, pair.times))
             lost, other = found.lost
             losts.append((pair.times * lost, pair.times * (other + losses.lent)))
             errors.append((pair.times * found.errors[0], pair.times * found.errors[1]))
-        slack = slacks(losts, errors, self._factor.upper)
-        if isinstance(slack, NotEnclosed):
-            return slack
-        less, more = slack
-        low, high = self._budgets()
+        less, more = sure(slacks(losts, errors, self.factor.upper))
+        with precision(self.bits + 64):
+            ends = self.factor.lower, self.factor.upper
+            low, high = (sure(to_enclosure(to_ball(end).log())) for end in ends)
         wanted = grid.wanted(every)
-        whole = product(above, wanted, self._limits)
-        (upper,) = deltas(whole, [low])
-        (lower,) = deltas(product(below, wanted, self._limits), [high])
-        return between(lower - less, min(upper + more, Fraction(1))), whole.atoms
+        whole = product(above, wanted, self.limits)
+        (upper,) = deltas(whole, [low.lower])
+        (lower,) = deltas(product(below, wanted, self.limits), [high.upper])
+        least, most = lower - less, min(upper + more, Fraction(1))
+        if least > most:
+            raise BrokenInvariant("bounds of a divergence from below and from above do not meet")
+        return Enclosure(least, most).positive(), whole.atoms
 
     def _cut(self, pair: LinePair, grid: LossGrid) -> Discretised | NotEnclosed:
         """Cut the line into about `_CELLS` cells for each loss of the grid."""
-        accurate = min(self._bits + 8, _ACCURATE_CELLS)
+        accurate = min(self.bits + 8, _ACCURATE_CELLS)
         spread = float(grid.step.loss(1)) / _CELLS
-        return self._line.discretised(
+        return self.line.discretised(
             pair.first, pair.second, accurate, spread, 2.0 ** -(accurate + 12)
         )
-
-    def _budgets(self) -> tuple[Fraction, Fraction]:
-        """Bound the logarithm of the factor."""
-        with precision(self._bits + 64):
-            ends = self._factor.lower, self._factor.upper
-            found = [to_enclosure(to_ball(end).log()) for end in ends]
-        low, high = found
-        if isinstance(low, NotEnclosed) or isinstance(high, NotEnclosed):
-            raise BrokenInvariant("a factor > 0 has no logarithm")
-        return low.lower, high.upper
 
 
 def slacks(
@@ -407,15 +390,3 @@ def slacks(
         return NotEnclosed("the masses of cells are too inexact")
     most, most_second = 1 / (1 - own), factor / (1 - second)
     return (own * most + (other + second) * most_second, (own + lost) * most + second * most_second)
-
-
-def between(lower: Fraction, upper: Fraction) -> Enclosure:
-    """Return what lies between two bounds of a divergence, which is >= 0.
-
-    Raises:
-        BrokenInvariant: If they do not meet.
-    """
-    if lower > upper:
-        raise BrokenInvariant("bounds of a divergence from below and from above do not meet")
-    nothing = Fraction(0)
-    return Enclosure(max(lower, nothing), max(upper, nothing))

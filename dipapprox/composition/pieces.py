@@ -24,7 +24,6 @@ from flint import arb
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.adaptive import MOST_STEPS, Stage, adaptive_profile, grid_size
 from dipapprox.composition.catalogue import (
-    ball_of,
     has_choice,
     is_attained,
     noise_of,
@@ -265,7 +264,7 @@ def _stage(inner: Between, rate: Fraction, times: int, *, added: bool) -> Stage:
     share = to_ball(rate)
 
     def masses(pair: Masses) -> list[tuple[arb, arb]]:
-        both = [(ball_of(p), ball_of(q)) for p, q in pair]
+        both = [(to_ball(p), to_ball(q)) for p, q in pair]
         sampled = [(share * p + (1 - share) * q, q) for p, q in both]
         return [(q, p) for p, q in sampled] if added else sampled
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
+from operator import mul
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.cache import Cache
 from dipapprox.composition.closed_profiles import GaussianProfile
@@ -65,6 +66,10 @@ _BUDGET_BITS = 32
 
 _REMEMBERED = 2_000
 
+_CERTAIN = Enclosure.exact(1)
+
+TOO_SMALL = NotEnclosed("a probability of what is published is too small to be told from 0")
+
 _Product = tuple[tuple[tuple[int, Line, Line], ...], Enclosure, int]
 _Sum = tuple[tuple[Part, ...], tuple[Part, ...], Enclosure, int]
 
@@ -82,9 +87,10 @@ class ProductMeasures:
         self._sums: Cache[_Sum, Split | NotEnclosed] = Cache(_REMEMBERED)
         self._products: Cache[_Product, Enclosure | NotEnclosed] = Cache(_REMEMBERED)
 
+    @enclosing
     def divergence(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
-    ) -> Split | NotEnclosed:
+    ) -> Split:
         """Enclose sup over sets S of first(S) - growth · second(S).
 
         Args:
@@ -98,50 +104,44 @@ class ProductMeasures:
         numbers = {len(part.marginals) for part in (*first, *second)}
         if numbers <= {1}:
             return self._on_line(first, second, growth, bits)
-        if not first or not second:
-            return self._only(first, second, bits)
+        if not first:
+            nothing = Enclosure.exact(0)
+            return Split(nothing, (), nothing, nothing)
+        if not second:
+            total = sure(self.sum(first, bits))
+            return Split(total, ((None, None),), total, Enclosure.exact(0))
         factors = factored(first, second)
         if isinstance(factors, Mixed):
             # Bounds of sums do not get narrower with more bits than these.
             own = min(bits, _ACCURATE_TERMS)
             mixed, key = factors, (tuple(first), tuple(second), growth, own)
-            return self._sums.find(key, lambda: self._mixed(first, second, mixed, growth, own))
-        shared = self.mass(factors.common, bits + 2)
-        if isinstance(shared, NotEnclosed):
-            return shared
+            return sure(
+                self._sums.find(key, lambda: self._mixed(first, second, mixed, growth, own))
+            )
+        shared = sure(self.mass(factors.common, bits + 2))
         if not factors.pairs:
             # The same measure twice: everything, or nothing.
             gain = Enclosure(1 - growth.upper, 1 - growth.lower)
-            value = _positive(_times(shared, gain))
+            value = (shared * gain).positive()
             return Split(value, ((None, None),) if gain.lower > 0 else (), UNIT, UNIT)
         if len(factors.pairs) == 1:
             ((coordinate, one, two),) = factors.pairs
-            found = self._on_line(one, two, growth, bits + 1)
-            if isinstance(found, NotEnclosed):
-                return found
-            return replace(
-                found,
-                value=_positive(_times(found.value, shared)),
-                first=_times(found.first, shared),
-                second=_times(found.second, shared),
-                coordinate=coordinate,
-            )
+            alone = self._on_line(one, two, growth, bits + 1)
+            return replace(_beside(alone, shared), coordinate=coordinate)
         composed = self._composed(factors, growth, bits + 1)
-        if isinstance(composed, NotEnclosed):
-            return composed
-        return Split(_positive(_times(composed, shared)), None, UNIT, UNIT)
+        return Split((composed * shared).positive(), None, UNIT, UNIT)
 
     def _on_line(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
-    ) -> Split | NotEnclosed:
+    ) -> Split:
         """Enclose the divergence of measures of one number: in closed form, if noise is shifted."""
         found = self._shifted(first, second, growth, bits)
         found = found or summed_divergence(tuple(first), tuple(second), growth, bits)
-        return self.line.divergence(first, second, growth, bits) if found is None else found
+        return found or sure(self.line.divergence(first, second, growth, bits))
 
     def _shifted(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
-    ) -> Split | NotEnclosed | None:
+    ) -> Split | None:
         """The divergence of shifted noise, or None; events are factors, as in `_composed`."""
         if len(first) != 1 or len(second) != 1:
             return None
@@ -159,13 +159,12 @@ class ProductMeasures:
         intervals = half_line(plain, its, budget, bits)
         if not intervals and growth.upper < _FAR:
             return None  # a certificate must not say 0 where its check finds next to 0
-        found = self.line.at(intervals, first, second, growth, bits, Fraction(0))
-        if isinstance(found, NotEnclosed):
-            return found
+        found = sure(self.line.at(intervals, first, second, growth, bits, Fraction(0)))
         # The divergence falls with the budget.
         most = own.upper * shift.divergence(budget, bits + _BUDGET_BITS).upper
         return replace(found, value=Enclosure(found.value.lower, most))
 
+    @enclosing
     def _mixed(
         self,
         first: Sequence[Part],
@@ -173,47 +172,22 @@ class ProductMeasures:
         mixed: Mixed,
         growth: Enclosure,
         bits: int,
-    ) -> Split | NotEnclosed:
+    ) -> Split:
         """Bound the divergence of sums of products."""
-        shared = self.mass(mixed.common, bits + 2)
-        if isinstance(shared, NotEnclosed):
-            return shared
+        shared = sure(self.mass(mixed.common, bits + 2))
         own, other = (
             [replace(p, marginals=tuple(p.marginals[k] for k in mixed.coordinates)) for p in side]
             for side in (first, second)
         )
-        found = mixture(
-            own,
-            other,
-            growth,
-            bits,
-            lambda one, two, accuracy: self.divergence(one, two, growth, accuracy),
-            self.line,
-        )
-        if isinstance(found, NotEnclosed):
-            return found
-        return replace(
-            found,
-            value=_times(found.value, shared),
-            first=_times(found.first, shared),
-            second=_times(found.second, shared),
-            coordinate=mixed.coordinates[found.coordinate],
-        )
+        terms = partial(self.divergence, growth=growth, bits=bits)
+        found = sure(mixture(own, other, growth, bits, terms, self.line))
+        return replace(_beside(found, shared), coordinate=mixed.coordinates[found.coordinate])
 
-    def _only(
-        self, first: Sequence[Part], second: Sequence[Part], bits: int
-    ) -> Split | NotEnclosed:
-        """One of the measures is 0."""
-        if not first:
-            nothing = Enclosure.exact(0)
-            return Split(nothing, (), nothing, nothing)
-        total = Enclosure.exact(0)
-        for part in first:
-            mass = self.total(part, bits + len(first).bit_length())
-            if isinstance(mass, NotEnclosed):
-                return mass
-            total = total + mass
-        return Split(total, ((None, None),), total, Enclosure.exact(0))
+    @enclosing
+    def sum(self, side: Sequence[Part], bits: int) -> Enclosure:
+        """Enclose the mass of a sum of parts."""
+        finer = bits + len(side).bit_length()
+        return sum((sure(self.total(part, finer)) for part in side), Enclosure.exact(0))
 
     def total(self, part: Part, bits: int) -> Enclosure | NotEnclosed:
         """Enclose the mass of one part."""
@@ -223,17 +197,13 @@ class ProductMeasures:
         lines = [(Part(part.events, (own,)),), *((Part((), (each,)),) for each in others)]
         return self.mass(lines, bits)
 
-    def mass(self, lines: Sequence[Line], bits: int) -> Enclosure | NotEnclosed:
+    @enclosing
+    def mass(self, lines: Sequence[Line], bits: int) -> Enclosure:
         """Enclose the product of the masses of measures on the line."""
-        found = Enclosure.exact(1)
-        for line in lines:
-            mass = self.line.total(line, bits + len(lines).bit_length())
-            if isinstance(mass, NotEnclosed):
-                return mass
-            found = _times(found, mass)
-        return found
+        finer = bits + len(lines).bit_length()
+        return reduce(mul, (sure(self.line.total(line, finer)) for line in lines), _CERTAIN)
 
-    def _composed(self, factors: Factored, growth: Enclosure, bits: int) -> Enclosure | NotEnclosed:
+    def _composed(self, factors: Factored, growth: Enclosure, bits: int) -> Enclosure:
         """Enclose the divergence of a product of at least two pairs.
 
         Probabilities of events that all parts of a side have are a factor: with w and v,
@@ -241,21 +211,16 @@ class ProductMeasures:
             sup w f(S) - growth v g(S)  =  w sup f(S) - (growth v / w) g(S).
         """
         stripped, weights = without_events(factors)
-        found = [self.line.product(events, min(bits, _ACCURATE) + 24) for events in weights]
-        for each in found:
-            if isinstance(each, NotEnclosed):
-                return each
-        own, other = (each for each in found if isinstance(each, Enclosure))
+        accuracy = min(bits, _ACCURATE) + 24
+        own, other = (sure(self.line.product(events, accuracy)) for events in weights)
         if not own.lower or not (growth.lower and other.lower):
-            return NotEnclosed("a probability of what is published is too small to be told from 0")
-        factor = Enclosure(
-            growth.lower * other.lower / own.upper, growth.upper * other.upper / own.lower
-        )
+            raise Missing(TOO_SMALL)
+        factor = relative(growth, own, other)
         shifts, square, lines = _noise(stripped)
         if not lines:
             closed = laplace_product(shifts, factor, bits, self._limits, square)
             if closed is not None:
-                return _times(own, closed)
+                return own * closed
         # No grid tells more with more bits than these, nor of a factor that is known better.
         bits = min(bits, _ACCURATE_CELLS if lines else _ACCURATE)
         factor = _rounded(factor, bits + _GUARD_BITS)
@@ -268,7 +233,12 @@ class ProductMeasures:
                 self.line, runs, lines, _hints(stripped), factor, bits, self._limits
             ).enclosure(),
         )
-        return value if isinstance(value, NotEnclosed) else _times(own, value)
+        return own * sure(value)
+
+
+def relative(growth: Enclosure, own: Enclosure, other: Enclosure) -> Enclosure:
+    """Return the factor growth v / w of two sides that have probabilities w > 0 and v as well."""
+    return Enclosure(growth.lower * other.lower / own.upper, growth.upper * other.upper / own.lower)
 
 
 def _noise(factors: Factored) -> tuple[dict[Fraction, int], Fraction, list[LinePair]]:
@@ -352,11 +322,7 @@ def _rounded(value: Enclosure, bits: int) -> Enclosure:
     return Enclosure(Fraction(low, unit), Fraction(high, unit)) if low else value
 
 
-def _times(left: Enclosure, right: Enclosure) -> Enclosure:
-    ends = [a * b for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
-    return Enclosure(min(ends), max(ends))
-
-
-def _positive(value: Enclosure) -> Enclosure:
-    nothing = Fraction(0)
-    return Enclosure(max(value.lower, nothing), max(value.upper, nothing))
+def _beside(found: Split, mass: Enclosure) -> Split:
+    """Return what is told by some numbers beside others, of so much mass."""
+    value = (found.value * mass).positive()
+    return replace(found, value=value, first=found.first * mass, second=found.second * mass)

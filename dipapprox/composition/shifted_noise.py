@@ -123,8 +123,7 @@ class ShiftedNoise:
             if not delta:
                 return Enclosure.exact(self.shift)
             spent = logarithm(1 - delta, bits + 2)
-            ends = (self.shift + 2 * end for end in (spent.lower, spent.upper))
-            return Enclosure(*(max(end, Fraction(0)) for end in ends))
+            return Enclosure(self.shift + 2 * spent.lower, self.shift + 2 * spent.upper).positive()
         return self._bisected(delta, bits) if delta else None
 
     def _bisected(self, delta: Fraction, bits: int) -> Enclosure:
@@ -172,7 +171,7 @@ class ShiftedNoise:
             found = to_enclosure(value)
         if not isinstance(found, Enclosure):
             raise BrokenInvariant("a Rényi divergence of Laplace noise is no number")
-        return Enclosure(max(found.lower, Fraction(0)), found.upper)
+        return found.positive()
 
 
 def shifted_noise(first: Sequence[Part], second: Sequence[Part]) -> ShiftedNoise | None:
